@@ -19,7 +19,7 @@ ARGUMENTS: Final = [
 the next one."""
 
 
-def found() -> str | None:
+def find_chromium() -> str | None:
     """Path of Debian's Chromium: its headless shell, which needs half of the processor time, or the whole browser.
 
     https://developer.chrome.com/blog/chrome-headless-shell

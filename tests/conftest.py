@@ -180,7 +180,7 @@ def data() -> Path:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """Path of Debian's Chromium, which `.ci/system-packages` installs; a test without it skips."""
-    found = chromium_browser.found()
+    found = chromium_browser.find_chromium()
     if found is None and os.environ.get("CI"):
         pytest.fail("Chromium is missing: run .ci/system-packages, which installs it")
     if found is None:
@@ -206,7 +206,7 @@ def database(postgres_server: postgres.Server) -> Iterator[str]:
     """The address of a PostgreSQL database without rows, for this test alone."""
     from answerback_storage.postgres import connections  # few tests need it
 
-    with postgres_server.lent() as name, pytest.MonkeyPatch.context() as patch:
+    with postgres_server.borrow_database() as name, pytest.MonkeyPatch.context() as patch:
         # A busy machine may need longer than what is long for a server on a machine of its own.
         patched = {**connections._DEFAULTS, "connect_timeout": 30}
         patch.setattr(connections, "_DEFAULTS", patched)

@@ -20,7 +20,7 @@ def edge(*constants: str) -> Callable[[Test], Test]:
     return mark
 
 
-def guards(module: ModuleType) -> dict[str, list[Test]]:
+def edge_tests_by_constant(module: ModuleType) -> dict[str, list[Test]]:
     """The marked tests of a module by the constants that they guard."""
     found: dict[str, list[Test]] = {}
     for test in vars(module).values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 
-def key_in(folder: Path) -> str:
+def read_person_key(folder: Path) -> str:
     """The key of the one service that keeps its database in this folder."""
     (file,) = folder.glob("*.db.key")
     return file.read_text().strip()
@@ -13,4 +13,4 @@ def key_in(folder: Path) -> str:
 
 def bearer(folder: Path) -> dict[str, str]:
     """The header with which a person's tools act at that service."""
-    return {"Authorization": f"Bearer {key_in(folder)}"}
+    return {"Authorization": f"Bearer {read_person_key(folder)}"}

@@ -190,12 +190,12 @@ class Server:
             cursor = connection.execute(statement.encode())
             return cursor.fetchall() if cursor.description else []
 
-    def lapse(self, url: str) -> None:
+    def expire_claims(self, url: str) -> None:
         """Whatever processes have claimed in a database is free, as it is some seconds after they died."""
         self.run(_LAPSE, url.rpartition("/")[2])
 
     @contextmanager
-    def lent(self) -> Iterator[str]:
+    def borrow_database(self) -> Iterator[str]:
         """The name of a database without rows, used by one test after the other: that is quicker than a new one."""
         if self._stock:
             name = self._stock.pop()
@@ -226,7 +226,7 @@ def database_of(
         yield f"sqlite:///{folder / 'answerback.db'}"
         return
     server: Server = request.getfixturevalue("postgres_server")
-    with server.lent() as name:
+    with server.borrow_database() as name:
         yield server.url(name)
 
 

@@ -43,7 +43,7 @@ class ManualClock:
             finally:
                 self._sleepers -= 1
 
-    async def slept_by(self, sleepers: int) -> None:
+    async def wait_for_sleepers(self, sleepers: int) -> None:
         """Returns once so many sleep: who has yet to fall asleep would not notice that the clock is set."""
         async with asyncio.timeout(WAIT), self._moved:
             await self._moved.wait_for(lambda: self._sleepers >= sleepers)

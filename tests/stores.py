@@ -18,10 +18,10 @@ from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
 
 SETUPS: Final = ("sqlite", "postgresql", "replicas")
-"""Parameters of the fixtures of suites; see `setup_of`."""
+"""Parameters of the fixtures of suites; see `create_setup`."""
 
 
-def staged(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
+def parametrize_stage(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
     """Has the cases of a class share a ``stage`` for each mode of a platform with one of `SETUPS`."""
     return pytest.mark.parametrize(
         "stage", modes_and_setups, indirect=True, scope="class", ids=":".join
@@ -37,18 +37,18 @@ class Setup(NamedTuple):
 
 
 @contextmanager
-def setup_of(name: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Setup]:
+def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Setup]:
     """One of `SETUPS`, for as long as the context lasts."""
     if name == "sqlite":
         yield Setup(folder / "answerback.db")
         return
     server: Server = request.getfixturevalue("postgres_server")
-    with server.lent() as database:
+    with server.borrow_database() as database:
         yield Setup(server.url(database), 2 if name == "replicas" else 1)
 
 
 @asynccontextmanager
-async def held(database: Path | str) -> AsyncIterator[Opened]:
+async def open_store(database: Path | str) -> AsyncIterator[Opened]:
     """A store, open, as a process has it."""
     if isinstance(database, str):
         async with opened(Storage(url=database)) as shared:
@@ -62,7 +62,7 @@ async def held(database: Path | str) -> AsyncIterator[Opened]:
         await store.close()
 
 
-class Balanced:
+class LoadBalancer:
     """Where a platform sends what people do: to the one service there is, or to several in turn.
 
     Args:

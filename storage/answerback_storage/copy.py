@@ -36,14 +36,14 @@ _STEP: Final = 500
 """Rows that are in memory at once."""
 
 
-class Copied(NamedTuple):
+class TableDigest(NamedTuple):
     """How many rows a table has, and a digest of them in any order."""
 
     rows: int
     digest: str
 
 
-class Side(Protocol):
+class CopyTransaction(Protocol):
     """A database in one transaction: what is read is of one moment, what is written counts at its end."""
 
     name: str
@@ -58,20 +58,20 @@ class Side(Protocol):
         """Has new rows numbered behind those that were added, and makes what is not copied."""
 
 
-class Place(Protocol):
+class CopyEndpoint(Protocol):
     """A database that can be copied, or copied to."""
 
-    def begun(self) -> AbstractContextManager[Side]:
+    def begin_transaction(self) -> AbstractContextManager[CopyTransaction]:
         """The database in a transaction that is committed at the end of the context, and undone by an error."""
 
 
-def copy(source: Place, target: Place) -> dict[str, Copied]:
+def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
     """Copies everything; what each table of the target has now.
 
     Raises:
         StoreError: nothing was copied: the target is not empty, or a database cannot be used; in words.
     """
-    with source.begun() as old, target.begun() as new:
+    with source.begin_transaction() as old, target.begin_transaction() as new:
         for table, columns in TABLES.items():
             if table != "listed" and any(new.read(table, columns, 1)):
                 raise StoreError(
@@ -89,7 +89,7 @@ def copy(source: Place, target: Place) -> dict[str, Copied]:
     return found
 
 
-def _copied(side: Side, table: str, into: Side | None = None) -> Copied:
+def _copied(side: CopyTransaction, table: str, into: CopyTransaction | None = None) -> TableDigest:
     """The digest of a table, whose rows are written into another database meanwhile."""
     count = total = 0
     columns = TABLES[table]
@@ -98,4 +98,4 @@ def _copied(side: Side, table: str, into: Side | None = None) -> Copied:
             into.write(table, columns, part)
         count += len(part)
         total += sum(int.from_bytes(sha256(repr(row).encode()).digest(), "big") for row in part)
-    return Copied(count, f"{total % 2**256:064x}")
+    return TableDigest(count, f"{total % 2**256:064x}")

@@ -15,7 +15,7 @@ from answerback_storage import private_file
 _WHAT: Final = "key file"
 
 
-class KeyFile:
+class PersonKeyFile:
     """The key file beside a database (``….key``), mode 0600."""
 
     def __init__(self, database: Path) -> None:

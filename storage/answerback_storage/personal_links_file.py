@@ -22,7 +22,7 @@ from answerback_storage import private_file
 _WHAT: Final = "file of personal links"
 
 
-class Linked(BaseModel):
+class PersonalLink(BaseModel):
     """One person's link, without its secret."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -32,16 +32,16 @@ class Linked(BaseModel):
     """Seconds since the epoch."""
 
 
-_PEOPLE: Final = TypeAdapter(dict[str, Linked])
+_PEOPLE: Final = TypeAdapter(dict[str, PersonalLink])
 
 
-class PeopleFile:
+class PersonalLinksFile:
     """The file of personal links beside a database (``….people``), mode 0600."""
 
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(f"{database.name}.people")
 
-    def read(self) -> dict[str, Linked]:
+    def read(self) -> dict[str, PersonalLink]:
         """The people by their names, in the order in which they were added.
 
         Raises:
@@ -68,7 +68,7 @@ class PeopleFile:
             if name in people:
                 return None
             key = new_personal_key()
-            self._write({**people, name: Linked(key_hash=hash_of(key), added_at=now)})
+            self._write({**people, name: PersonalLink(key_hash=hash_of(key), added_at=now)})
             return key
 
     def revoke(self, name: str) -> bool:
@@ -84,7 +84,7 @@ class PeopleFile:
             self._write({other: linked for other, linked in people.items() if other != name})
             return True
 
-    def _write(self, people: dict[str, Linked]) -> None:
+    def _write(self, people: dict[str, PersonalLink]) -> None:
         text = _PEOPLE.dump_json(people, indent=2).decode()
         private_file.replace(self.path, f"{text}\n", _WHAT)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 
-class Pauses:
+class RateLimitPauses:
     """Two methods of `answerback.ports.claims.Claims`. A restart forgets the pauses; another 429 tells of them."""
 
     def __init__(self) -> None:

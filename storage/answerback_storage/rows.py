@@ -35,7 +35,7 @@ DELIVERY_COLUMNS: Final = (
     "id, ask_id, type, url, agent, body, created_at,"
     " state, tries, next_at, last_status, last_error, updated_at"
 )
-NOTICED: Final = 5.0
+CLOCK_CHANGE_WINDOW: Final = 5.0
 """Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
 T = TypeVar("T")
 Row = tuple[Any, ...]
@@ -45,7 +45,7 @@ _COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "req
 _IN_PARTS: Final = _COLUMNS | {"walk"}
 _NOTHING: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000
-"""Memory of the parsed requests that are kept, at the most, as `parsed_bytes` has it."""
+"""Memory of the parsed requests that are kept, at the most, as `estimate_parsed_bytes` has it."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
 _ASK: Final = TypeAdapter(Ask)
 _WALK: Final = TypeAdapter(Walk)
@@ -62,7 +62,7 @@ def dump(value: JsonValue) -> str:
     try:
         return to_json(value, inf_nan_mode="constants").decode()
     except ValueError as error:
-        raise no_text(error) from error
+        raise invalid_text_error(error) from error
 
 
 def load(text: bytes) -> JsonValue:
@@ -96,10 +96,10 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
         text = kind.serializer.to_json(value, exclude=exclude, exclude_defaults=exclude is not None)
         return text.decode()
     except ValueError as error:
-        raise no_text(error) from error
+        raise invalid_text_error(error) from error
 
 
-def unreadable(ask_id: str, error: Exception | None = None) -> UnreadableError:
+def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> UnreadableError:
     """The error for an ask whose rows are not as this version writes them; None: one is missing."""
     reason = "its request is missing" if error is None else str(error)
     if isinstance(error, sqlite3.Error):  # which may quote what the row holds
@@ -121,7 +121,7 @@ def concerns_one_row(error: Exception) -> bool:
     return isinstance(error, UnreadableError) or code == sqlite3.SQLITE_CORRUPT
 
 
-def no_text(error: ValueError) -> StoreError:
+def invalid_text_error(error: ValueError) -> StoreError:
     """The error for text that is none."""
     return StoreError(
         f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
@@ -135,7 +135,7 @@ def check_digest(stored: str, digest: str) -> None:
         raise ReusedKeyError("This delivery's id was stored with something else.")
 
 
-def placed(ask: Ask) -> tuple[str, str | None, str | None]:
+def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
     """Surface, channel and thread where the ask is, or is to be as long as it is not shown."""
     thread, to = ask.thread, ask.destination
     if thread is not None and thread.channel is not None:
@@ -143,17 +143,17 @@ def placed(ask: Ask) -> tuple[str, str | None, str | None]:
     return to.surface, to.channel, to.thread
 
 
-def searched_columns(ask: Ask) -> Row:
+def lookup_columns(ask: Ask) -> Row:
     """What only some changes touch, as columns: status, place, deadline, message, thread."""
     return (
-        *(ask.status.value, *placed(ask), ask.next_due()),
+        *(ask.status.value, *current_place(ask), ask.next_due()),
         None if ask.message is None else dump(ask.message),
         None if ask.thread is None else dump_thread(ask.thread),
     )
 
 
 def is_step(old: Ask, new: Ask) -> bool:
-    """Whether ``new``, made of ``old``, has surely the same `searched_columns`: told by identity, without making them.
+    """Whether ``new``, made of ``old``, has surely the same `lookup_columns`: told by identity, without making them.
 
     Writing them with every change takes 10 % more of the processor (`tests.benchmarks.clever`, ``every_column``).
     """
@@ -171,13 +171,13 @@ def is_step(old: Ask, new: Ask) -> bool:
     )
 
 
-def claimed(claim: Claim | None) -> Row:
+def claim_row(claim: Claim | None) -> Row:
     """A claim as values: the holder, the time now and when the claim is over, by the monotonic clock."""
     now = time.monotonic()
     return (None, now, None) if claim is None else (claim.holder, now, now + claim.seconds)
 
 
-def state(ask: Ask) -> str:
+def dump_state(ask: Ask) -> str:
     """Everything that is in no column. Defaults are left out: a long form's answers take up half the space."""
     walk = ask.walk
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}
@@ -200,7 +200,7 @@ def _given(given: Given) -> str:
         return text
 
 
-def ask_of(row: Row, request: Request) -> Ask:
+def ask_from_row(row: Row, request: Request) -> Ask:
     """The ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
     try:
@@ -216,7 +216,7 @@ def ask_of(row: Row, request: Request) -> Ask:
             }
         )
     except ValueError as error:
-        raise unreadable(ask_id, error) from error
+        raise unreadable_ask_error(ask_id, error) from error
     # The request may have been read before it was erased, by this process or another.
     return ask if ask.erased_at is None else replace(ask, request=erased_request(request))
 
@@ -229,7 +229,7 @@ def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
     return [(*whose, question.id) for question in request.form.questions]
 
 
-def erasure(at: float) -> Entry:
+def erasure_entry(at: float) -> Entry:
     """The record's line that says when the rest was erased."""
     return Entry(at=at, kind="note", body={"erased": True})
 
@@ -244,7 +244,7 @@ def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
     return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
 
 
-def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
+def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
     """The record's line of a JSON text; a line that cannot be read is a note that says so."""
     try:
         return _ENTRY.validate_json(text)
@@ -256,7 +256,7 @@ def entry_of(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
         )
 
 
-def erased_delivery(at: float) -> Row:
+def erased_delivery_columns(at: float) -> Row:
     """The body, address, state, tries' outcome and times of a delivery whose ask was erased: it is sent no more."""
     return "", "", DeliveryState.DEAD.value, None, None, at
 
@@ -277,13 +277,13 @@ def new_delivery(delivery: Delivery) -> StoredDelivery:
     return StoredDelivery(delivery, DeliveryState.PENDING, 0, at, None, None, at)
 
 
-def delivery_of(row: Row) -> StoredDelivery:
+def delivery_from_row(row: Row) -> StoredDelivery:
     """The delivery of a row of `DELIVERY_COLUMNS`."""
-    state, *rest = row[7:]
-    return StoredDelivery(Delivery(*row[:7]), DeliveryState(state), *rest)
+    dump_state, *rest = row[7:]
+    return StoredDelivery(Delivery(*row[:7]), DeliveryState(dump_state), *rest)
 
 
-def parsed_bytes(text: str) -> int:
+def estimate_parsed_bytes(text: str) -> int:
     """Bytes of memory that a request takes once it is parsed, at the most, told by its JSON.
 
     Characters take up to 4 bytes each, an object (a model with its fields) 600, an array 64, each value in one 40.
@@ -295,7 +295,7 @@ def parsed_bytes(text: str) -> int:
 class RequestCache:
     """The requests read last, parsed: a click does not parse a form of 200 kB again.
 
-    Safe on several threads. A request never changes until it is erased, which `ask_of` knows of each ask.
+    Safe on several threads. A request never changes until it is erased, which `ask_from_row` knows of each ask.
     """
 
     def __init__(self, limit: int = _CACHE_BYTES) -> None:
@@ -306,7 +306,7 @@ class RequestCache:
         self.told: set[tuple[str, int]] = set()
         """The rows that were logged as unreadable, by table and number."""
 
-    def held(self, key: int | str) -> Request | None:
+    def peek(self, key: int | str) -> Request | None:
         """The request of an ask by its row or id, whichever this store uses, if it is here."""
         with self._lock:
             if (found := self._requests.get(key)) is None:
@@ -322,10 +322,10 @@ class RequestCache:
 
     def get(self, key: int | str, read: Callable[[], str]) -> Request:
         """The request of an ask; ``read`` gives its JSON when it is not here."""
-        if (held := self.held(key)) is not None:
+        if (held := self.peek(key)) is not None:
             return held
         text = read()
-        request, cost = Request.model_validate_json(text), parsed_bytes(text)
+        request, cost = Request.model_validate_json(text), estimate_parsed_bytes(text)
         with self._lock:
             if key not in self._requests:
                 self._requests[key] = (request, cost)
@@ -340,12 +340,12 @@ def cursor(kind: str, seq: int) -> str:
     return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
 
 
-def before_cursor(kind: str, text: str | None) -> int:
+def parse_ascending_cursor(kind: str, text: str | None) -> int:
     """The row a cursor of a list that begins with the oldest stands for; without one, before every row."""
-    return 0 if text is None else behind_cursor(kind, text)
+    return 0 if text is None else parse_descending_cursor(kind, text)
 
 
-def behind_cursor(kind: str, text: str | None) -> int:
+def parse_descending_cursor(kind: str, text: str | None) -> int:
     """The row a cursor stands for; without one, behind every row.
 
     Raises:

@@ -18,7 +18,7 @@ import pytest
 from tests import postgres
 from tests.acceptance.chaos import fencing, walks
 from tests.acceptance.chaos.faults import Faults
-from tests.acceptance.chaos.people import People, insisted
+from tests.acceptance.chaos.people import People, request_until_answered
 from tests.acceptance.chaos.stage import Stage, stage
 from tests.pooler import program
 
@@ -78,8 +78,10 @@ async def _verify(staged: Stage, people: People) -> None:
         told.setdefault(one.event["data"]["id"], set()).add(one.body)
     async with staged.town.agent() as http:
         for walk in people.walks:
-            ask = await insisted(http, "GET", f"/v1/asks/{walk.ask_id}")
-            record = await insisted(http, "GET", f"/v1/asks/{walk.ask_id}/record?limit=1000")
+            ask = await request_until_answered(http, "GET", f"/v1/asks/{walk.ask_id}")
+            record = await request_until_answered(
+                http, "GET", f"/v1/asks/{walk.ask_id}/record?limit=1000"
+            )
             walks.verify(walk, ask, record["entries"])
             if walk.surface != "mcp":  # which has no webhooks
                 assert len(told[walk.ask_id]) == 1, f"{walk.name} was told in several ways"

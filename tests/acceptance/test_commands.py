@@ -19,7 +19,7 @@ import pytest_asyncio
 
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import Process, command, run, serving
-from tests.keys import bearer, key_in
+from tests.keys import bearer, read_person_key
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
@@ -84,10 +84,10 @@ async def test_key_prints_the_key_alone_and_rotate_replaces_it_in_the_running_se
         async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
             ask_id = (await response.json())["id"]
         code, out, err = await run("key", folder=tmp_path)
-        old = key_in(tmp_path)
+        old = read_person_key(tmp_path)
         assert (code, out, err) == (0, f"{old}\n", "")
         code, out, err = await run("key", "rotate", folder=tmp_path)
-        new = key_in(tmp_path)
+        new = read_person_key(tmp_path)
         assert (code, out) == (0, f"{new}\n")
         assert new != old
         assert old not in err

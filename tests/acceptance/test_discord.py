@@ -70,7 +70,7 @@ def environment(discord: FakeDiscord, run: Run) -> Mapping[str, str]:
 async def up(discord: FakeDiscord, run: Run) -> AsyncIterator[tuple[Process, str]]:
     before = len(discord.gateway.sessions)
     if before and run.server:
-        run.server.lapse(run.database)  # what a killed process held
+        run.server.expire_claims(run.database)  # what a killed process held
     async with serving(run.folder, environment(discord, run)) as (process, address):
         drain = asyncio.create_task(_drain(process))
         try:

@@ -17,7 +17,7 @@ import pytest
 from tests import postgres
 from tests.acceptance.forked import forked
 from tests.acceptance.process import PATIENCE, command, run, serving
-from tests.keys import key_in
+from tests.keys import read_person_key
 from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance
@@ -113,7 +113,7 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
                 shown += await asyncio.to_thread(os.read, master, 4_096)
             while b"listening on" not in shown + (tmp_path / "stdout").read_bytes():  # noqa: ASYNC110 - a file tells nobody
                 await asyncio.sleep(0.02)
-        key = key_in(tmp_path)
+        key = read_person_key(tmp_path)
         link = re.findall(rf"http://127\.0\.0\.1:\d+/\?key={key}", shown.decode())
         assert len(link) == (stream != "neither")
         for url in link:

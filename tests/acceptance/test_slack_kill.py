@@ -46,7 +46,7 @@ class Town:
     async def up(self) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
         """The process, connected; what the one that was killed before it held is free."""
         if self.slack.messages(CHANNEL) and self.server:
-            self.server.lapse(self.environment["ANSWERBACK_STORAGE__URL"])
+            self.server.expire_claims(self.environment["ANSWERBACK_STORAGE__URL"])
         async with (
             serving(self.folder, self.environment) as (process, url),
             aiohttp.ClientSession(url) as http,

@@ -54,7 +54,7 @@ def test_it_keeps_the_contract_of_every_surface_on_postgresql_too(
 ) -> None:
     tests = shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
     shutil.copy(EXAMPLE / "pyproject.toml", tmp_path)
-    with postgres_server.lent() as database:
+    with postgres_server.borrow_database() as database:
         done = subprocess.run(
             [sys.executable, "-m", "pytest", "-q", "-p", "pytest_asyncio.plugin", str(tests)],
             cwd=tmp_path,

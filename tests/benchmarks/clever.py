@@ -21,7 +21,7 @@ from answerback.cli import main as program
 from answerback.runtime import interpreter_tuning
 from answerback_slack import http_endpoint
 from answerback_storage import rows
-from answerback_storage.sqlite.writer_thread import Worker
+from answerback_storage.sqlite.writer_thread import JobThread
 from tests.benchmarks.processes import OTHERS, Process, service, slow_slack
 from tests.benchmarks.slack import CLIENTS, FORM, Clicker, hammer
 
@@ -42,12 +42,12 @@ def usual_switching() -> None:
 def job_by_job() -> None:
     """Jobs are handed to the thread that writes as soon as the loop gets to it."""
 
-    def hand_over(self: Worker[Any], _known: int) -> None:
+    def hand_over(self: JobThread[Any], _known: int) -> None:
         if self._gathered:
             self._queue.put(self._gathered)
             self._gathered = []
 
-    setattr(Worker, "_hand_over", hand_over)  # noqa: B010 - mypy allows no other way
+    setattr(JobThread, "_hand_over", hand_over)  # noqa: B010 - mypy allows no other way
 
 
 def every_column() -> None:

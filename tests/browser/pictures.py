@@ -11,7 +11,7 @@ from playwright.async_api import async_playwright, expect
 from answerback.core.walker import Answer
 from tests.browser.conftest import settled
 from tests.browser.site import INBOX, site
-from tests.chromium import ARGUMENTS, found
+from tests.chromium import ARGUMENTS, find_chromium
 
 IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
@@ -20,7 +20,9 @@ async def main() -> None:
     """The migration form at its second question, with an option chosen; and the inbox."""
     with tempfile.TemporaryDirectory() as folder:
         async with site(Path(folder)) as running, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
+            browser = await playwright.chromium.launch(
+                executable_path=find_chromium(), args=ARGUMENTS
+            )
             page = await browser.new_page(
                 viewport={"width": 760, "height": 600}, device_scale_factor=2
             )

@@ -21,7 +21,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
-from tests.stores import held
+from tests.stores import open_store
 
 SECRET: Final = b"the secret of every site in tests"
 KEY: Final = "abk_the-key-of-every-site-in-tests"
@@ -121,7 +121,7 @@ async def site(
     urls = {"local": "", "public": ""}
     words = labels or Labels()
     database = place / "answerback.db" if isinstance(place, Path) and place.is_dir() else place
-    async with held(database) as (store, claim, clock):
+    async with open_store(database) as (store, claim, clock):
         surface = WebSurface(
             secret=SECRET,
             labels=words,

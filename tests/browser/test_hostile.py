@@ -18,7 +18,7 @@ from answerback.runtime import app
 from answerback.runtime.config import Server, Settings, Storage
 from tests.browser.conftest import settled, tab
 from tests.browser.site import MIGRATION
-from tests.keys import bearer, key_in
+from tests.keys import bearer, read_person_key
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 
@@ -110,7 +110,7 @@ async def victim(tmp_path: Path) -> AsyncIterator[Victim]:
         async with http.post("/v1/asks", json=body) as response:
             ask = await response.json()
         url = ask["thread"]["url"]
-        yield Victim(running, http, ask["id"], url, key_in(tmp_path), bearer(tmp_path))
+        yield Victim(running, http, ask["id"], url, read_person_key(tmp_path), bearer(tmp_path))
 
 
 @asynccontextmanager

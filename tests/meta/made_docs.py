@@ -70,7 +70,7 @@ PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
 }
 
 
-def on_page(name: str) -> str:
+def read_part(name: str) -> str:
     """A part as its page has it."""
     page, _ = PARTS[name]
     return page.read_text("utf-8").partition(_begin(name))[2].partition(_end(name))[0]
@@ -79,7 +79,7 @@ def on_page(name: str) -> str:
 def write(name: str) -> None:
     """Writes a part anew."""
     page, make = PARTS[name]
-    old = _begin(name) + on_page(name) + _end(name)
+    old = _begin(name) + read_part(name) + _end(name)
     new = _begin(name) + make() + _end(name)
     page.write_text(page.read_text("utf-8").replace(old, new), encoding="utf-8")
 

@@ -44,7 +44,7 @@ def test_every_configuration_key_is_documented() -> None:
 @pytest.mark.parametrize("part", made_docs.PARTS)
 def test_what_is_made_from_the_project_is_as_the_project_is(part: str) -> None:
     _, make = made_docs.PARTS[part]
-    assert made_docs.on_page(part) == make(), "run python -m tests.meta.made_docs"
+    assert made_docs.read_part(part) == make(), "run python -m tests.meta.made_docs"
 
 
 def test_every_metric_is_documented() -> None:

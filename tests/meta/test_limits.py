@@ -20,7 +20,7 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from tests.edges import Test, guards
+from tests.edges import Test, edge_tests_by_constant
 from tests.meta.project import SOURCE_FOLDERS, module_name, sources, tree
 
 
@@ -216,7 +216,7 @@ def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[dict[str, 
         found: dict[str, list[Test]] = {}
         for each in bounds.tests:
             tests = importlib.import_module(f"{bounds.folder}.{each}")
-            for constant, guarding in guards(tests).items():
+            for constant, guarding in edge_tests_by_constant(tests).items():
                 found.setdefault(constant, []).extend(guarding)
         yield found
     finally:

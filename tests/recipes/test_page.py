@@ -23,7 +23,7 @@ def _shown() -> set[tuple[str, ...]]:
 
 def test_every_block_of_code_on_the_pages_is_part_of_a_recipe() -> None:
     page = "\n".join(page.read_text("utf-8") for page in made_docs.RECIPE_PAGES)
-    copied = {made_docs.on_page(part) for part in made_docs.PARTS if part.startswith("recipe ")}
+    copied = {made_docs.read_part(part) for part in made_docs.PARTS if part.startswith("recipe ")}
     written = [block for block in _FENCE.findall(page) if block not in copied]
     assert written == [], (
         "put these into a file in docs/recipes, and a test of it into tests/recipes"

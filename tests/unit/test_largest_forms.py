@@ -256,7 +256,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     yield "view", lambda: view_of(ask)
     yield "json", lambda: json.dumps(ask_json(ask))
     yield "result", lambda: registry.result_of(ask)
-    yield "row", lambda: rows.state(ask)
+    yield "row", lambda: rows.dump_state(ask)
     yield "request", lambda: rows.dump_request(ask.request)
     yield "slack", lambda: slack.render(view, LABELS)
     yield "slack, in full", lambda: slack_reading.full(view, LABELS, 0, "{}")

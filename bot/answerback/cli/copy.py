@@ -8,8 +8,8 @@ from answerback.cli.output import fail, print_result, say
 from answerback.ports.install_extras import POSTGRES, missing
 from answerback.runtime.config import Storage
 from answerback_chat.sanitize import as_json
-from answerback_storage.copy import Place, copy
-from answerback_storage.sqlite.copy import SqlitePlace
+from answerback_storage.copy import CopyEndpoint, copy
+from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 
 
 def run(source: str, target: str, *, json_output: bool) -> None:
@@ -42,9 +42,9 @@ def _storage(option: str, url: str) -> Storage:
     return storage
 
 
-def _place(storage: Storage) -> Place:
+def _place(storage: Storage) -> CopyEndpoint:
     if not storage.on_postgres:
-        return SqlitePlace(storage.sqlite_path)
-    from answerback_storage.postgres.copy import PostgresPlace
+        return SqliteCopyEndpoint(storage.sqlite_path)
+    from answerback_storage.postgres.copy import PostgresCopyEndpoint
 
-    return PostgresPlace(storage.url)
+    return PostgresCopyEndpoint(storage.url)

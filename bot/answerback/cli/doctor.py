@@ -22,7 +22,7 @@ from answerback.runtime.from_settings import places_of, routes_of
 from answerback.runtime.plugins import Plugin, installed
 from answerback.service.submission_request import destination_of
 from answerback_chat.sanitize import as_json
-from answerback_storage.person_key_file import KeyFile
+from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 
 
@@ -125,7 +125,7 @@ def _ceilings(settings: Settings) -> Iterator[Finding]:
 
 def _exposed_key(settings: Settings) -> Finding | None:
     """The person's key, where other users of this machine can read it."""
-    path = KeyFile(settings.storage.sqlite_path).path
+    path = PersonKeyFile(settings.storage.sqlite_path).path
     if not path.exists() or not path.stat().st_mode & 0o077:
         return None
     fix = f"Run `chmod 600 {path}`, then `answerback key rotate`."

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from answerback.cli.output import fail
 from answerback.runtime.config import is_loopback
 from answerback.runtime.config_file import load
-from answerback_storage.person_key_file import KeyFile
+from answerback_storage.person_key_file import PersonKeyFile
 
 
 def resolve_url(url: str | None, config: Path | None = None) -> str:
@@ -39,4 +39,4 @@ def local_key(base: str, config: Path | None = None) -> str | None:
     """The person's key of the service that is configured here; never sent to another machine."""
     if not is_loopback(urlsplit(base).hostname or ""):
         return None
-    return KeyFile(load(config).storage.sqlite_path).read()
+    return PersonKeyFile(load(config).storage.sqlite_path).read()

@@ -12,7 +12,7 @@ from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.runtime.clock import SharedClock, SystemClock
 from answerback.runtime.config import Storage
-from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
 _LEASE: Final = 8.0
@@ -41,7 +41,7 @@ async def opened(
     """
     if not storage.on_postgres:
         async with (
-            sole_use(storage.sqlite_path),
+            hold_exclusive_lock(storage.sqlite_path),
             _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
         ):
             yield Opened(store, SOLE, SystemClock())

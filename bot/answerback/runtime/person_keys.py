@@ -10,8 +10,8 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import Holder, Holders, operator, operators, personal
 from answerback.runtime.config import Settings, table_of
 from answerback.runtime.plugins import installed
-from answerback_storage.person_key_file import KeyFile
-from answerback_storage.personal_links_file import PeopleFile
+from answerback_storage.person_key_file import PersonKeyFile
+from answerback_storage.personal_links_file import PersonalLinksFile
 
 
 async def holders(settings: Settings) -> Holders:
@@ -21,7 +21,7 @@ async def holders(settings: Settings) -> Holders:
         StoreError: the key file cannot be made; in words.
     """
     path = settings.storage.sqlite_path
-    file, links = KeyFile(path), PeopleFile(path)
+    file, links = PersonKeyFile(path), PersonalLinksFile(path)
     await asyncio.to_thread(file.ensure)
     home = installed().home
     name_of = table_of(settings, installed().usable[home]).name_of

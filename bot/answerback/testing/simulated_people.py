@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import Question
-from answerback.testing.surface_harness import Bench
+from answerback.testing.surface_harness import SurfaceHarness
 
 
 class Capability(StrEnum):
@@ -29,18 +29,18 @@ class Capability(StrEnum):
 class Stage(Protocol):
     """A platform with the service in front of it. All cases of a class share one."""
 
-    bench: Bench
+    harness: SurfaceHarness
     place: Destination
     """Where asks are shown."""
 
-    async def person(self, name: str) -> Desk:
+    async def add_person(self, name: str) -> SimulatedPerson:
         """Somebody new at that place, of this name; nobody has told them anything yet."""
 
     async def restart(self) -> None:
         """Stops the service, and starts it anew on the same store; the platform goes on, and so do the people."""
 
 
-class Desk(Protocol):
+class SimulatedPerson(Protocol):
     """A person in front of a surface, who does everything by what they saw when they last looked.
 
     Every action waits until the surface has answered it, whatever it answered. What changes afterwards is seen with
@@ -51,37 +51,37 @@ class Desk(Protocol):
     name: str
     """How others are told of them."""
 
-    async def looks(self, ask: Ask) -> None:
+    async def look_at(self, ask: Ask) -> None:
         """Sees an ask as the surface shows it now; waits until it does. There is one message of it, not two."""
 
-    async def reads(self) -> str:
+    async def read_all_text(self) -> str:
         """Everything that the person can read of the ask: the message, what its menus offer, "Show in full"."""
 
-    def offers(self) -> set[str]:
+    def available_actions(self) -> set[str]:
         """Which of back, ask_back, reply, end_turn, submit and other can be used."""
 
-    async def starts_from(self, question: Question) -> JsonValue:
+    async def read_prefill(self, question: Question) -> JsonValue:
         """The value that the controls of the open question show as chosen or filled in; None: nothing."""
 
-    async def answers(self, question: Question, value: JsonValue) -> None:
+    async def answer(self, question: Question, value: JsonValue) -> None:
         """Answers the open question."""
 
-    async def writes_other(self, text: str) -> None:
+    async def answer_other(self, text: str) -> None:
         """Answers by "Something else…"."""
 
-    async def goes_back(self) -> None:
+    async def go_back(self) -> None:
         """Uses Back."""
 
-    async def edits(self, ask: Ask, question: Question) -> None:
+    async def edit(self, ask: Ask, question: Question) -> None:
         """In the review: uses Edit for a question."""
 
-    async def submits(self) -> None:
+    async def submit(self) -> None:
         """In the review: uses Submit."""
 
-    async def replies(self, text: str | None) -> None:
+    async def reply(self, text: str | None) -> None:
         """Uses Reply, with words or without."""
 
-    async def ends_turn(self) -> None:
+    async def end_turn(self) -> None:
         """Uses End Turn, and confirms it."""
 
 
@@ -89,10 +89,10 @@ class Desk(Protocol):
 class HasModals(Protocol):
     """People write in a window that opens over the message."""
 
-    async def opens_modal(self) -> bool:
+    async def open_modal(self) -> bool:
         """Presses what a text is answered with; whether a window opened."""
 
-    async def hands_in(self, text: str) -> str:
+    async def submit_modal(self, text: str) -> str:
         """Fills in the window that is open and hands it in; all that is told afterwards, in whatever way."""
 
 
@@ -100,7 +100,7 @@ class HasModals(Protocol):
 class HasPrivateNotes(Protocol):
     """The surface tells one person something that others do not see."""
 
-    async def told(self, count: int) -> list[str]:
+    async def private_notes(self, count: int) -> list[str]:
         """What this person has been told, oldest first, once there are so many notes."""
 
 
@@ -108,7 +108,7 @@ class HasPrivateNotes(Protocol):
 class HasTypedAnswers(Protocol):
     """Words that are typed where people write to each other can be an answer."""
 
-    async def types(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
         """Types to the surface about the ask or, not ``meant``, to other people beside it.
 
         Returns whether the words were marked as taken, once they are dealt with.
@@ -119,7 +119,7 @@ class HasTypedAnswers(Protocol):
 class HasReminders(Protocol):
     """People can be pinged: the surface is one of `answerback.ports.surface.Reminds`."""
 
-    async def reminders(self, count: int) -> int:
+    async def count_reminders(self, count: int) -> int:
         """How many reminders of the ask this person can see, once there are so many."""
 
 
@@ -127,7 +127,7 @@ class HasReminders(Protocol):
 class HasMentions(Protocol):
     """Texts can notify people, link and format: it takes care that an agent's do not."""
 
-    def notified(self) -> list[str]:
+    def mentions_and_links(self) -> list[str]:
         """Whom the texts that this person sees of the ask would notify, and where links lead that hide it."""
 
 
@@ -135,7 +135,7 @@ class HasMentions(Protocol):
 class HasAskingBack(Protocol):
     """People can ask the agent to explain, where it accepts that: ``ask_back`` is then among what is offered."""
 
-    async def asks_back(self, text: str) -> None:
+    async def ask_back(self, text: str) -> None:
         """Asks the agent to explain the open question."""
 
 
@@ -143,7 +143,7 @@ class HasAskingBack(Protocol):
 class HasDeletion(Protocol):
     """People can delete the live message."""
 
-    async def deletes(self) -> None:
+    async def delete_message(self) -> None:
         """Deletes the message that was last looked at."""
 
 
@@ -151,14 +151,14 @@ class HasDeletion(Protocol):
 class HasRateLimits(Protocol):
     """The platform refuses calls that come too fast. This is the stage's, not a person's."""
 
-    def limits(self, calls: int) -> None:
+    def rate_limit_next(self, calls: int) -> None:
         """Refuses so many of the next calls that post or edit a message; 0: none any more."""
 
-    def limited(self) -> int:
+    def count_rate_limited(self) -> int:
         """How many calls were refused so far."""
 
 
-BROUGHT: Final[dict[Capability, type]] = {
+CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
     Capability.TYPED_ANSWERS: HasTypedAnswers,
@@ -173,7 +173,7 @@ BROUGHT: Final[dict[Capability, type]] = {
 C = TypeVar("C", bound=Callable[..., object])
 
 
-def needs(capability: Capability) -> Callable[[C], C]:
+def requires_capability(capability: Capability) -> Callable[[C], C]:
     """Marks a case of the contract as one for platforms that have this."""
 
     def marked(case: C) -> C:

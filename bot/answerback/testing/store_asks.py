@@ -15,11 +15,11 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, Existing, Idempotency, Memory
 from answerback.testing.store_examples import (
     ANN,
-    answering,
-    at_revision,
-    looking,
+    answer_decision,
+    answer_if_at_revision,
     new_ask,
     new_delivery,
+    read_only_decision,
 )
 
 
@@ -47,7 +47,7 @@ class AsksContract:
 
     async def test_an_ask_that_nobody_stored_is_none(self, store: Store) -> None:
         assert await store.get("ask_0") is None
-        assert await store.change("ask_0", looking) == (None, False)
+        assert await store.change("ask_0", read_only_decision) == (None, False)
         assert await store.record("ask_0") == []
 
     @pytest.mark.rule("WEBHOOK-2")
@@ -57,7 +57,7 @@ class AsksContract:
         await store.create(Write(new_ask(), asks.request_entry(new_ask(), 1_000.0)), None)
 
         def decide(ask: Ask | None) -> Decision[Ask]:
-            write = answering()(ask).write
+            write = answer_decision()(ask).write
             assert write is not None
             memory = Memory("coder", "conv", "turn", "bash", "apply", True)
             return Decision(write._replace(deliveries=(new_delivery(),), memory=memory), write.ask)
@@ -75,9 +75,9 @@ class AsksContract:
 
     async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        assert await store.change("ask_1", looking, delivery="ev") == (new_ask(), False)
+        assert await store.change("ask_1", read_only_decision, delivery="ev") == (new_ask(), False)
         assert await store.get("ask_1") == new_ask()
-        assert await store.change("ask_1", answering(), delivery="ev") != (new_ask(), True)
+        assert await store.change("ask_1", answer_decision(), delivery="ev") != (new_ask(), True)
 
     async def test_an_error_of_the_decision_reaches_the_caller_and_nobody_else(
         self, store: Store
@@ -89,7 +89,7 @@ class AsksContract:
             raise LookupError(ask)
 
         results = await asyncio.gather(
-            *(store.change(f"ask_{n}", fail if n % 3 else answering()) for n in range(20)),
+            *(store.change(f"ask_{n}", fail if n % 3 else answer_decision()) for n in range(20)),
             return_exceptions=True,
         )
         for number, outcome in enumerate(results):
@@ -104,15 +104,17 @@ class AsksContract:
     ) -> None:
         for number in range(3):
             await store.create(Write(new_ask(number)), None)
-        await store.change("ask_0", answering(deliveries=(new_delivery(7),)))
-        doubled = store.change("ask_1", answering(deliveries=(new_delivery(7),)), delivery="ev")
-        other = store.change("ask_2", answering())
+        await store.change("ask_0", answer_decision(deliveries=(new_delivery(7),)))
+        doubled = store.change(
+            "ask_1", answer_decision(deliveries=(new_delivery(7),)), delivery="ev"
+        )
+        other = store.change("ask_2", answer_decision())
         outcome, (moved, _) = await asyncio.gather(doubled, other, return_exceptions=True)  # type: ignore[misc] # the second did not fail
         assert isinstance(outcome, StoreError)
         assert await store.get("ask_1") == new_ask(1)
         assert await store.record("ask_1") == []
         assert await store.get("ask_2") == moved
-        assert not (await store.change("ask_1", answering(), delivery="ev"))[1]
+        assert not (await store.change("ask_1", answer_decision(), delivery="ev"))[1]
 
     async def test_a_change_is_told_on_once_it_is_stored_and_neither_a_failed_nor_a_repeated_one(
         self, store: Store
@@ -126,9 +128,9 @@ class AsksContract:
         with pytest.raises(LookupError):
             await store.change("ask_1", fail, delivery="ev", then=told.append)
         assert told == []
-        moved, _ = await store.change("ask_1", answering(), delivery="ev", then=told.append)
+        moved, _ = await store.change("ask_1", answer_decision(), delivery="ev", then=told.append)
         assert told == [moved]
-        await store.change("ask_1", looking, delivery="ev", then=told.append)
+        await store.change("ask_1", read_only_decision, delivery="ev", then=told.append)
         assert told == [moved]
 
     @pytest.mark.rule("WALK-15")
@@ -138,8 +140,8 @@ class AsksContract:
         await store.create(Write(new_ask()), None)
         for revision in range(1, 1_001):
             first, second = await asyncio.gather(
-                store.change("ask_1", at_revision(revision)),
-                store.change("ask_1", at_revision(revision)),
+                store.change("ask_1", answer_if_at_revision(revision)),
+                store.change("ask_1", answer_if_at_revision(revision)),
             )
             assert first[0] is not second[0]
         stored = await store.get("ask_1")
@@ -150,31 +152,36 @@ class AsksContract:
     async def test_any_number_of_changes_at_once_are_all_stored(self, store: Store) -> None:
         await asyncio.gather(*(store.create(Write(new_ask(n)), None) for n in range(300)))
         results = await asyncio.gather(
-            *(store.change(f"ask_{n}", answering(at=n / 3), delivery=f"Ev{n}") for n in range(300))
+            *(
+                store.change(f"ask_{n}", answer_decision(at=n / 3), delivery=f"Ev{n}")
+                for n in range(300)
+            )
         )
         for number, (moved, repeated) in enumerate(results):
             assert not repeated
             assert moved.updated_at == number / 3
             assert await store.get(f"ask_{number}") == moved
             assert len(await store.record(f"ask_{number}")) == 2
-            assert (await store.change(f"ask_{number}", looking, delivery=f"Ev{number}"))[1]
+            assert (
+                await store.change(f"ask_{number}", read_only_decision, delivery=f"Ev{number}")
+            )[1]
 
     @pytest.mark.rule("ACT-7")
     async def test_the_same_delivery_again_writes_nothing_and_says_so(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        moved, repeated = await store.change("ask_1", answering(), delivery="Ev1")
+        moved, repeated = await store.change("ask_1", answer_decision(), delivery="Ev1")
         assert not repeated
-        _, repeated = await store.change("ask_1", answering("staging"), delivery="Ev1")
+        _, repeated = await store.change("ask_1", answer_decision("staging"), delivery="Ev1")
         assert repeated
         assert await store.get("ask_1") == moved
-        _, repeated = await store.change("ask_1", answering("staging"), delivery="Ev2")
+        _, repeated = await store.change("ask_1", answer_decision("staging"), delivery="Ev2")
         assert not repeated
 
     @pytest.mark.rule("ACT-7")
     async def test_deliveries_at_the_same_moment_with_one_id_count_once(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         results = await asyncio.gather(
-            *(store.change("ask_1", at_revision(1), delivery="Ev1") for _ in range(10))
+            *(store.change("ask_1", answer_if_at_revision(1), delivery="Ev1") for _ in range(10))
         )
         assert sorted(repeated for _, repeated in results) == [False] + [True] * 9
 
@@ -184,19 +191,19 @@ class AsksContract:
     ) -> None:
         await store.create(Write(new_ask()), None)
         await store.create(Write(new_ask(2)), None)
-        moved, _ = await store.change("ask_1", answering(), delivery="key", digest="one")
+        moved, _ = await store.change("ask_1", answer_decision(), delivery="key", digest="one")
         told: list[object] = []
         for name, decide, digest in (
-            ("ask_1", answering("staging"), "two"),
-            ("ask_2", answering(), "two"),
-            ("ask_1", answering("staging"), ""),
+            ("ask_1", answer_decision("staging"), "two"),
+            ("ask_2", answer_decision(), "two"),
+            ("ask_1", answer_decision("staging"), ""),
         ):
             with pytest.raises(ReusedKeyError):
                 await store.change(name, decide, delivery="key", digest=digest, then=told.append)
         assert told == []
         assert await store.get("ask_1") == moved
         assert await store.get("ask_2") == new_ask(2)
-        assert (await store.change("ask_1", looking, delivery="key", digest="one"))[1]
+        assert (await store.change("ask_1", read_only_decision, delivery="key", digest="one"))[1]
 
     @pytest.mark.rule("ACT-9")
     async def test_of_deliveries_at_the_same_moment_with_one_id_the_first_digest_counts(
@@ -205,7 +212,7 @@ class AsksContract:
         await store.create(Write(new_ask()), None)
         results = await asyncio.gather(
             *(
-                store.change("ask_1", at_revision(1), delivery="key", digest=str(n))
+                store.change("ask_1", answer_if_at_revision(1), delivery="key", digest=str(n))
                 for n in range(9)
             ),
             return_exceptions=True,
@@ -217,15 +224,15 @@ class AsksContract:
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
-        moved, _ = await store.change("ask_1", answering(), delivery="Ev1", digest="one")
+        moved, _ = await store.change("ask_1", answer_decision(), delivery="Ev1", digest="one")
         secret = await store.secret("web")
         await store.close()
         again = make_store()
         await again.open()
         assert await again.get("ask_1") == moved
-        assert (await again.change("ask_1", looking, delivery="Ev1", digest="one"))[1]
+        assert (await again.change("ask_1", read_only_decision, delivery="Ev1", digest="one"))[1]
         with pytest.raises(ReusedKeyError):
-            await again.change("ask_1", looking, delivery="Ev1", digest="two")
+            await again.change("ask_1", read_only_decision, delivery="Ev1", digest="two")
         assert await again.secret("web") == secret
         assert (await again.counts())["open"] == 1
         await again.close()
@@ -238,7 +245,7 @@ class AsksContract:
     ) -> None:
         key = Idempotency("coder", "k", "digest")
         await store.create(Write(new_ask(1)), key)
-        moved, _ = await store.change("ask_1", answering())
+        moved, _ = await store.change("ask_1", answer_decision())
         assert await store.create(Write(new_ask(2)), key) == Existing(moved, same_body=True)
         other_body = Idempotency("coder", "k", "another")
         assert await store.create(Write(new_ask(2)), other_body) == Existing(moved, same_body=False)

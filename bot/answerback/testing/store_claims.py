@@ -17,27 +17,27 @@ from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
     PATIENCE,
-    ending,
+    delivery_result,
+    end_decision,
     new_ask,
     new_delivery,
-    result,
 )
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
-BRIEF = 0.2
+SHORT_LEASE = 0.2
 """Seconds of a claim that is to be over soon."""
 NOW = 9_000.0
 
 
-async def once_over(since: float, take: Callable[[], Awaitable[object]]) -> None:
+async def take_after_lease(since: float, take: Callable[[], Awaitable[object]]) -> None:
     """Returns when something can be taken, which must not be before the brief claim on it is over."""
     async with asyncio.timeout(PATIENCE):
         while not await take():  # noqa: ASYNC110 a lease that is over tells nobody
             await asyncio.sleep(0.01)
-    assert time.monotonic() - since >= BRIEF - 0.01
+    assert time.monotonic() - since >= SHORT_LEASE - 0.01
 
 
-def moving(claim: Claim | None = None) -> Callable[[Ask | None], Decision[int]]:
+def advance_decision(claim: Claim | None = None) -> Callable[[Ask | None], Decision[int]]:
     """Brings the ask to its next revision, and claims the message with that; tells the revision."""
 
     def decide(ask: Ask | None) -> Decision[int]:
@@ -48,7 +48,7 @@ def moving(claim: Claim | None = None) -> Callable[[Ask | None], Decision[int]]:
     return decide
 
 
-def due_later(at: float) -> Callable[[Ask | None], Decision[None]]:
+def deadline_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
     """Gives the ask another deadline."""
 
     def decide(ask: Ask | None) -> Decision[None]:
@@ -77,14 +77,14 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", ANN) == ask
         assert await store.claim_message("ask_1", BEN) is None
         assert await store.claim_message("ask_1", ANN) == ask
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
         assert await store.claim_message("ask_1", BEN) is None, "it has moved on meanwhile"
         await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         shown = await store.claim_message("ask_1", BEN)
         assert shown is not None
         assert shown.shown_revision == shown.revision == 2
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         assert await store.claim_message("ask_1", ANN) is not None, "nobody held what was shown"
         assert await store.claim_message("ask_1", BEN) is None
         assert await store.claim_message("ask_0", ANN) is None
@@ -93,13 +93,13 @@ class ClaimsContract:
     async def test_a_change_claims_the_message_that_it_leaves_behind(self, store: Store) -> None:
         await store.create(Write(new_ask(1), claim=ANN), None)
         assert await store.claim_message("ask_1", BEN) is None
-        await store.change("ask_1", moving(BEN))
+        await store.change("ask_1", advance_decision(BEN))
         assert await store.claim_message("ask_1", BEN) is None, "it stays the first holder's"
         await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
-        await store.change("ask_1", moving(BEN))
+        await store.change("ask_1", advance_decision(BEN))
         assert await store.claim_message("ask_1", ANN) is None
         await store.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
-        await store.change("ask_2", moving())
+        await store.change("ask_2", advance_decision())
         assert await store.claim_message("ask_2", BEN) is not None, "it was not to be shown"
 
     @pytest.mark.rule("CLAIM-1")
@@ -108,9 +108,9 @@ class ClaimsContract:
     ) -> None:
         await store.create(Write(new_ask(shown_revision=1)), None)
         await asyncio.gather(
-            store.change("ask_1", moving(ANN)),
-            store.change("ask_1", due_later(5_000.0)),
-            store.change("ask_1", moving(ANN)),
+            store.change("ask_1", advance_decision(ANN)),
+            store.change("ask_1", deadline_decision(5_000.0)),
+            store.change("ask_1", advance_decision(ANN)),
             store.shown("ask_1", Shown(2, {"id": "1"}, Thread())),
         )
         assert await store.claim_message("ask_1", BEN) is None
@@ -121,14 +121,14 @@ class ClaimsContract:
         self, store: Store
     ) -> None:
         since = time.monotonic()
-        await store.create(Write(new_ask(), claim=Claim("ann", BRIEF)), None)
-        await once_over(since, lambda: store.claim_message("ask_1", BEN))
+        await store.create(Write(new_ask(), claim=Claim("ann", SHORT_LEASE)), None)
+        await take_after_lease(since, lambda: store.claim_message("ask_1", BEN))
         assert await store.claim_message("ask_1", ANN) is None
 
     @pytest.mark.rule("CLAIM-4")
     async def test_an_older_state_that_is_shown_late_is_shown_over(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         assert await store.behind(1) == []
         await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
@@ -154,10 +154,10 @@ class ClaimsContract:
         assert await store.claim_due(ANN, NOW, 2) == ["ask_0", "ask_1"]
         assert await store.claim_due(BEN, NOW, 5) == ["ask_2"]
         assert await store.claim_due(ANN, NOW, 5) == ["ask_0", "ask_1"]
-        await store.change("ask_0", moving())
+        await store.change("ask_0", advance_decision())
         assert await store.claim_due(BEN, NOW, 5) == ["ask_2"], "the deadline is the same"
-        await store.change("ask_0", due_later(6_000.0))
-        await store.change("ask_1", ending())
+        await store.change("ask_0", deadline_decision(6_000.0))
+        await store.change("ask_1", end_decision())
         assert await store.claim_due(BEN, NOW, 5) == ["ask_2", "ask_0"]
 
     @pytest.mark.rule("CLAIM-3")
@@ -166,8 +166,8 @@ class ClaimsContract:
     ) -> None:
         await store.create(Write(new_ask(expires_at=5_000.0)), None)
         since = time.monotonic()
-        assert await store.claim_due(Claim("ann", BRIEF), NOW, 1) == ["ask_1"]
-        await once_over(since, lambda: store.claim_due(BEN, NOW, 1))
+        assert await store.claim_due(Claim("ann", SHORT_LEASE), NOW, 1) == ["ask_1"]
+        await take_after_lease(since, lambda: store.claim_due(BEN, NOW, 1))
         assert await store.claim_due(ANN, NOW, 1) == []
 
     @pytest.mark.rule("CLAIM-1")
@@ -196,27 +196,27 @@ class ClaimsContract:
         assert await deliveries(store, ANN) == ["msg_1"]
         assert await deliveries(store, BEN) == []
         assert await deliveries(store, ANN) == [], "it is at hand"
-        later = result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
+        later = delivery_result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
         await store.tried([later], [], "ann")
         assert await deliveries(store, BEN) == ["msg_1"]
-        await store.tried([result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben")
+        await store.tried([delivery_result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben")
         assert await deliveries(store, ANN) == ["msg_2"]
 
     @pytest.mark.rule("CLAIM-3", "CLAIM-4")
     async def test_who_lost_a_delivery_does_not_tell_what_became_of_it(self, store: Store) -> None:
         await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         since = time.monotonic()
-        brief = Claim("ann", BRIEF)
+        brief = Claim("ann", SHORT_LEASE)
         assert await deliveries(store, brief) == ["msg_1"]
-        await once_over(since, lambda: deliveries(store, BEN))
+        await take_after_lease(since, lambda: deliveries(store, BEN))
         assert not await store.renew_delivery("msg_1", ANN)
         line = ("ask_1", Entry(at=3_000.0, kind="delivery"))
-        await store.tried([result(new_delivery(), DeliveryState.DEAD)], [line], "ann")
+        await store.tried([delivery_result(new_delivery(), DeliveryState.DEAD)], [line], "ann")
         assert await store.record("ask_1") == []
         found = await store.delivery("msg_1")
         assert found is not None
         assert found.state is DeliveryState.PENDING
-        delivered = result(new_delivery(), DeliveryState.DELIVERED)
+        delivered = delivery_result(new_delivery(), DeliveryState.DELIVERED)
         await store.tried([delivered], [line], "ben")
         assert await store.delivery("msg_1") == delivered
         assert len(await store.record("ask_1")) == 1
@@ -228,7 +228,7 @@ class ClaimsContract:
         assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
         assert await store.renew_delivery("msg_1", ANN), "nobody has taken it meanwhile"
         assert await deliveries(store, BEN) == []
-        await store.tried([result(new_delivery(), DeliveryState.DELIVERED)], [], "ann")
+        await store.tried([delivery_result(new_delivery(), DeliveryState.DELIVERED)], [], "ann")
 
     # --- all of them ---
 
@@ -259,8 +259,8 @@ class ClaimsContract:
         await store.release_lease("gateway", "ann")
         await store.release_lease("nothing", "ann")
         since = time.monotonic()
-        assert await store.lease("gateway", Claim("ben", BRIEF)) == 2
-        await once_over(since, lambda: store.lease("gateway", ANN))
+        assert await store.lease("gateway", Claim("ben", SHORT_LEASE)) == 2
+        await take_after_lease(since, lambda: store.lease("gateway", ANN))
         assert await store.lease("gateway", ANN) == 3
         assert await store.lease("gateway", Claim("ann", 0.0)) == 3
         assert await store.lease("gateway", ANN) == 4, "in between it was nobody's"
@@ -270,16 +270,16 @@ class ClaimsContract:
         await store.create(Write(new_ask()), None)
         fence = Fence("gateway", 1)
         with pytest.raises(FencedError, match="gateway"):
-            await store.change("ask_1", moving(), fence=fence)
+            await store.change("ask_1", advance_decision(), fence=fence)
         await store.lease("gateway", ANN)
-        await store.change("ask_1", moving(), fence=fence)
+        await store.change("ask_1", advance_decision(), fence=fence)
         await store.lease("gateway", Claim("ann", 0.0))
         with pytest.raises(FencedError):
-            await store.change("ask_1", moving(), fence=fence)
+            await store.change("ask_1", advance_decision(), fence=fence)
         assert await store.lease("gateway", BEN) == 2
         fenced = [
-            store.change("ask_1", moving(), fence=fence),
-            store.change("ask_1", moving(), fence=Fence("gateway", 2)),
+            store.change("ask_1", advance_decision(), fence=fence),
+            store.change("ask_1", advance_decision(), fence=Fence("gateway", 2)),
         ]
         lost, held = await asyncio.gather(*fenced, return_exceptions=True)
         assert isinstance(lost, FencedError)
@@ -312,7 +312,7 @@ class ClaimsContract:
     async def test_revisions_of_many_asks_are_read_at_once(self, store: Store) -> None:
         for number in range(3):
             await store.create(Write(new_ask(number)), None)
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         assert await store.revisions(["ask_1", "ask_2", "ask_9"]) == {"ask_1": 2, "ask_2": 1}
         assert await store.revisions([]) == {}
 
@@ -321,7 +321,7 @@ class ClaimsContract:
         heard: list[str | None] = []
         store.listen(heard.append)
         await store.create(Write(new_ask()), None)
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         await store.check()
         assert set(heard) <= {None}
 
@@ -338,13 +338,13 @@ class SharedStoreContract:
         heard: asyncio.Queue[str | None] = asyncio.Queue()
         other.listen(heard.put_nowait)
         await store.create(Write(new_ask()), None)
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
         async with asyncio.timeout(PATIENCE):
             while await heard.get() != "ask_1":
                 pass
         assert await other.revisions(["ask_1"]) == {"ask_1": 2}
         await other.close()
-        await store.change("ask_1", moving())
+        await store.change("ask_1", advance_decision())
 
     @pytest.mark.rule("ACT-9")
     async def test_a_delivery_at_several_processes_counts_once(
@@ -355,12 +355,15 @@ class SharedStoreContract:
         for number in range(2):
             await store.create(Write(new_ask(number)), None)
         made = await asyncio.gather(
-            *(one.change("ask_0", moving(), delivery="key", digest="a") for one in (store, other))
+            *(
+                one.change("ask_0", advance_decision(), delivery="key", digest="a")
+                for one in (store, other)
+            )
         )
         assert sorted(repeated for _, repeated in made) == [False, True]
         made_or_not = await asyncio.gather(
-            store.change("ask_0", moving(), delivery="next", digest="b"),
-            other.change("ask_1", moving(), delivery="next", digest="c"),
+            store.change("ask_0", advance_decision(), delivery="next", digest="b"),
+            other.change("ask_1", advance_decision(), delivery="next", digest="c"),
             return_exceptions=True,
         )
         assert sum(isinstance(one, ReusedKeyError) for one in made_or_not) == 1

@@ -13,10 +13,10 @@ import pytest
 from answerback.ports.store import Store
 from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_claims import ClaimsContract
-from answerback.testing.store_erasure import ErasingContract
-from answerback.testing.store_late_answers import TellingContract
+from answerback.testing.store_erasure import ErasureContract
+from answerback.testing.store_late_answers import LateAnswersContract
 from answerback.testing.store_lists import ListsContract
-from answerback.testing.store_maintenance import UpkeepContract
+from answerback.testing.store_maintenance import MaintenanceContract
 from answerback.testing.store_search import SearchContract
 
 
@@ -24,9 +24,9 @@ class StoreContract(
     AsksContract,
     ListsContract,
     SearchContract,
-    TellingContract,
-    UpkeepContract,
-    ErasingContract,
+    LateAnswersContract,
+    MaintenanceContract,
+    ErasureContract,
     ClaimsContract,
 ):
     """The behaviour of every store."""

@@ -17,7 +17,14 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.late_answers import Owing
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, DeliveryState, Idempotency, Memory
-from answerback.testing.store_examples import ANN, ending, looking, new_ask, new_delivery, result
+from answerback.testing.store_examples import (
+    ANN,
+    delivery_result,
+    end_decision,
+    new_ask,
+    new_delivery,
+    read_only_decision,
+)
 
 SECRET = "tell-nobody"
 _KEY = Idempotency("coder", f"key {SECRET}", "d")
@@ -88,7 +95,7 @@ async def _everything(store: Store) -> str:
     return repr((page, deliveries, await store.record("ask_1"), drafts, owed))
 
 
-class ErasingContract:
+class ErasureContract:
     """Erasing, and what is to be erased when."""
 
     @pytest.mark.rule("API-18")
@@ -132,7 +139,7 @@ class ErasingContract:
         assert (told.state, told.next_at, told.delivery.body) == (DeliveryState.DEAD, None, "")
         counted = await store.counts()
         assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
-        late = result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
+        late = delivery_result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
         await store.tried([late], [], holder="us")
         assert await store.delivery("msg_1") == told, "what was under way is no more"
 
@@ -159,7 +166,7 @@ class ErasingContract:
         assert await store.erase("ask_1", 9_000.0, ()) is None
         await store.create(Write(new_ask()), None)
         assert await store.erase("ask_1", 9_000.0, ()) == new_ask()
-        await store.change("ask_1", ending())
+        await store.change("ask_1", end_decision())
         erased = await store.erase("ask_1", 9_000.0, ())
         assert erased is not None
         assert await store.erase("ask_1", 9_500.0, ()) == erased
@@ -195,7 +202,7 @@ class ErasingContract:
             return Decision(Write(replace(ask, shown_revision=ask.revision)), None)
 
         await store.change("ask_1", shown)
-        latest, _ = await store.change("ask_1", looking)
+        latest, _ = await store.change("ask_1", read_only_decision)
         assert erased is not None
         assert latest == replace(erased, shown_revision=erased.revision)
         assert await store.behind(9) == []
@@ -205,7 +212,7 @@ class ErasingContract:
         for number in range(5):
             await store.create(Write(new_ask(number)), None)
         for number, at in ((3, 10.0), (1, 20.0), (2, 30.0), (4, 40.0)):
-            await store.change(f"ask_{number}", ending(at=at))
+            await store.change(f"ask_{number}", end_decision(at=at))
         await store.erase("ask_2", 35.0, ())
         assert await store.erasable(40.0, 9) == ["ask_3", "ask_1"]
         assert await store.erasable(41.0, 1) == ["ask_3"]

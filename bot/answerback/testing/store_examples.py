@@ -75,7 +75,7 @@ def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) ->
     )
 
 
-def answering(
+def answer_decision(
     value: JsonValue = True, *, at: float = 2_000.0, deliveries: tuple[Delivery, ...] = ()
 ) -> Callable[[Ask | None], Decision[Ask]]:
     """Answers the prompted question; the result is the ask afterwards."""
@@ -89,7 +89,7 @@ def answering(
     return decide
 
 
-def ending(
+def end_decision(
     status: Status = Status.WITHDRAWN, *, at: float = 2_000.0
 ) -> Callable[[Ask | None], Decision[Ask]]:
     """Ends the ask; the result is the ask afterwards."""
@@ -102,7 +102,7 @@ def ending(
     return decide
 
 
-def at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
+def answer_if_at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
     """Answers "Why?" when the ask is at this revision, else refuses: what two people who race do."""
 
     def decide(ask: Ask | None) -> Decision[bool]:
@@ -115,12 +115,12 @@ def at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
     return decide
 
 
-def looking(ask: Ask | None) -> Decision[Ask | None]:
+def read_only_decision(ask: Ask | None) -> Decision[Ask | None]:
     """Changes nothing and tells what is stored."""
     return Decision(None, ask)
 
 
-def result(
+def delivery_result(
     delivery: Delivery, state: DeliveryState, *, next_at: float | None = None, tries: int = 1
 ) -> StoredDelivery:
     """What became of a delivery."""

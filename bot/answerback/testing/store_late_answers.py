@@ -12,12 +12,12 @@ from answerback.core.ask import Ask, Reason, Status
 from answerback.ports.late_answers import Owed, Owing, Told
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, DeliveryState
-from answerback.testing.store_examples import new_ask, new_delivery, result
+from answerback.testing.store_examples import delivery_result, new_ask, new_delivery
 
 CODER = Owing("coder")
 
 
-async def end(
+async def create_ended_ask(
     store: Store,
     number: int,
     *,
@@ -38,53 +38,53 @@ async def end(
     return f"ask_{number}"
 
 
-def ids(owed: Sequence[Owed]) -> list[str]:
+def ask_ids_of(owed: Sequence[Owed]) -> list[str]:
     """The asks that are listed."""
     return [one.ask.id for one in owed]
 
 
-class TellingContract:
+class LateAnswersContract:
     """`answerback.ports.late_answers.Telling`."""
 
     @pytest.mark.rule("LATE-1")
     async def test_an_end_is_owed_until_its_agent_is_told_for_good(self, store: Store) -> None:
         await store.create(Write(new_ask(9, request={"agent": "coder"})), None)
         assert await store.owed(CODER, 5.0) == []
-        first, second = await end(store, 1), await end(store, 2)
+        first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
         listed = await store.owed(CODER, 5.0)
-        assert ids(listed) == [first, second]
+        assert ask_ids_of(listed) == [first, second]
         assert listed[0].ask == await store.get(first)
         assert await store.owed(CODER, 5.0) == listed, "listing alone tells nobody"
         assert await store.told([first], Told.TOLD, 6.0) == [first]
         assert await store.owed(CODER, 7.0) == listed[1:]
-        assert ids(await store.owed(replace(CODER, after=0), 8.0)) == [second]
+        assert ask_ids_of(await store.owed(replace(CODER, after=0), 8.0)) == [second]
 
     @pytest.mark.rule("LATE-1")
     async def test_what_is_owed_is_one_agents_and_one_conversations(self, store: Store) -> None:
-        await end(store, 1)
-        await end(store, 2, conversation="c2")
-        await end(store, 3, conversation=None)
-        await end(store, 4, agent="other")
-        await end(store, 5, agent=None, conversation=None)
-        assert ids(await store.owed(CODER, 5.0)) == ["ask_1", "ask_2", "ask_3"]
-        assert ids(await store.owed(Owing("coder", "c2"), 5.0)) == ["ask_2"]
-        assert ids(await store.owed(Owing("coder", ""), 5.0)) == ["ask_3"]
-        assert ids(await store.owed(Owing("other"), 5.0)) == ["ask_4"]
-        assert ids(await store.owed(Owing(""), 5.0)) == ["ask_5"]
+        await create_ended_ask(store, 1)
+        await create_ended_ask(store, 2, conversation="c2")
+        await create_ended_ask(store, 3, conversation=None)
+        await create_ended_ask(store, 4, agent="other")
+        await create_ended_ask(store, 5, agent=None, conversation=None)
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_1", "ask_2", "ask_3"]
+        assert ask_ids_of(await store.owed(Owing("coder", "c2"), 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.owed(Owing("coder", ""), 5.0)) == ["ask_3"]
+        assert ask_ids_of(await store.owed(Owing("other"), 5.0)) == ["ask_4"]
+        assert ask_ids_of(await store.owed(Owing(""), 5.0)) == ["ask_5"]
 
     @pytest.mark.rule("LATE-3")
     async def test_a_number_acknowledges_what_was_listed_and_lists_the_rest_again(
         self, store: Store
     ) -> None:
         for number in range(1, 4):
-            await end(store, number)
+            await create_ended_ask(store, number)
         listed = await store.owed(replace(CODER, limit=2), 5.0)
-        assert ids(listed) == ["ask_1", "ask_2"]
-        await store.told(ids(listed), Told.LISTED, 5.0)
-        assert ids(await store.owed(CODER, 5.0)) == ["ask_3"]
+        assert ask_ids_of(listed) == ["ask_1", "ask_2"]
+        await store.told(ask_ids_of(listed), Told.LISTED, 5.0)
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_3"]
         again = await store.owed(replace(CODER, after=listed[0].number), 6.0)
         assert again[0] == listed[1], "it came with a list that the agent says it does not have"
-        assert ids(again) == ["ask_2", "ask_3"]
+        assert ask_ids_of(again) == ["ask_2", "ask_3"]
         last = again[-1].number
         assert await store.owed(replace(CODER, after=last), 7.0) == []
         assert await store.owed(replace(CODER, after=0), 8.0) == [], "acknowledged is for good"
@@ -93,7 +93,7 @@ class TellingContract:
     async def test_numbers_grow_in_the_order_of_listing_also_over_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
-        first, second = await end(store, 1), await end(store, 2)
+        first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
         (early,) = await store.owed(replace(CODER, without=frozenset([first])), 5.0)
         assert early.ask.id == second
         assert await store.owed(replace(CODER, after=early.number, limit=1), 5.0)
@@ -102,29 +102,29 @@ class TellingContract:
         await store.close()
         again = make_store()
         await again.open()
-        await end(again, 3)
+        await create_ended_ask(again, 3)
         (late,) = await again.owed(replace(CODER, after=early.number + 1), 8.0)
         assert (late.ask.id, late.number) == ("ask_3", early.number + 2)
         await again.close()
 
     @pytest.mark.rule("LATE-3")
     async def test_another_conversations_list_is_not_acknowledged(self, store: Store) -> None:
-        await end(store, 1)
-        await end(store, 2, conversation="c2")
-        await end(store, 3, agent="other")
+        await create_ended_ask(store, 1)
+        await create_ended_ask(store, 2, conversation="c2")
+        await create_ended_ask(store, 3, agent="other")
         first = await store.owed(Owing("coder", "c1"), 5.0)
         await store.owed(Owing("coder", "c2"), 5.0)
         await store.owed(Owing("other"), 5.0)
         assert await store.owed(Owing("coder", "c1", after=99), 5.0) == []
-        assert ids(first) == ["ask_1"]
-        assert ids(await store.owed(CODER, 5.0)) == ["ask_2"]
-        assert ids(await store.owed(Owing("other"), 5.0)) == ["ask_3"]
+        assert ask_ids_of(first) == ["ask_1"]
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.owed(Owing("other"), 5.0)) == ["ask_3"]
 
     @pytest.mark.rule("LATE-3")
     async def test_telling_that_failed_is_taken_back_and_nothing_else_is(
         self, store: Store
     ) -> None:
-        first = await end(store, 1)
+        first = await create_ended_ask(store, 1)
         assert await store.told([first, "ask_none"], Told.LISTED, 5.0) == [first]
         assert await store.told([first], Told.LISTED, 5.0) == []
         assert await store.told([first], Told.TOLD, 5.0) == [first]
@@ -132,22 +132,22 @@ class TellingContract:
         assert await store.owed(CODER, 5.0) == []
         assert await store.told([first], Told.NOT, 5.0) == [first]
         assert await store.told([first], Told.NOT, 5.0) == []
-        assert ids(await store.owed(CODER, 5.0)) == [first]
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == [first]
 
     @pytest.mark.rule("LATE-1")
     async def test_a_webhook_that_was_delivered_has_told(self, store: Store) -> None:
         sent, lost = new_delivery(1), new_delivery(2, ask="ask_2")
-        await end(store, 1, deliveries=(sent,))
-        await end(store, 2, deliveries=(lost,))
-        delivered = result(sent, DeliveryState.DELIVERED)
-        await store.tried([delivered, result(lost, DeliveryState.DEAD)], [])
-        assert ids(await store.owed(CODER, 5.0)) == ["ask_2"]
+        await create_ended_ask(store, 1, deliveries=(sent,))
+        await create_ended_ask(store, 2, deliveries=(lost,))
+        delivered = delivery_result(sent, DeliveryState.DELIVERED)
+        await store.tried([delivered, delivery_result(lost, DeliveryState.DEAD)], [])
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]
 
     async def test_what_an_agent_was_told_is_forgotten_and_what_it_was_not_is_kept(
         self, store: Store
     ) -> None:
-        first, _ = await end(store, 1), await end(store, 2)
+        first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
         await store.told([first], Told.TOLD, 5.0)
         assert await store.prune(5.0) == 0
         assert await store.prune(9_000.0) == 1
-        assert ids(await store.owed(CODER, 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]

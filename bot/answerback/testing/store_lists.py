@@ -17,17 +17,17 @@ from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
     ANN,
-    answering,
-    ending,
+    answer_decision,
+    delivery_result,
+    end_decision,
     new_ask,
     new_delivery,
-    result,
 )
 
-NEAR_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
+ALMOST_VALID_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
 """What base64 makes of "asks:1" (with padding), "asks:01", "asks:99999999999999999999", "asks:0"."""
 
-PER_EXAMPLE = settings(
+PROPERTY_SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 )
 """All examples share the test's one database, and mean to."""
@@ -38,7 +38,7 @@ class ListsContract:
 
     async def test_what_is_shown_is_noted_and_the_walk_left_alone(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        moved, _ = await store.change("ask_1", answering())
+        moved, _ = await store.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
         told = await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
@@ -64,9 +64,9 @@ class ListsContract:
         await store.create(Write(new_ask()), None)
         thread = Thread(channel="C1", id="1.0")
         await asyncio.gather(
-            store.change("ask_1", answering()),
+            store.change("ask_1", answer_decision()),
             store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
-            store.change("ask_1", answering("staging")),
+            store.change("ask_1", answer_decision("staging")),
         )
         stored = await store.get("ask_1")
         assert stored is not None
@@ -119,7 +119,7 @@ class ListsContract:
         found = [await store.shown_at("slack", message) for message in ("m1", "m2", "m3")]
         assert [ask and ask.id for ask in found] == ["ask_1", "ask_2", None]
         assert await store.shown_at("discord", "m1") is None
-        await store.change("ask_1", ending())
+        await store.change("ask_1", end_decision())
         assert await store.shown_at("slack", "m1") is None
 
     async def test_asks_whose_message_is_behind_come_oldest_change_first(
@@ -133,7 +133,7 @@ class ListsContract:
         assert await store.behind(2) == ["ask_2", "ask_3"]
         await store.shown("ask_2", Shown(1, {}, Thread()))
         assert await store.behind(10) == ["ask_3", "ask_1"]
-        await store.change("ask_2", ending(at=9.0))
+        await store.change("ask_2", end_decision(at=9.0))
         assert await store.behind(10) == ["ask_3", "ask_1", "ask_2"]
 
     async def test_asks_that_are_behind_come_from_all_places_in_turn(self, store: Store) -> None:
@@ -164,7 +164,7 @@ class ListsContract:
         older = await store.find("slack", "C1", None, 10, "ask_3")
         assert [ask.id for ask in older] == ["ask_2", "ask_1"]
         assert await store.find("slack", "C1", "T1", 10, "ask_1") == []
-        await store.change("ask_3", ending())
+        await store.change("ask_3", end_decision())
         assert await found("T1") == ["ask_1"]
         assert await store.find("slack", "C2", None, 10) == []
 
@@ -202,7 +202,7 @@ class ListsContract:
         assert await store.claim_due(SOLE, 1_059.9, 10) == []
         assert await store.claim_due(SOLE, 9_000.0, 10) == ["ask_2", "ask_1"]
         assert await store.claim_due(SOLE, 9_000.0, 1) == ["ask_2"]
-        await store.change("ask_2", ending())
+        await store.change("ask_2", end_decision())
         assert await store.next_due(0.0) == 5_000.0
 
     # --- pages ---
@@ -250,13 +250,13 @@ class ListsContract:
         await store.create(Write(new_ask(2, to=Destination(surface="web"))), None)
         await store.create(Write(new_ask(3, request={"conversation": "conv"})), None)
         await store.create(Write(new_ask(4, request={"agent": "coder"})), None)
-        await store.change("ask_1", ending())
+        await store.change("ask_1", end_decision())
         page = await store.page(**filters)  # type: ignore[arg-type] # parametrised
         assert [ask.id for ask in page.rows] == [f"ask_{n}" for n in numbers]
 
     @pytest.mark.rule("API-7")
-    @PER_EXAMPLE
-    @given(cursor=st.text(max_size=30) | st.sampled_from(NEAR_CURSORS))
+    @PROPERTY_SETTINGS
+    @given(cursor=st.text(max_size=30) | st.sampled_from(ALMOST_VALID_CURSORS))
     def test_a_made_up_cursor_is_refused(
         self, make_store: Callable[[], Store], cursor: str
     ) -> None:
@@ -295,8 +295,8 @@ class ListsContract:
         await store.create(Write(new_ask(2)), None)
         first, second = new_delivery(1), new_delivery(2, at=1_500.0)
         other = new_delivery(3, ask="ask_2", at=900.0)
-        await store.change("ask_1", answering(deliveries=(first, second)))
-        await store.change("ask_2", answering(deliveries=(other,)))
+        await store.change("ask_1", answer_decision(deliveries=(first, second)))
+        await store.change("ask_2", answer_decision(deliveries=(other,)))
 
         async def due(now: float) -> list[str]:
             found = await store.claim_deliveries(SOLE, now, 10)
@@ -308,19 +308,19 @@ class ListsContract:
         assert await store.next_delivery(900.0) == 1_000.0
         await store.tried(
             [
-                result(other, DeliveryState.DELIVERED),
-                result(first, DeliveryState.PENDING, next_at=8_000.0),
+                delivery_result(other, DeliveryState.DELIVERED),
+                delivery_result(first, DeliveryState.PENDING, next_at=8_000.0),
             ],
             [("ask_1", Entry(at=3_000.0, kind="delivery"))],
         )
         assert await due(7_000.0) == []
         assert await store.next_delivery() == 8_000.0
         assert (await store.record("ask_1"))[-1].entry.kind == "delivery"
-        dead = result(first, DeliveryState.DEAD)
+        dead = delivery_result(first, DeliveryState.DEAD)
         await store.tried([dead], [])
         assert await due(9_000.0) == ["msg_2"]
         assert await store.delivery("msg_1") == dead
-        await store.tried([result(second, DeliveryState.DELIVERED)], [])
+        await store.tried([delivery_result(second, DeliveryState.DELIVERED)], [])
         assert await store.next_delivery() is None
         assert await store.delivery("msg_0") is None
 
@@ -328,9 +328,9 @@ class ListsContract:
     async def test_a_delivery_that_is_sent_again_is_due_again(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         told = new_delivery()
-        await store.change("ask_1", answering(deliveries=(told,)))
-        await store.tried([result(told, DeliveryState.DEAD)], [])
-        again = result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
+        await store.change("ask_1", answer_decision(deliveries=(told,)))
+        await store.tried([delivery_result(told, DeliveryState.DEAD)], [])
+        again = delivery_result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
         await store.tried([again], [])
         assert await store.claim_deliveries(SOLE, 4_000.0, 10) == [again]
 
@@ -339,8 +339,8 @@ class ListsContract:
         await store.create(Write(new_ask()), None)
         told = [new_delivery(n) for n in range(5)]
         told[4] = replace(told[4], agent=None)
-        await store.change("ask_1", answering(deliveries=tuple(told)))
-        await store.tried([result(told[0], DeliveryState.DEAD)], [])
+        await store.change("ask_1", answer_decision(deliveries=tuple(told)))
+        await store.tried([delivery_result(told[0], DeliveryState.DEAD)], [])
 
         async def ids(
             state: DeliveryState | None, agent: str | None, after: str | None

@@ -17,12 +17,12 @@ from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, DeliveryState, Existing, Idempotency, Memory
 from answerback.testing.store_examples import (
     PATIENCE,
-    answering,
-    ending,
-    looking,
+    answer_decision,
+    delivery_result,
+    end_decision,
     new_ask,
     new_delivery,
-    result,
+    read_only_decision,
 )
 
 JSON = st.recursive(
@@ -35,13 +35,13 @@ JSON = st.recursive(
     max_leaves=6,
 )
 
-PER_EXAMPLE = settings(
+PROPERTY_SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 )
 """All examples share the test's one database, and mean to."""
 
 
-class UpkeepContract:
+class MaintenanceContract:
     """The rest of the protocol, and what holds for all of it."""
 
     async def test_counts_follow_every_change_of_status_and_state(self, store: Store) -> None:
@@ -49,9 +49,9 @@ class UpkeepContract:
         assert await store.counts() == dict.fromkeys(names, 0)
         for number in range(3):
             await store.create(Write(new_ask(number)), None)
-        await store.change("ask_1", answering(deliveries=(new_delivery(1), new_delivery(2))))
-        await store.change("ask_2", ending(Status.EXPIRED))
-        await store.tried([result(new_delivery(2), DeliveryState.DEAD)], [])
+        await store.change("ask_1", answer_decision(deliveries=(new_delivery(1), new_delivery(2))))
+        await store.change("ask_2", end_decision(Status.EXPIRED))
+        await store.tried([delivery_result(new_delivery(2), DeliveryState.DEAD)], [])
         counted = {name: n for name, n in (await store.counts()).items() if n}
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
@@ -86,7 +86,7 @@ class UpkeepContract:
             memory = Memory("coder", "conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
             await store.create(Write(new_ask(number, at=at), memory=memory), key)
-            await store.change(f"ask_{number}", ending(at=at), delivery=f"Ev{number}")
+            await store.change(f"ask_{number}", end_decision(at=at), delivery=f"Ev{number}")
             await store.save_draft(f"d{number}", True, at)
         assert await store.prune(20.0) == 4
         assert await store.prune(20.0) == 0
@@ -94,8 +94,8 @@ class UpkeepContract:
         assert await store.remembered("coder", "conv", "turn2", "bash", "q") == (True,)
         assert await store.draft("d1") is None
         assert await store.draft("d2") is True
-        assert not (await store.change("ask_1", looking, delivery="Ev1"))[1]
-        assert (await store.change("ask_2", looking, delivery="Ev2"))[1]
+        assert not (await store.change("ask_1", read_only_decision, delivery="Ev1"))[1]
+        assert (await store.change("ask_2", read_only_decision, delivery="Ev2"))[1]
         key = Idempotency("coder", "k1", "d")
         assert isinstance(await store.create(Write(new_ask(3)), key), Created)
         assert (await store.counts())["open"] == 1
@@ -108,7 +108,7 @@ class UpkeepContract:
         await store.prune(20.0)
         again = await store.create(Write(new_ask(2, at=30.0)), key)
         assert again == Existing(new_ask(at=10.0), same_body=True)
-        await store.change("ask_1", ending())
+        await store.change("ask_1", end_decision())
         assert await store.prune(20.0) == 1
         assert await store.created(key) is None
 
@@ -136,7 +136,7 @@ class UpkeepContract:
         await asyncio.gather(*noted)
         assert await store.prune(20.0) == 550
         for n in (0, 1, 999, 1_000, 1_098, 1_099):
-            _, repeated = await store.change("ask_1", looking, delivery=f"Ev{n}")
+            _, repeated = await store.change("ask_1", read_only_decision, delivery=f"Ev{n}")
             assert repeated == bool(n % 2)
 
     @pytest.mark.rule("DATA-15")
@@ -188,7 +188,7 @@ class UpkeepContract:
     async def test_a_caller_that_leaves_does_not_undo_what_it_handed_in(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         told: list[Ask] = []
-        leaving = asyncio.ensure_future(store.change("ask_1", answering(), then=told.append))
+        leaving = asyncio.ensure_future(store.change("ask_1", answer_decision(), then=told.append))
         await asyncio.sleep(0)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -201,7 +201,7 @@ class UpkeepContract:
         assert stored.revision == 2
         assert told == [stored], "whoever is to be told of it is told"
 
-    @PER_EXAMPLE
+    @PROPERTY_SETTINGS
     @given(text=st.text(), value=JSON)
     def test_any_text_and_any_json_comes_back_verbatim(
         self, make_store: Callable[[], Store], text: str, value: JsonValue

@@ -14,10 +14,10 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import Other, Person, Reply
 from answerback.ports.search import Search, word_of, words_of
 from answerback.ports.store import Decision, Store, Write
-from answerback.testing.store_examples import ANN, ending, new_ask
+from answerback.testing.store_examples import ANN, end_decision, new_ask
 
 
-def searched(text: str = "", **more: object) -> Search:
+def search_for(text: str = "", **more: object) -> Search:
     """A search for these words."""
     return Search(words_of(text), **more)  # type: ignore[arg-type]  # fields of a search
 
@@ -36,7 +36,7 @@ def one_question(text: str, context: str | None = None) -> Form:
     return Form(questions=(question,))
 
 
-def finishing(action: object, by: Person = ANN) -> Callable[[Ask | None], Decision[None]]:
+def act_decision(action: object, by: Person = ANN) -> Callable[[Ask | None], Decision[None]]:
     """Ends the ask by an action of a person's."""
 
     def decide(ask: Ask | None) -> Decision[None]:
@@ -49,7 +49,7 @@ def finishing(action: object, by: Person = ANN) -> Callable[[Ask | None], Decisi
     return decide
 
 
-async def found(store: Store, wanted: Search) -> list[str]:
+async def find_all_ids(store: Store, wanted: Search) -> list[str]:
     """The ids of all asks that a search finds, read in pages of two."""
     ids: list[str] = []
     after: str | None = None
@@ -86,14 +86,16 @@ class SearchContract:
             "größte": [3, 2, 1],
             "by": [],
         }.items():
-            assert await found(store, searched(text)) == [f"ask_{n}" for n in numbers], text
+            assert await find_all_ids(store, search_for(text)) == [f"ask_{n}" for n in numbers], (
+                text
+            )
 
     async def test_what_a_query_language_would_take_for_its_own_is_text(self, store: Store) -> None:
         form = one_question("not near and or \x00 '\"(a:b)* -x")
         await store.create(Write(new_ask(form=form)), None)
         for text in ("NOT", "near", "AND or", "'\"(a:b)*", "-x", "a\x00b"):
-            assert await found(store, searched(text)) == ["ask_1"], text
-        assert await found(store, searched("NOT apply")) == []
+            assert await find_all_ids(store, search_for(text)) == ["ask_1"], text
+        assert await find_all_ids(store, search_for("NOT apply")) == []
 
     async def test_an_ended_ask_is_found_by_its_answers_and_who_gave_them(
         self, store: Store
@@ -101,40 +103,43 @@ class SearchContract:
         ben = Person(surface="slack", user_id="U2", name="Ben")
         for number in range(1, 4):
             await store.create(Write(new_ask(number, form=one_question("Which one?"))), None)
-        await store.change("ask_1", finishing(Other(text="Atlantis")))
-        await store.change("ask_2", finishing(Reply(text="None of them, never"), ben))
-        assert await found(store, searched("which atlantis")) == ["ask_1"]
-        assert await found(store, searched("never none")) == ["ask_2"]
-        assert await found(store, searched("ben")) == ["ask_2"]
-        assert await found(store, Search((word_of(ANN),))) == ["ask_1"]
-        assert await found(store, Search((word_of(ben),))) == ["ask_2"]
-        assert await found(store, Search((word_of(replace(ben, user_id="U")),))) == []
+        await store.change("ask_1", act_decision(Other(text="Atlantis")))
+        await store.change("ask_2", act_decision(Reply(text="None of them, never"), ben))
+        assert await find_all_ids(store, search_for("which atlantis")) == ["ask_1"]
+        assert await find_all_ids(store, search_for("never none")) == ["ask_2"]
+        assert await find_all_ids(store, search_for("ben")) == ["ask_2"]
+        assert await find_all_ids(store, Search((word_of(ANN),))) == ["ask_1"]
+        assert await find_all_ids(store, Search((word_of(ben),))) == ["ask_2"]
+        assert await find_all_ids(store, Search((word_of(replace(ben, user_id="U")),))) == []
 
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
-        decision = ending(Status.FAILED)(new_ask())
+        decision = end_decision(Status.FAILED)(new_ask())
         assert decision.write is not None
         await store.create(decision.write, None)
-        assert await found(store, searched("migration", status=Status.FAILED)) == ["ask_1"]
+        assert await find_all_ids(store, search_for("migration", status=Status.FAILED)) == ["ask_1"]
 
     async def test_an_ask_that_is_erased_is_not_found_by_what_was_said(self, store: Store) -> None:
         for number in (1, 2):
             await store.create(Write(new_ask(number)), None)
-            await store.change(f"ask_{number}", finishing(Reply(text="Never")))
+            await store.change(f"ask_{number}", act_decision(Reply(text="Never")))
         await store.erase("ask_1", 9_000.0, ())
-        assert await found(store, searched("migration")) == ["ask_2"]
-        assert await found(store, searched("never")) == ["ask_2"]
-        assert await found(store, Search((word_of(ANN),))) == ["ask_2"]
+        assert await find_all_ids(store, search_for("migration")) == ["ask_2"]
+        assert await find_all_ids(store, search_for("never")) == ["ask_2"]
+        assert await find_all_ids(store, Search((word_of(ANN),))) == ["ask_2"]
 
     async def test_a_search_is_narrowed_by_status_agent_and_time(self, store: Store) -> None:
         for number in range(1, 6):
             request = {"agent": "coder" if number % 2 else "other"}
             await store.create(Write(new_ask(number, at=float(number), request=request)), None)
-        await store.change("ask_3", ending())
-        assert await found(store, searched(agent="coder")) == ["ask_5", "ask_3", "ask_1"]
-        assert await found(store, searched(status=Status.WITHDRAWN)) == ["ask_3"]
-        assert await found(store, searched("why", since=2.0, until=4.0)) == ["ask_3", "ask_2"]
-        wanted = searched("why", status=Status.OPEN, agent="coder", since=2.0)
-        assert await found(store, wanted) == ["ask_5"]
+        await store.change("ask_3", end_decision())
+        assert await find_all_ids(store, search_for(agent="coder")) == ["ask_5", "ask_3", "ask_1"]
+        assert await find_all_ids(store, search_for(status=Status.WITHDRAWN)) == ["ask_3"]
+        assert await find_all_ids(store, search_for("why", since=2.0, until=4.0)) == [
+            "ask_3",
+            "ask_2",
+        ]
+        wanted = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
+        assert await find_all_ids(store, wanted) == ["ask_5"]
 
     async def test_what_is_searched_outlives_the_store(
         self, store: Store, make_store: Callable[[], Store]
@@ -143,7 +148,7 @@ class SearchContract:
         await store.close()
         again = make_store()
         await again.open()
-        assert await found(again, searched("migration")) == ["ask_1"]
+        assert await find_all_ids(again, search_for("migration")) == ["ask_1"]
         await again.close()
 
     async def test_what_waits_for_a_person_comes_oldest_first(self, store: Store) -> None:
@@ -152,7 +157,7 @@ class SearchContract:
             await store.create(Write(new_ask(number, responders=named)), None)
         elsewhere = Destination(surface="discord", channel="C1")
         await store.create(Write(new_ask(8, responders=("U1",), to=elsewhere)), None)
-        await store.change("ask_7", ending())
+        await store.change("ask_7", end_decision())
 
         async def waiting(user_id: str, limit: int) -> list[str]:
             ids: list[str] = []

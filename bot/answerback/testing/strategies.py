@@ -27,7 +27,7 @@ _SCHEMA_VALUES: tuple[tuple[JsonValue, ...], ...] = (
 )
 
 
-UNSEEN = st.lists(
+INVISIBLE_TEXTS = st.lists(
     st.tuples(
         st.sampled_from("a* \n`1.\u0301\u0489\u200b\u3164\u00ad\ufe0f\u200d😀\U0001f3fd"),
         st.sampled_from([1, 2, 40, 1_000, 5_000]),

@@ -14,57 +14,59 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Acted, Actor, Rejected, Why
 from answerback.testing.simulated_people import (
     Capability,
-    Desk,
     HasModals,
     HasPrivateNotes,
     HasTypedAnswers,
+    SimulatedPerson,
     Stage,
-    needs,
+    requires_capability,
 )
 from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHICH, WHY
-from answerback.testing.surface_walks import sees, squeezed
+from answerback.testing.surface_walks import assert_sees, strip_whitespace
 from answerback_chat import wording
 
 
-async def opened(stage: Stage, questions: Sequence[Question], *people: Desk) -> Ask:
+async def create_viewed_ask(
+    stage: Stage, questions: Sequence[Question], *people: SimulatedPerson
+) -> Ask:
     """An ask that these people may answer and have looked at."""
     who = tuple(person.user_id for person in people)
-    ask = await stage.bench.opens(Form(questions=tuple(questions)), stage.place, who)
+    ask = await stage.harness.create_ask(Form(questions=tuple(questions)), stage.place, who)
     for person in people:
-        await person.looks(ask)
+        await person.look_at(ask)
     return ask
 
 
-async def stands(stage: Stage, ask: Ask, *people: Desk, after: int) -> Ask:
+async def wait_for_steps(stage: Stage, ask: Ask, *people: SimulatedPerson, after: int) -> Ask:
     """The ask after so many steps, once everybody sees it so."""
-    latest = await stage.bench.shown(ask.id)
+    latest = await stage.harness.wait_until_shown(ask.id)
     assert latest.revision == ask.revision + after
     for person in people:
-        await sees(person, latest)
+        await assert_sees(person, latest)
     return latest
 
 
-async def acts(stage: Stage, ask: Ask, by: Desk) -> None:
+async def answer_elsewhere(stage: Stage, ask: Ask, by: SimulatedPerson) -> None:
     """Answers yes, and not on this surface."""
     actor = Actor(Person(surface=stage.place.surface, user_id=by.user_id, name=by.name))
-    assert isinstance(await stage.bench.service.act(ask.id, Answer(value=True), actor), Acted)
+    assert isinstance(await stage.harness.service.act(ask.id, Answer(value=True), actor), Acted)
 
 
-async def noted(desk: Desk, *sentences: str) -> None:
+async def assert_private_notes(desk: SimulatedPerson, *sentences: str) -> None:
     """Asserts what a person was told privately: these sentences and no others."""
     assert isinstance(desk, HasPrivateNotes)
-    told = await desk.told(len(sentences))
+    told = await desk.private_notes(len(sentences))
     assert len(told) == len(sentences), told
     for note, sentence in zip(told, sentences, strict=True):
-        assert squeezed(sentence) in squeezed(note)
+        assert strip_whitespace(sentence) in strip_whitespace(note)
 
 
-def note_of_the_end(ended: Ask) -> str:
+def ended_note(ended: Ask) -> str:
     """What people are told who act on an ask that is over."""
     return wording.rejection_note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
 
 
-def values(ask: Ask) -> list[object]:
+def answered_values(ask: Ask) -> list[object]:
     """What has been answered so far."""
     return [given.value for given in ask.walk.answers]
 
@@ -74,164 +76,168 @@ class ClicksContract:
 
     @pytest.mark.rule("WALK-15")
     async def test_of_two_people_at_the_same_moment_one_counts(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, WHY], ada, bob)
-        await asyncio.gather(ada.answers(GO, True), bob.answers(GO, False))
-        ask = await stands(stage, ask, ada, bob, after=1)
+        ask = await create_viewed_ask(stage, [GO, WHY], ada, bob)
+        await asyncio.gather(ada.answer(GO, True), bob.answer(GO, False))
+        ask = await wait_for_steps(stage, ask, ada, bob, after=1)
         by = ask.walk.answers[0].by
         assert by is not None
-        assert values(ask) == [by.user_id == ada.user_id]
+        assert answered_values(ask) == [by.user_id == ada.user_id]
 
-    @needs(Capability.PRIVATE_NOTES)
+    @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("WALK-15", "SURFACE-10")
     async def test_the_slower_of_two_is_told_who_was_faster(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, WHY], ada, bob)
-        await asyncio.gather(ada.answers(GO, True), bob.answers(GO, False))
-        faster, slower = (ada, bob) if values(await stage.bench.shown(ask.id))[0] else (bob, ada)
-        await noted(slower, LABELS.too_late.format(name=faster.name))
-        await noted(faster)
+        ask = await create_viewed_ask(stage, [GO, WHY], ada, bob)
+        await asyncio.gather(ada.answer(GO, True), bob.answer(GO, False))
+        faster, slower = (
+            (ada, bob)
+            if answered_values(await stage.harness.wait_until_shown(ask.id))[0]
+            else (bob, ada)
+        )
+        await assert_private_notes(slower, LABELS.too_late.format(name=faster.name))
+        await assert_private_notes(faster)
 
     @pytest.mark.rule("SURFACE-11")
-    async def test_a_double_click_counts_once(self, stage: Stage, ada: Desk) -> None:
-        ask = await opened(stage, [GO, AGAIN], ada)
-        await asyncio.gather(ada.answers(GO, True), ada.answers(GO, True))
-        ask = await stands(stage, ask, ada, after=1)
-        assert values(ask) == [True]
+    async def test_a_double_click_counts_once(self, stage: Stage, ada: SimulatedPerson) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        await asyncio.gather(ada.answer(GO, True), ada.answer(GO, True))
+        ask = await wait_for_steps(stage, ask, ada, after=1)
+        assert answered_values(ask) == [True]
 
-    @needs(Capability.PRIVATE_NOTES)
+    @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-11")
     async def test_nobody_is_told_that_they_were_faster_than_themselves(
-        self, stage: Stage, ada: Desk
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, AGAIN], ada)
-        await ada.answers(GO, True)
-        await ada.answers(GO, False)
-        ask = await stands(stage, ask, after=1)
-        await noted(ada, LABELS.too_late_own)
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        await ada.answer(GO, True)
+        await ada.answer(GO, False)
+        ask = await wait_for_steps(stage, ask, after=1)
+        await assert_private_notes(ada, LABELS.too_late_own)
 
     @pytest.mark.rule("WALK-16", "SURFACE-15")
     async def test_an_old_copy_never_acts_on_a_new_question(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, AGAIN, WHY], ada, bob)
-        await ada.answers(GO, True)
-        await ada.looks(await stage.bench.shown(ask.id))
-        await ada.answers(AGAIN, True)
-        await stage.bench.shown(ask.id)
-        await bob.answers(GO, False)
-        await bob.replies("not like this")
-        await bob.ends_turn()
-        await ada.goes_back()
-        ask = await stands(stage, ask, ada, bob, after=2)
-        assert values(ask) == [True, True]
+        ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada, bob)
+        await ada.answer(GO, True)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        await ada.answer(AGAIN, True)
+        await stage.harness.wait_until_shown(ask.id)
+        await bob.answer(GO, False)
+        await bob.reply("not like this")
+        await bob.end_turn()
+        await ada.go_back()
+        ask = await wait_for_steps(stage, ask, ada, bob, after=2)
+        assert answered_values(ask) == [True, True]
 
-    @needs(Capability.PRIVATE_NOTES)
+    @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-10", "SURFACE-15")
     async def test_each_late_click_is_told_who_was_faster(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, AGAIN], ada, bob)
-        await ada.answers(GO, True)
-        await stage.bench.shown(ask.id)
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada, bob)
+        await ada.answer(GO, True)
+        await stage.harness.wait_until_shown(ask.id)
         too_late = LABELS.too_late.format(name=ada.name)
-        await bob.answers(GO, False)
-        await noted(bob, too_late)
-        await bob.replies("not like this")
-        await noted(bob, too_late, too_late)
-        await bob.ends_turn()
-        await noted(bob, too_late, too_late, too_late)
-        await noted(ada)
+        await bob.answer(GO, False)
+        await assert_private_notes(bob, too_late)
+        await bob.reply("not like this")
+        await assert_private_notes(bob, too_late, too_late)
+        await bob.end_turn()
+        await assert_private_notes(bob, too_late, too_late, too_late)
+        await assert_private_notes(ada)
 
     @pytest.mark.rule("SURFACE-10")
     async def test_a_click_after_the_end_changes_nothing(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO], ada, bob)
-        await ada.answers(GO, True)
-        await stage.bench.shown(ask.id)
-        await bob.answers(GO, False)
-        ask = await stands(stage, ask, ada, bob, after=1)
-        assert (ask.status, values(ask)) == (Status.ANSWERED, [True])
+        ask = await create_viewed_ask(stage, [GO], ada, bob)
+        await ada.answer(GO, True)
+        await stage.harness.wait_until_shown(ask.id)
+        await bob.answer(GO, False)
+        ask = await wait_for_steps(stage, ask, ada, bob, after=1)
+        assert (ask.status, answered_values(ask)) == (Status.ANSWERED, [True])
 
-    @needs(Capability.PRIVATE_NOTES)
+    @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-10")
     @pytest.mark.parametrize("withdrawn", [True, False])
     async def test_whoever_clicks_after_the_end_is_told_how_it_ended(
-        self, stage: Stage, ada: Desk, bob: Desk, withdrawn: bool
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, withdrawn: bool
     ) -> None:
-        ask = await opened(stage, [GO], ada, bob)
-        await (stage.bench.service.withdraw(ask.id) if withdrawn else bob.answers(GO, False))
-        told = note_of_the_end(await stage.bench.shown(ask.id))
-        await ada.answers(GO, True)
-        await noted(ada, told)
-        await ada.replies("a word on it")
-        await noted(ada, told, told)
-        await ada.ends_turn()
-        await noted(ada, told, told, told)
-        await noted(bob)
+        ask = await create_viewed_ask(stage, [GO], ada, bob)
+        await (stage.harness.service.withdraw(ask.id) if withdrawn else bob.answer(GO, False))
+        told = ended_note(await stage.harness.wait_until_shown(ask.id))
+        await ada.answer(GO, True)
+        await assert_private_notes(ada, told)
+        await ada.reply("a word on it")
+        await assert_private_notes(ada, told, told)
+        await ada.end_turn()
+        await assert_private_notes(ada, told, told, told)
+        await assert_private_notes(bob)
 
     @pytest.mark.rule("SURFACE-9")
     async def test_who_may_not_answer_changes_nothing(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, WHY], ada)
-        await bob.looks(ask)
-        await bob.answers(GO, True)
-        await bob.replies("no")
-        await bob.ends_turn()
-        await stands(stage, ask, ada, after=0)
+        ask = await create_viewed_ask(stage, [GO, WHY], ada)
+        await bob.look_at(ask)
+        await bob.answer(GO, True)
+        await bob.reply("no")
+        await bob.end_turn()
+        await wait_for_steps(stage, ask, ada, after=0)
 
-    @needs(Capability.PRIVATE_NOTES)
+    @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-9")
     async def test_who_may_not_answer_is_told_who_may(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO], ada)
-        await bob.looks(ask)
+        ask = await create_viewed_ask(stage, [GO], ada)
+        await bob.look_at(ask)
         _, _, rest = LABELS.not_allowed.partition("{who}")
-        await bob.answers(GO, True)
-        await noted(bob, rest)
-        await bob.ends_turn()
-        await noted(bob, rest, rest)
-        await noted(ada)
+        await bob.answer(GO, True)
+        await assert_private_notes(bob, rest)
+        await bob.end_turn()
+        await assert_private_notes(bob, rest, rest)
+        await assert_private_notes(ada)
 
-    @needs(Capability.MODALS)
+    @requires_capability(Capability.MODALS)
     @pytest.mark.rule("SURFACE-9")
     async def test_who_may_not_answer_opens_no_modal(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [WHY], ada)
-        await bob.looks(ask)
+        ask = await create_viewed_ask(stage, [WHY], ada)
+        await bob.look_at(ask)
         assert isinstance(bob, HasModals)
-        assert not await bob.opens_modal()
+        assert not await bob.open_modal()
 
-    @needs(Capability.MODALS)
+    @requires_capability(Capability.MODALS)
     @pytest.mark.rule("SURFACE-10", "SURFACE-16")
     @pytest.mark.parametrize("more", [(GO,), ()], ids=["moved on", "ended"])
     async def test_a_modal_that_is_handed_in_too_late_gives_its_words_back(
-        self, stage: Stage, ada: Desk, bob: Desk, more: tuple[Question, ...]
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, more: tuple[Question, ...]
     ) -> None:
-        ask = await opened(stage, [WHY, *more], ada, bob)
+        ask = await create_viewed_ask(stage, [WHY, *more], ada, bob)
         assert isinstance(ada, HasModals)
         assert isinstance(bob, HasModals)
-        assert await ada.opens_modal()
-        assert await bob.opens_modal()
-        await ada.hands_in("mine")
-        told = await bob.hands_in("a long *thought*")
-        assert squeezed("a long *thought*") in squeezed(told)
-        ask = await stands(stage, ask, ada, bob, after=1)
-        assert values(ask) == ["mine"]
-        late = LABELS.too_late.format(name=ada.name) if more else note_of_the_end(ask)
-        assert squeezed(late) in squeezed(told)
+        assert await ada.open_modal()
+        assert await bob.open_modal()
+        await ada.submit_modal("mine")
+        told = await bob.submit_modal("a long *thought*")
+        assert strip_whitespace("a long *thought*") in strip_whitespace(told)
+        ask = await wait_for_steps(stage, ask, ada, bob, after=1)
+        assert answered_values(ask) == ["mine"]
+        late = LABELS.too_late.format(name=ada.name) if more else ended_note(ask)
+        assert strip_whitespace(late) in strip_whitespace(told)
 
 
 class TypingContract:
     """Words that are typed count where they are meant for the ask, and nowhere else."""
 
-    @needs(Capability.TYPED_ANSWERS)
+    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-2", "TYPED-4")
     @pytest.mark.parametrize(
         ("question", "words", "value"),
@@ -244,33 +250,33 @@ class TypingContract:
         ],
     )
     async def test_typed_words_answer_the_open_question(
-        self, stage: Stage, ada: Desk, question: Question, words: str, value: object
+        self, stage: Stage, ada: SimulatedPerson, question: Question, words: str, value: object
     ) -> None:
-        ask = await opened(stage, [question, AGAIN], ada)
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
         assert isinstance(ada, HasTypedAnswers)
-        assert await ada.types(words)
-        assert values(await stands(stage, ask, ada, after=1)) == [value]
-        await ada.goes_back()
-        assert values(await stands(stage, ask, ada, after=2)) == []
+        assert await ada.type_message(words)
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
+        await ada.go_back()
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
 
-    @needs(Capability.TYPED_ANSWERS)
+    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-1")
     async def test_what_people_say_to_each_other_is_never_an_answer(
-        self, stage: Stage, ada: Desk
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [GO, AGAIN], ada)
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
         assert isinstance(ada, HasTypedAnswers)
-        assert not await ada.types("no", meant=False)
-        assert await ada.types("yes")
-        assert values(await stands(stage, ask, ada, after=1)) == [True]
+        assert not await ada.type_message("no", meant=False)
+        assert await ada.type_message("yes")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
 
-    @needs(Capability.TYPED_ANSWERS)
+    @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "SURFACE-9")
     async def test_words_of_who_may_not_answer_are_not_taken(
-        self, stage: Stage, ada: Desk, bob: Desk
+        self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
-        ask = await opened(stage, [WHY], ada)
-        await bob.looks(ask)
+        ask = await create_viewed_ask(stage, [WHY], ada)
+        await bob.look_at(ask)
         assert isinstance(bob, HasTypedAnswers)
-        assert not await bob.types("I say no")
-        await stands(stage, ask, ada, after=0)
+        assert not await bob.type_message("I say no")
+        await wait_for_steps(stage, ask, ada, after=0)

@@ -1,7 +1,7 @@
 """What every surface has to do: a class of tests that each surface's own tests inherit.
 
 An heir has a fixture ``stage``, made with ``pytest_asyncio.fixture(scope="class", loop_scope="class")``, which gives an
-`answerback.testing.simulated_people.Stage`; and ``lacks``, which says what the platform does not have.
+`answerback.testing.simulated_people.Stage`; and ``unsupported``, which says what the platform does not have.
 """
 
 from __future__ import annotations
@@ -13,7 +13,12 @@ import pytest
 import pytest_asyncio
 
 from answerback.ports.surface import Reminds
-from answerback.testing.simulated_people import BROUGHT, Capability, Desk, Stage
+from answerback.testing.simulated_people import (
+    CAPABILITY_PROTOCOLS,
+    Capability,
+    SimulatedPerson,
+    Stage,
+)
 from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_people import PeopleContract
@@ -25,24 +30,24 @@ from answerback.testing.surface_walks import RecordContract, WalksContract
 class SharedSurfaceContract(RecordContract, ClicksContract, TypingContract, OutagesContract):
     """What people do at a surface, where the store behind it or the number of services could make a difference."""
 
-    lacks: ClassVar[Mapping[Capability, str]] = {}
+    unsupported: ClassVar[Mapping[Capability, str]] = {}
     """What the platform does not have, and why. The cases that need it do not exist in this class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         for name in dir(cls):
-            if getattr(getattr(cls, name), "needs", None) in cls.lacks:
+            if getattr(getattr(cls, name), "needs", None) in cls.unsupported:
                 setattr(cls, name, None)
 
     @pytest_asyncio.fixture(loop_scope="class")
-    async def ada(self, stage: Stage) -> Desk:
+    async def ada(self, stage: Stage) -> SimulatedPerson:
         """Somebody who may answer."""
-        return await stage.person("Ada")
+        return await stage.add_person("Ada")
 
     @pytest_asyncio.fixture(loop_scope="class")
-    async def bob(self, stage: Stage) -> Desk:
+    async def bob(self, stage: Stage) -> SimulatedPerson:
         """Somebody else; whether they may answer is each case's to say."""
-        return await stage.person("Bob")
+        return await stage.add_person("Bob")
 
 
 class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, PeopleContract):
@@ -51,11 +56,13 @@ class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, Peopl
     @pytest.mark.rule("PLUGIN-2")
     @pytest.mark.parametrize("capability", Capability)
     async def test_it_lacks_what_it_says_and_nothing_else(
-        self, stage: Stage, ada: Desk, capability: Capability
+        self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
         """A desk without the methods of a capability is not a way around its cases: the lack must be declared."""
         brings = stage if capability is Capability.RATE_LIMITS else ada
-        assert isinstance(brings, BROUGHT[capability]) is (capability not in self.lacks)
+        assert isinstance(brings, CAPABILITY_PROTOCOLS[capability]) is (
+            capability not in self.unsupported
+        )
         if capability is Capability.REMINDERS:
-            [surface] = stage.bench.service.surfaces.values()
-            assert isinstance(surface, Reminds) is (capability not in self.lacks)
+            [surface] = stage.harness.service.surfaces.values()
+            assert isinstance(surface, Reminds) is (capability not in self.unsupported)

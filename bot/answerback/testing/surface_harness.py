@@ -30,12 +30,12 @@ SWEEP = 100
 
 
 @dataclass
-class Bench:
+class SurfaceHarness:
     """What is up around a surface."""
 
     service: Service
     shower: Shower
-    beside: Sequence[Bench] = ()
+    other_replicas: Sequence[SurfaceHarness] = ()
     """What other processes on the same store have up."""
 
     @property
@@ -43,20 +43,20 @@ class Bench:
         """Where the asks are."""
         return self.service.store
 
-    async def opens(
+    async def create_ask(
         self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,), **more: Any
     ) -> Ask:
         """An ask of this form at a place, once it is shown; ``more`` are its other fields."""
         number, now = next(_NUMBERS), self.service.clock.now()
         ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
-        at = [self, *self.beside][number % (1 + len(self.beside))]
+        at = [self, *self.other_replicas][number % (1 + len(self.other_replicas))]
         await at.store.create(Write(ask), None)
         at.shower.poke(ask)
-        return await self.shown(ask.id)
+        return await self.wait_until_shown(ask.id)
 
-    async def shown(self, ask_id: str) -> Ask:
+    async def wait_until_shown(self, ask_id: str) -> Ask:
         """The ask as it stands, once nothing is being shown any more."""
-        showers = [one.shower for one in (self, *self.beside)]
+        showers = [one.shower for one in (self, *self.other_replicas)]
         while any(shower.at_hand for shower in showers):
             for shower in showers:
                 await shower.idle()
@@ -64,21 +64,21 @@ class Bench:
         assert stored is not None
         return stored
 
-    async def stops_showing(self) -> None:
+    async def stop_showing(self) -> None:
         """Nothing is shown any more."""
-        for one in (self, *self.beside):
+        for one in (self, *self.other_replicas):
             await one.shower.stop()
 
 
-def together(benches: Collection[Bench]) -> Bench:
+def combine_replicas(benches: Collection[SurfaceHarness]) -> SurfaceHarness:
     """Several services at work as one: asks come in at each in turn."""
     first, *others = benches
-    first.beside = others
+    first.other_replicas = others
     return first
 
 
 @asynccontextmanager
-async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
+async def follow_other_replicas(service: Service, shower: Shower) -> AsyncIterator[None]:
     """Has a service hear what others commit, and give back at its end what it has claimed."""
     if service.claim is SOLE:
         yield
@@ -101,23 +101,23 @@ async def among_others(service: Service, shower: Shower) -> AsyncIterator[None]:
 
 
 @asynccontextmanager
-async def bench(surface: Surface, opened: Opened) -> AsyncIterator[Bench]:
+async def run_surface(surface: Surface, opened: Opened) -> AsyncIterator[SurfaceHarness]:
     """A surface, started, with a service of its own on an open store."""
     store, claim, clock = opened
     async with AsyncExitStack() as stack:
         names = frozenset({surface.name})
         service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
-        await stack.enter_async_context(among_others(service, shower))
+        await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         await shower.sweep(SWEEP)
-        yield Bench(service, shower)
+        yield SurfaceHarness(service, shower)
 
 
-class BenchStage:
+class HarnessStage:
     """What a `answerback.testing.simulated_people.Stage` does for every platform without a server of its own.
 
     Args:
@@ -135,7 +135,7 @@ class BenchStage:
         self.surface: Surface
         self.surfaces: Sequence[Surface]
         """One for each service; `surface` is the first."""
-        self.bench: Bench
+        self.harness: SurfaceHarness
 
     async def __aenter__(self) -> Self:
         await self.restart()
@@ -149,13 +149,13 @@ class BenchStage:
         await self._up.aclose()
         self.surfaces = [self._make() for _ in range(self._replicas)]
         self.surface = self.surfaces[0]
-        self.bench = together([await self._started(surface) for surface in self.surfaces])
+        self.harness = combine_replicas([await self._started(surface) for surface in self.surfaces])
 
-    async def _started(self, surface: Surface) -> Bench:
+    async def _started(self, surface: Surface) -> SurfaceHarness:
         enter = self._up.enter_async_context
         if self._url is not None:
-            return await enter(bench(surface, await enter(opened(Storage(url=self._url)))))
+            return await enter(run_surface(surface, await enter(opened(Storage(url=self._url)))))
         store = MemoryStore(self._tables)
         await store.open()
         self._up.push_async_callback(store.close)
-        return await enter(bench(surface, Opened(store, SOLE, SystemClock())))
+        return await enter(run_surface(surface, Opened(store, SOLE, SystemClock())))

@@ -9,8 +9,19 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.testing.simulated_people import Capability, Desk, HasMentions, Stage, needs
-from answerback.testing.surface_clicks import acts, opened, stands, values
+from answerback.testing.simulated_people import (
+    Capability,
+    HasMentions,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_clicks import (
+    answer_elsewhere,
+    answered_values,
+    create_viewed_ask,
+    wait_for_steps,
+)
 from answerback.testing.surface_questions import AGAIN
 from answerback_chat.sanitize import visible
 
@@ -49,40 +60,42 @@ class TextsContract:
     @pytest.mark.rule("TEXT-1", "TEXT-3", "SURFACE-6")
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
     async def test_hostile_texts_are_read_and_answered_as_they_are(
-        self, stage: Stage, ada: Desk, text: str
+        self, stage: Stage, ada: SimulatedPerson, text: str
     ) -> None:
         form = hostile_form(text)
-        ask = await opened(stage, form.questions, ada)
-        ask = await stands(stage, ask, ada, after=0)
+        ask = await create_viewed_ask(stage, form.questions, ada)
+        ask = await wait_for_steps(stage, ask, ada, after=0)
         await _sees_through(ada)
         typed = "".join(c for c in text if c.isprintable() or c == "\n")
         given: list[JsonValue] = [text, [text], typed]
         for count, value in enumerate(given, 1):
-            await ada.answers(form.questions[count - 1], value)
-            latest = await stands(stage, ask, ada, after=count)
-            assert values(latest) == given[:count]
+            await ada.answer(form.questions[count - 1], value)
+            latest = await wait_for_steps(stage, ask, ada, after=count)
+            assert answered_values(latest) == given[:count]
             await _sees_through(ada)
 
-    @needs(Capability.MENTIONS)
+    @requires_capability(Capability.MENTIONS)
     @pytest.mark.rule("TEXT-1")
     @pytest.mark.parametrize("kind", ["markup", "mentions", "links"])
-    async def test_hostile_texts_notify_nobody(self, stage: Stage, ada: Desk, kind: str) -> None:
+    async def test_hostile_texts_notify_nobody(
+        self, stage: Stage, ada: SimulatedPerson, kind: str
+    ) -> None:
         assert isinstance(ada, HasMentions)
         form, text = hostile_form(HOSTILE[kind]), HOSTILE[kind]
         words = form.questions[2]
-        ask = await opened(stage, [form.questions[0], words, AGAIN], ada)
-        assert ada.notified() == []
-        await ada.answers(form.questions[0], text)
-        await stands(stage, ask, ada, after=1)
-        await ada.answers(words, text)
-        await stands(stage, ask, ada, after=2)
-        await ada.replies(text)
-        await stands(stage, ask, ada, after=3)
-        assert ada.notified() == []
+        ask = await create_viewed_ask(stage, [form.questions[0], words, AGAIN], ada)
+        assert ada.mentions_and_links() == []
+        await ada.answer(form.questions[0], text)
+        await wait_for_steps(stage, ask, ada, after=1)
+        await ada.answer(words, text)
+        await wait_for_steps(stage, ask, ada, after=2)
+        await ada.reply(text)
+        await wait_for_steps(stage, ask, ada, after=3)
+        assert ada.mentions_and_links() == []
 
     @pytest.mark.rule("SURFACE-6", "TEXT-2")
     async def test_a_form_of_the_most_questions_is_walked_and_its_record_read(
-        self, stage: Stage, ada: Desk
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         form = Form(
             questions=tuple(
@@ -90,16 +103,16 @@ class TextsContract:
                 for n in range(QUESTIONS)
             )
         )
-        ask = await opened(stage, form.questions, ada)
-        await ada.answers(form.questions[0], True)
-        ask = await stands(stage, ask, ada, after=1)
+        ask = await create_viewed_ask(stage, form.questions, ada)
+        await ada.answer(form.questions[0], True)
+        ask = await wait_for_steps(stage, ask, ada, after=1)
         for _ in range(QUESTIONS - 2):
-            await acts(stage, ask, ada)
-        ask = await stands(stage, ask, ada, after=QUESTIONS - 2)
-        await ada.answers(form.questions[-1], False)
-        ask = await stands(stage, ask, ada, after=1)
+            await answer_elsewhere(stage, ask, ada)
+        ask = await wait_for_steps(stage, ask, ada, after=QUESTIONS - 2)
+        await ada.answer(form.questions[-1], False)
+        ask = await wait_for_steps(stage, ask, ada, after=1)
         assert ask.status is Status.ANSWERED
-        assert values(ask) == [True] * (QUESTIONS - 1) + [False]
+        assert answered_values(ask) == [True] * (QUESTIONS - 1) + [False]
 
     @pytest.mark.rule("SURFACE-6", "TEXT-2")
     @pytest.mark.parametrize(
@@ -110,16 +123,18 @@ class TextsContract:
         ],
     )
     async def test_of_the_most_options_any_can_be_chosen(
-        self, stage: Stage, ada: Desk, kind: AnswerType, value: JsonValue
+        self, stage: Stage, ada: SimulatedPerson, kind: AnswerType, value: JsonValue
     ) -> None:
         options = tuple(Option(value=f"v{n}", label=f"Option {n:04}") for n in range(OPTIONS))
         question = Question(id="q", text="Which?", answer_type=kind, options=options)
-        ask = await opened(stage, [question, AGAIN], ada)
-        await ada.answers(question, value)
-        assert values(await stands(stage, ask, ada, after=1)) == [value]
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        await ada.answer(question, value)
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
 
     @pytest.mark.rule("TEXT-2", "SURFACE-6")
-    async def test_the_longest_texts_can_be_read_in_full(self, stage: Stage, ada: Desk) -> None:
+    async def test_the_longest_texts_can_be_read_in_full(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
         words = "".join(f"word {n:05}, " for n in range(CHARACTERS // 12))
         label = words[: LABEL - 9]
         options = tuple(Option(value=f"v{n}", label=f"{n} {label}"[:LABEL]) for n in range(9))
@@ -130,13 +145,13 @@ class TextsContract:
             answer_type=AnswerType.SELECT,
             options=options,
         )
-        ask = await opened(stage, [question, AGAIN], ada)
-        ask = await stands(stage, ask, ada, after=0)
-        await ada.answers(question, "v8")
-        assert values(await stands(stage, ask, ada, after=1)) == ["v8"]
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        ask = await wait_for_steps(stage, ask, ada, after=0)
+        await ada.answer(question, "v8")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["v8"]
 
 
-async def _sees_through(desk: Desk) -> None:
+async def _sees_through(desk: SimulatedPerson) -> None:
     """What cannot be seen, or reorders text, is made visible."""
-    read = re.sub(r"\s", "", await desk.reads())
+    read = re.sub(r"\s", "", await desk.read_all_text())
     assert read == visible(read)

@@ -18,7 +18,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, texts_of, view_of
-from answerback.testing.simulated_people import Desk, Stage
+from answerback.testing.simulated_people import SimulatedPerson, Stage
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 from answerback.testing.walker_model import NaiveWalk
@@ -33,11 +33,11 @@ class RecordContract:
 
     @pytest.mark.rule("SURFACE-1", "SURFACE-4")
     async def test_when_an_ask_ends_its_message_is_the_record(
-        self, stage: Stage, ada: Desk
+        self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         form = Form(questions=(GO, WHERE, WHY))
-        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
-        await sees(ada, ask)
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await assert_sees(ada, ask)
         for question, value in (
             (GO, True),
             (WHERE, "s"),
@@ -45,13 +45,15 @@ class RecordContract:
             (WHERE, "p"),
             (WHY, "*so*"),
         ):
-            await (ada.answers(question, value) if question else ada.goes_back())
-            await sees(ada, await stage.bench.shown(ask.id))
-        ended = await stage.bench.shown(ask.id)
+            await (ada.answer(question, value) if question else ada.go_back())
+            await assert_sees(ada, await stage.harness.wait_until_shown(ask.id))
+        ended = await stage.harness.wait_until_shown(ask.id)
         assert [given.value for given in ended.walk.answers] == [True, "p", "*so*"]
         assert (ended.status, ended.message) == (Status.ANSWERED, ask.message)
         by = LABELS.by.format(name=ada.name)
-        assert squeezed(f"{LABELS.answered} {by}") in squeezed(await ada.reads())
+        assert strip_whitespace(f"{LABELS.answered} {by}") in strip_whitespace(
+            await ada.read_all_text()
+        )
 
 
 class WalksContract:
@@ -68,95 +70,97 @@ class WalksContract:
     )
     @given(form=forms(most=4), data=st.data())
     async def test_a_person_walks_any_form_as_the_model_does(
-        self, stage: Stage, ada: Desk, form: Form, data: st.DataObject
+        self, stage: Stage, ada: SimulatedPerson, form: Form, data: st.DataObject
     ) -> None:
         model = NaiveWalk(form)
-        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
-        await agree(ada, ask, model)
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await assert_consistent(ada, ask, model)
         for left in range(STEPS, -1, -1):
             if model.phase() not in {"question", "review"}:
                 break
             await _act(ada, ask, model, data, end=left == 0)
-            ask = await stage.bench.shown(ask.id)
-            await agree(ada, ask, model)
+            ask = await stage.harness.wait_until_shown(ask.id)
+            await assert_consistent(ada, ask, model)
 
 
-async def _act(desk: Desk, ask: Ask, model: NaiveWalk, data: st.DataObject, *, end: bool) -> None:
+async def _act(
+    desk: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject, *, end: bool
+) -> None:
     kinds = ["reply", "end_turn"] if end else ["on"] * 5
-    offered = desk.offers()
+    offered = desk.available_actions()
     kinds += ["back"] * (not end and "back" in offered)
     kinds += ["other"] * (not end and "other" in offered)
     kind = data.draw(st.sampled_from(kinds))
     question = model.current()
     if kind == "back":
-        await desk.goes_back()
+        await desk.go_back()
         assert model.back()
     elif kind == "reply":
         words = data.draw(st.none() | texts())
-        await desk.replies(words)
+        await desk.reply(words)
         model.end("cancelled", words)
     elif kind == "end_turn":
-        await desk.ends_turn()
+        await desk.end_turn()
         model.end("turn_ended")
     elif kind == "other":
         text = data.draw(texts())
         prompt = view_of(ask).prompt
         assert prompt is not None
-        await desk.writes_other(text)
-        model.answer(with_words(prompt, text))
+        await desk.answer_other(text)
+        model.answer(answer_with_own_words(prompt, text))
     elif question is not None:
         value = _enterable(data.draw(values(question)))
-        await desk.answers(question, value)
+        await desk.answer(question, value)
         model.answer(value)
     else:
         await _review(desk, ask, model, data)
 
 
-async def _review(desk: Desk, ask: Ask, model: NaiveWalk, data: st.DataObject) -> None:
+async def _review(desk: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject) -> None:
     chosen = data.draw(st.sampled_from([None, *model.given]))
     if chosen is None:
-        await desk.submits()
+        await desk.submit()
         model.end("answered")
         return
     question = next(q for q in model.form.questions if q.id == chosen)
-    await desk.edits(ask, question)
+    await desk.edit(ask, question)
     assert model.edit(chosen)
 
 
-async def agree(desk: Desk, ask: Ask, model: NaiveWalk) -> None:
+async def assert_consistent(desk: SimulatedPerson, ask: Ask, model: NaiveWalk) -> None:
     """The stored ask, the model and what a person sees are the same."""
     assert ask.walk.phase == model.phase()
     assert {one.question_id for one in ask.walk.answers} == set(model.given)
     for one in ask.walk.answers:
         assert json_equal(one.value, model.given[one.question_id])
     assert ask.shown_revision == ask.revision or ask.message is None
-    await sees(desk, ask)
-    assert ("back" in desk.offers()) is model.can_go_back()
-    assert ("submit" in desk.offers()) is (model.phase() == "review")
+    await assert_sees(desk, ask)
+    assert ("back" in desk.available_actions()) is model.can_go_back()
+    assert ("submit" in desk.available_actions()) is (model.phase() == "review")
     question = model.current()
     if question is not None and not isinstance(model.prefill, dict):
         again = ask.walk.again
-        start = await desk.starts_from(question)
+        start = await desk.read_prefill(question)
         if not (again and again.other):
             assert json_equal(start, _shown_start(question, model.prefill))
 
 
-async def sees(desk: Desk, ask: Ask) -> None:
+async def assert_sees(desk: SimulatedPerson, ask: Ask) -> None:
     """A person who looks can read all that was said, and has the controls of the state that is stored."""
-    await desk.looks(ask)
-    read, view = squeezed(await desk.reads()), view_of(ask)
+    await desk.look_at(ask)
+    read, view = strip_whitespace(await desk.read_all_text()), view_of(ask)
     unread = [
         [words for words in found if not any(as_shown in read for as_shown in shown_forms(words))]
-        for found in (said(view), said(view, verbatim=True))
+        for found in (conversation_texts(view), conversation_texts(view, verbatim=True))
     ]
     assert [] in unread, (unread, read)
     wanted = {control.value for control in view.controls} | (
         {"submit"} if view.is_review else set()
     )
-    assert desk.offers() - {"other"} == wanted
+    assert desk.available_actions() - {"other"} == wanted
 
 
-def with_words(prompt: Prompt, text: str) -> JsonValue:
+def answer_with_own_words(prompt: Prompt, text: str) -> JsonValue:
     """The answer that words of one's own make, beside the selection that the prompt starts from."""
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else []
     return [*chosen, text] if prompt.question.other_beside else text
@@ -174,17 +178,17 @@ def _shown_start(question: Question, prefill: JsonValue) -> JsonValue:
     return prefill or None if question.answer_type is AnswerType.MULTI_SELECT else prefill
 
 
-def squeezed(text: str) -> str:
+def strip_whitespace(text: str) -> str:
     """A text as it is shown, without blanks, which surfaces set as they like."""
     return re.sub(r"\s", "", visible(text))
 
 
 def shown_forms(words: str) -> tuple[str, str]:
     """How words are shown by themselves, and behind others: a combining mark is shown by its number only alone."""
-    return squeezed(words), squeezed(f"-{words}").removeprefix("-")
+    return strip_whitespace(words), strip_whitespace(f"-{words}").removeprefix("-")
 
 
-def said(view: View, *, verbatim: bool = False) -> list[str]:
+def conversation_texts(view: View, *, verbatim: bool = False) -> list[str]:
     """Everything that the agent and the people have said in what a view shows.
 
     Args:

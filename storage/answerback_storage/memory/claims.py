@@ -10,8 +10,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import FencedError, StoreError
 from answerback.ports.claims import Claim, Fence, Work
 from answerback.ports.store_values import DeliveryState, StoredDelivery, StoredEntry
-from answerback_storage.memory.late_answers import Tellings
-from answerback_storage.rate_limit_pauses import Pauses
+from answerback_storage.memory.late_answers import LateAnswersTable
+from answerback_storage.rate_limit_pauses import RateLimitPauses
 
 
 @dataclass(slots=True)
@@ -34,8 +34,8 @@ class Tables:
     """The holder of each claim, and until when it is one."""
     leases: dict[str, tuple[str, int, float]] = field(default_factory=dict)
     """The holder, the epoch, and until when."""
-    tellings: Tellings = field(default_factory=Tellings)
-    pauses: Pauses = field(default_factory=Pauses)
+    late_answers: LateAnswersTable = field(default_factory=LateAnswersTable)
+    rate_limit_pauses: RateLimitPauses = field(default_factory=RateLimitPauses)
     listeners: list[tuple[object, Callable[[str | None], None]]] = field(default_factory=list)
     """Whom each store tells of what the others changed."""
 
@@ -82,7 +82,7 @@ class MemoryClaims:
     ) -> Sequence[StoredDelivery]:
         """See `Claims.claim_deliveries`."""
         held, at = self._tables().claims[Work.DELIVERY], time.monotonic()
-        due = [told.delivery.id for told in self._firsts() if next_at(told) <= now]
+        due = [told.delivery.id for told in self._firsts() if next_attempt_time(told) <= now]
         free = [key for key in due if key not in held or held[key][1] <= at]
         return [
             self._kept.deliveries[key] for key in self._taken(Work.DELIVERY, free, claim, limit)
@@ -121,11 +121,11 @@ class MemoryClaims:
 
     async def hold_off(self, bucket: str, seconds: float) -> None:
         """See `Claims.hold_off`."""
-        await self._tables().pauses.hold_off(bucket, seconds)
+        await self._tables().rate_limit_pauses.hold_off(bucket, seconds)
 
     async def held_off(self, bucket: str) -> float:
         """See `Claims.held_off`."""
-        return await self._tables().pauses.held_off(bucket)
+        return await self._tables().rate_limit_pauses.held_off(bucket)
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
         """See `Claims.listen`: each store on the same tables is told of what the others change."""
@@ -190,10 +190,10 @@ class MemoryClaims:
         for told in self._tables().deliveries.values():
             if told.state is DeliveryState.PENDING:
                 firsts.setdefault(told.delivery.ask_id, told)
-        return sorted(firsts.values(), key=next_at)
+        return sorted(firsts.values(), key=next_attempt_time)
 
 
-def next_at(told: StoredDelivery) -> float:
+def next_attempt_time(told: StoredDelivery) -> float:
     """When a pending delivery is due."""
     if told.next_at is None:
         raise AssertionError(f"{told.delivery.id} is pending and has no time")

@@ -21,7 +21,7 @@ class _Kept(Protocol):
     def _keep(self, ask: Ask, claim: Claim | None = None) -> None: ...
 
 
-class MemoryErasing:
+class MemoryErasure:
     """The part of the store that erases."""
 
     async def erase(self: _Kept, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
@@ -36,7 +36,7 @@ class MemoryErasing:
         _forget(tables, old)
         for key, told in tables.deliveries.items():
             if told.delivery.ask_id == ask_id:
-                body, url, state, next_at, error, updated_at = rows.erased_delivery(at)
+                body, url, state, next_at, error, updated_at = rows.erased_delivery_columns(at)
                 tables.deliveries[key] = replace(
                     told,
                     delivery=replace(told.delivery, body=body, url=url),
@@ -50,7 +50,7 @@ class MemoryErasing:
             if of == ask_id:
                 kept = StoredEntry(line.seq, erased_entry(line.entry, opaque))
                 tables.record[number] = (of, kept)
-        tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure(at))))
+        tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure_entry(at))))
         return new
 
     async def tidy(self) -> None:
@@ -78,4 +78,4 @@ def _forget(tables: Tables, ask: Ask) -> None:
         del tables.drafts[draft]
     for names in rows.memory_keys(ask.request):
         tables.remembered.pop(names, None)
-    tables.tellings.rows.pop(ask.id, None)
+    tables.late_answers.rows.pop(ask.id, None)

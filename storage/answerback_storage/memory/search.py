@@ -25,14 +25,14 @@ class _HasTables(Protocol):
     def _tables(self) -> _Kept: ...
 
 
-class MemorySearching:
+class MemorySearch:
     """The part of the store that people search."""
 
     async def search(self: _HasTables, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.Searching.search`."""
-        before = rows.behind_cursor("search", after)
-        numbered = newest(self._tables(), before)
-        return page_of(
+        before = rows.parse_descending_cursor("search", after)
+        numbered = iter_newest_first(self._tables(), before)
+        return build_page(
             "search", ((n, ask) for n, ask in numbered if _is_wanted(ask, wanted)), limit
         )
 
@@ -40,7 +40,7 @@ class MemorySearching:
         self: _HasTables, surface: str, user_id: str, after: str | None, limit: int
     ) -> Page[Ask]:
         """See `answerback.ports.search.Searching.waiting`."""
-        behind, tables = rows.before_cursor("waiting", after), self._tables()
+        behind, tables = rows.parse_ascending_cursor("waiting", after), self._tables()
         numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
         found = (
             (number, ask)
@@ -50,17 +50,17 @@ class MemorySearching:
             and ask.destination.surface == surface
             and may_wait_for(ask, user_id)
         )
-        return page_of("waiting", found, limit)
+        return build_page("waiting", found, limit)
 
 
-def newest(tables: _Kept, before: int) -> Iterator[tuple[int, Ask]]:
+def iter_newest_first(tables: _Kept, before: int) -> Iterator[tuple[int, Ask]]:
     """Asks before a number, newest first, with their numbers."""
     for ask_id, number in reversed(tables.numbers.items()):
         if number < before:
             yield number, tables.asks[ask_id]
 
 
-def page_of(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
+def build_page(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
     """A page of what is found, with its numbers."""
     part = list(islice(found, limit + 1))
     after = rows.cursor(kind, part[limit - 1][0]) if len(part) > limit else None

@@ -31,18 +31,18 @@ from answerback.ports.store_values import (
 )
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.memory.claims import MemoryClaims, next_at
+from answerback_storage.memory.claims import MemoryClaims, next_attempt_time
 from answerback_storage.memory.claims import Tables as Tables
-from answerback_storage.memory.erasure import MemoryErasing
-from answerback_storage.memory.late_answers import MemoryTelling
-from answerback_storage.memory.search import MemorySearching, newest, page_of
+from answerback_storage.memory.erasure import MemoryErasure
+from answerback_storage.memory.late_answers import MemoryLateAnswers
+from answerback_storage.memory.search import MemorySearch, build_page, iter_newest_first
 
 T = TypeVar("T")
 
 _LAST: Final = 2**63 - 1
 
 
-class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
+class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
     """Asks in memory; see `answerback.ports.store.Store`."""
 
     async def latest(self) -> float | None:
@@ -60,7 +60,10 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
             if told.next_at is not None and told.next_at > at:
                 tables.deliveries[key] = replace(told, next_at=told.next_at - seconds)
         for ask in list(tables.asks.values()):
-            if ask.next_due() is not None and not at - rows.NOTICED <= ask.created_at <= at:
+            if (
+                ask.next_due() is not None
+                and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
+            ):
                 self._keep(replace(ask, set_back=ask.set_back + seconds))
         entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         self._add(tables, [(None, entry)])
@@ -137,12 +140,14 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         places = {(surface, channel, thread)} if thread is not None else None
 
         def there(ask: Ask) -> bool:
-            place = rows.placed(ask)
+            place = rows.current_place(ask)
             return ask.open and (
                 place in places if places is not None else place[:2] == (surface, channel)
             )
 
-        return list(islice((ask for _, ask in newest(tables, before) if there(ask)), limit))
+        return list(
+            islice((ask for _, ask in iter_newest_first(tables, before) if there(ask)), limit)
+        )
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
         """See `Found.shown_at`."""
@@ -163,15 +168,17 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         limit: int = 50,
     ) -> Page[Ask]:
         """See `Store.page`."""
-        before, tables = rows.behind_cursor("asks", after), self._tables()
+        before, tables = rows.parse_descending_cursor("asks", after), self._tables()
         wanted = (status, surface, conversation, agent)
 
         def of(ask: Ask) -> tuple[object, ...]:
             request = ask.request
             return ask.status, ask.destination.surface, request.conversation, request.agent
 
-        found = ((n, ask) for n, ask in newest(tables, before) if _matches(of(ask), wanted))
-        return page_of("asks", found, limit)
+        found = (
+            (n, ask) for n, ask in iter_newest_first(tables, before) if _matches(of(ask), wanted)
+        )
+        return build_page("asks", found, limit)
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """See `Store.record`."""
@@ -212,7 +219,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
             if ask.shown_revision < ask.revision and self._free(Work.MESSAGE, ask.id, free_for)
         ]
         for ask in sorted(late, key=lambda ask: ask.updated_at):
-            surface, channel, _ = rows.placed(ask)
+            surface, channel, _ = rows.current_place(ask)
             turn = turns.setdefault((surface, channel, ask.message is None), count())
             found.append((next(turn), ask.updated_at, ask.id))
         return [ask_id for _, _, ask_id in sorted(found)[:limit]]
@@ -243,7 +250,9 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
 
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """See `Store.next_delivery`."""
-        return next((at for told in self._firsts() if (at := next_at(told)) > after), None)
+        return next(
+            (at for told in self._firsts() if (at := next_attempt_time(told)) > after), None
+        )
 
     async def tried(
         self,
@@ -258,7 +267,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
             if key in tables.deliveries and self._holds(Work.DELIVERY, key, holder):
                 tables.deliveries[key] = result
                 tables.claims[Work.DELIVERY].pop(key, None)
-                tables.tellings.tried(result)
+                tables.late_answers.record_delivery(result)
                 written = True
         if written:
             self._add(tables, entries)
@@ -271,14 +280,14 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
     ) -> Page[StoredDelivery]:
         """See `Store.deliveries`."""
-        before, tables = rows.behind_cursor("deliveries", after), self._tables()
+        before, tables = rows.parse_descending_cursor("deliveries", after), self._tables()
         numbered = reversed(list(enumerate(tables.deliveries.values(), 1)))
         found = (
             (n, told)
             for n, told in numbered
             if n < before and _matches((told.state, told.delivery.agent), (state, agent))
         )
-        return page_of("deliveries", found, limit)
+        return build_page("deliveries", found, limit)
 
     async def secret(self, name: str) -> bytes:
         """See `Store.secret`."""
@@ -300,7 +309,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
                 if at < before
             ),
             *((tables.drafts, key) for key, (_, at) in tables.drafts.items() if at < before),
-            *((tables.tellings.rows, key) for key in tables.tellings.forgettable(before)),
+            *((tables.late_answers.rows, key) for key in tables.late_answers.forgettable(before)),
         ]
         for table, key in old:
             del table[key]  # type: ignore[attr-defined]  # each key is of its own table
@@ -326,7 +335,7 @@ class MemoryStore(MemoryClaims, MemorySearching, MemoryTelling, MemoryErasing):
         for told in write.deliveries:
             tables.deliveries[told.id] = rows.new_delivery(told)
         if write.owed:
-            tables.tellings.owe(write.ask)
+            tables.late_answers.add(write.ask)
         if (memory := write.memory) is not None:
             key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id)
             tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)
@@ -339,8 +348,8 @@ def _check(tables: Tables, write: Write) -> None:
         raise StoreError("A delivery with this id is stored already.")
     ask, memory = write.ask, write.memory
     rows.dump_request(ask.request)
-    rows.searched_columns(ask)
-    rows.state(ask)
+    rows.lookup_columns(ask)
+    rows.dump_state(ask)
     rows.entry_rows(ask.id, write.entries)
     rows.dump(None if memory is None else memory.value)
 

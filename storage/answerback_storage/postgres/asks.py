@@ -14,37 +14,37 @@ from answerback.core.errors import UnreadableError
 from answerback.ports.store_values import Page, StoredEntry
 from answerback_storage import rows
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.sql import Parameters, same
+from answerback_storage.postgres.sql import Parameters, equality_conditions
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
 COLUMNS: Final = "version, id, revision, shown_revision, message, thread, state"
-"""As `rows.ASK_COLUMNS`, but for the first, which `rows.ask_of` does not look at."""
-LOADED: Final = f"{COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq)"
-"""The columns that `loaded` takes."""
+"""As `rows.ASK_COLUMNS`, but for the first, which `rows.ask_from_row` does not look at."""
+LOAD_COLUMNS: Final = f"{COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq)"
+"""The columns that `parse_row` takes."""
 _MOST_TOLD: Final = 10_000
 """Rows that are logged as unreadable, at the most."""
 _ENTRY: Final = ("text", "float8", "text", "text")
 _SEARCHED: Final = "status, surface, channel, thread_id, due, message, thread"
 _STEPPED: Final = "revision, updated_at, shown_revision, state"
-STORED: Final = f"{_SEARCHED}, message_id, {_STEPPED}"
-"""The columns of `stored`."""
-STORED_TYPES: Final = (
+WRITE_COLUMNS: Final = f"{_SEARCHED}, message_id, {_STEPPED}"
+"""The columns of `ask_columns`."""
+WRITE_COLUMN_TYPES: Final = (
     *("text", "text", "text", "text", "float8", "text", "text", "text"),
     *("bigint", "float8", "bigint", "text"),
 )
 
 
-class Loaded(NamedTuple):
+class VersionedAsk(NamedTuple):
     """An ask and the version of its row, which a write compares."""
 
     version: int
     ask: Ask
 
 
-def hashed(*names: str) -> bytes:
+def unique_hash(*names: str) -> bytes:
     """What a key of these names is unique by."""
     return sha256(rows.dump(list(names)).encode()).digest()
 
@@ -55,16 +55,18 @@ def message_id(message: Mapping[str, JsonValue] | None) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def stored(ask: Ask) -> rows.Row:
-    """The columns of `STORED`."""
+def ask_columns(ask: Ask) -> rows.Row:
+    """The columns of `WRITE_COLUMNS`."""
     return (
-        *rows.searched_columns(ask),
+        *rows.lookup_columns(ask),
         message_id(ask.message),
-        *(ask.revision, ask.updated_at, ask.shown_revision, rows.state(ask)),
+        *(ask.revision, ask.updated_at, ask.shown_revision, rows.dump_state(ask)),
     )
 
 
-def loaded(cache: rows.RequestCache, row: rows.Row, request: Request | None = None) -> Loaded:
+def parse_row(
+    cache: rows.RequestCache, row: rows.Row, request: Request | None = None
+) -> VersionedAsk:
     """The ask of a row of `COLUMNS` and its request's text (not looked at where the request is given).
 
     Raises:
@@ -74,18 +76,18 @@ def loaded(cache: rows.RequestCache, row: rows.Row, request: Request | None = No
 
     def read() -> str:
         if text is None:
-            raise rows.unreadable(row[1])
+            raise rows.unreadable_ask_error(row[1])
         return str(text)
 
     try:
         request = request or cache.get(row[1], read)
     except ValueError as error:
-        raise rows.unreadable(row[1], error) from error
-    return Loaded(row[0], rows.ask_of(tuple(columns), request))
+        raise rows.unreadable_ask_error(row[1], error) from error
+    return VersionedAsk(row[0], rows.ask_from_row(tuple(columns), request))
 
 
 def load_statement(where: str) -> str:
-    """The rows that `loaded` takes."""
+    """The rows that `parse_row` takes."""
     return (
         f"SELECT {COLUMNS}, (SELECT request FROM requests WHERE seq = asks.seq) FROM asks {where}"
     )
@@ -94,10 +96,10 @@ def load_statement(where: str) -> str:
 async def load(database: Database, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     """The ask as it stands."""
     found = await database.read(load_statement("WHERE id = $1"), (ask_id,))
-    return loaded(cache, found[0]).ask if found else None
+    return parse_row(cache, found[0]).ask if found else None
 
 
-def readable(
+def read_valid_rows(
     told: set[tuple[str, str]],
     table: str,
     found: Iterable[tuple[str, rows.Row]],
@@ -137,7 +139,8 @@ async def record(database: Database, ask_id: str, after: int, limit: int) -> lis
         (ask_id, after, limit),
     )
     return [
-        StoredEntry(seq, rows.entry_of(ask_id, seq, at, text.encode())) for seq, at, text in found
+        StoredEntry(seq, rows.entry_from_json(ask_id, seq, at, text.encode()))
+        for seq, at, text in found
     ]
 
 
@@ -180,21 +183,21 @@ class Reader:
         """Asks behind a row, so many, and the row to go on behind; 0: there are no more."""
         before, limit = span
         given = Parameters()
-        terms = f"{where} {same(given, filters)} seq < {given.add(before, 'bigint')}"
+        terms = f"{where} {equality_conditions(given, filters)} seq < {given.add(before, 'bigint')}"
         found = await self._database.read(
             f"SELECT seq, {load_statement(f'WHERE {terms} ORDER BY seq DESC LIMIT {limit + 1}')[7:]}",
             given.values,
         )
         part = [(row[2], row[1:]) for row in found[:limit]]
-        asks = readable(self.told, "asks", part, lambda row: loaded(self.cache, row).ask)
+        asks = read_valid_rows(self.told, "asks", part, lambda row: parse_row(self.cache, row).ask)
         return asks, found[limit - 1][0] if len(found) > limit else 0
 
     async def shown_at(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose message on a surface has this id."""
         given = Parameters()
-        terms = same(given, {"surface": surface, "message_id": message_id})
+        terms = equality_conditions(given, {"surface": surface, "message_id": message_id})
         found = await self._database.read(
             load_statement(f"WHERE {terms} status = 'open' AND message_id IS NOT NULL LIMIT 1"),
             given.values,
         )
-        return loaded(self.cache, found[0]).ask if found else None
+        return parse_row(self.cache, found[0]).ask if found else None

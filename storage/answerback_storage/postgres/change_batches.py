@@ -34,7 +34,7 @@ _LANES: Final = 2
 """Batches under way at once: the server writes one while the next is decided."""
 _WORTH_SPLITTING: Final = 16
 """Changes that two batches share: fewer go together, and one batch would have the other lane wait for more."""
-TRIES: Final = 20
+MAX_TRIES: Final = 20
 """How often a change is decided anew because somebody else changed its ask meanwhile."""
 _OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
 """Why a statement fails for the sake of one of those that share it."""
@@ -111,10 +111,10 @@ class ChangeJob(Generic[T]):
 class _Unit:
     """What the changes of one ask in a batch come to."""
 
-    def __init__(self, loaded: asks.Loaded | None) -> None:
+    def __init__(self, loaded: asks.VersionedAsk | None) -> None:
         self.version = 0 if loaded is None else loaded.version
         self.jobs: list[ChangeJob[Any]] = []
-        self.stored: ask_writes.Stored | None = None
+        self.ask_columns: ask_writes.AskWriteRows | None = None
         self._ask = None if loaded is None else loaded.ask
 
     def attempt(self, job: ChangeJob[Any], seen: dict[str, str]) -> None:
@@ -122,9 +122,9 @@ class _Unit:
         try:
             write = job.decide(self._ask, seen)
             if write is not None:
-                stored = self.stored or ask_writes.Stored()
-                stored.add(write, job.delivery, job.digest)
-                self.stored, self._ask = stored, write.ask
+                ask_columns = self.ask_columns or ask_writes.AskWriteRows()
+                ask_columns.add(write, job.delivery, job.digest)
+                self.ask_columns, self._ask = ask_columns, write.ask
         except Exception as error:  # noqa: BLE001 it is raised again where the change came from
             job.error = error
             job.resolve()
@@ -134,7 +134,7 @@ class _Unit:
             seen[job.delivery] = job.digest
 
 
-class Changes:
+class ChangeQueue:
     """The queue of changes, and the batches that are under way.
 
     Args:
@@ -157,7 +157,7 @@ class Changes:
         self._under_way = 0
         """Lanes that have a batch."""
 
-    def do(self, job: ChangeJob[T]) -> asyncio.Future[tuple[T, bool]]:
+    def submit(self, job: ChangeJob[T]) -> asyncio.Future[tuple[T, bool]]:
         """What a change will come to. It is made even if whoever waits for it leaves."""
         self._queue.append(job)
         if len(self._lanes) < _LANES:
@@ -200,19 +200,19 @@ class Changes:
         return taken
 
     async def _make(self, batch: Sequence[ChangeJob[Any]]) -> None:
-        for _ in range(TRIES):
+        for _ in range(MAX_TRIES):
             batch = await self._attempt(batch)
             if not batch:
                 return
         raise StoreError(
-            f"The ask {batch[0].ask_id} was changed by others each of the {TRIES} times that this change was tried."
+            f"The ask {batch[0].ask_id} was changed by others each of the {MAX_TRIES} times that this change was tried."
             " Try again."
         )
 
     async def _attempt(self, batch: Sequence[ChangeJob[Any]]) -> Sequence[ChangeJob[Any]]:
         """Decides and writes; the changes that are to be decided anew."""
         units = await self._decided(batch)
-        written = {name: unit for name, unit in units.items() if unit.stored is not None}
+        written = {name: unit for name, unit in units.items() if unit.ask_columns is not None}
         moved: set[str] = set()
         try:
             if written:
@@ -228,7 +228,7 @@ class Changes:
             return ()
         again = []
         for name, unit in units.items():
-            if name in moved or unit.stored is None:
+            if name in moved or unit.ask_columns is None:
                 for job in unit.jobs:
                     job.resolve()
             else:
@@ -265,16 +265,16 @@ class Changes:
 
     async def _loaded(
         self, batch: Sequence[ChangeJob[Any]]
-    ) -> tuple[dict[str, asks.Loaded | UnreadableError], dict[str, str]]:
+    ) -> tuple[dict[str, asks.VersionedAsk | UnreadableError], dict[str, str]]:
         """The asks that changes are about, and the digests of those of their deliveries that were stored before."""
         given = Parameters()
-        held = {name: self._cache.held(name) for name in {job.ask_id for job in batch}}
+        held = {name: self._cache.peek(name) for name in {job.ask_id for job in batch}}
         wanted = [(name, request is not None) for name, request in held.items()]
         statement = _LOAD.format(values=given.rows(wanted, ("text", "boolean")))
         if deliveries := {job.delivery for job in batch if job.delivery is not None}:
             values = given.rows([(name,) for name in deliveries], ("text",))
             statement += _SEEN.format(values=values)
-        found: dict[str, asks.Loaded | UnreadableError] = {}
+        found: dict[str, asks.VersionedAsk | UnreadableError] = {}
         seen: dict[str, str] = {}
         for row in await self._database.read(statement, given.values):
             version, name = row[:2]
@@ -282,15 +282,19 @@ class Changes:
                 seen[name] = row[6]
                 continue
             try:
-                found[name] = asks.loaded(self._cache, row, held[name])
+                found[name] = asks.parse_row(self._cache, row, held[name])
             except UnreadableError as error:
                 found[name] = error
         return found, seen
 
     async def _write(self, units: dict[str, _Unit], fence: Fence | None) -> set[str]:
         """The ids of the asks that nobody else changed meanwhile: these are stored."""
-        statement, given = ask_writes.moves(
-            {(name, unit.version): unit.stored for name, unit in units.items() if unit.stored},
+        statement, given = ask_writes.build_update(
+            {
+                (name, unit.version): unit.ask_columns
+                for name, unit in units.items()
+                if unit.ask_columns
+            },
             fence,
         )
         moved = {name for (name,) in await self._database.write(statement, given.values)}

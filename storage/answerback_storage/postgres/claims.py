@@ -14,22 +14,22 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
 from answerback.ports.store_values import StoredDelivery
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.coalesced_reads import Gathered
+from answerback_storage.postgres.coalesced_reads import CoalescedReads
 from answerback_storage.postgres.database import PostgresDatabase
-from answerback_storage.postgres.sql import Parameters, free, later
+from answerback_storage.postgres.sql import Parameters, now_plus, unclaimed
 from answerback_storage.rows import Row
 
 T = TypeVar("T")
 
-_TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $2, show_until = {later("$3")}
-    WHERE id = $1 AND shown_revision < revision AND ({free("show_holder", "show_until")} OR show_holder = $2)
-    RETURNING {asks.LOADED}"""
+_TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $2, show_until = {now_plus("$3")}
+    WHERE id = $1 AND shown_revision < revision AND ({unclaimed("show_holder", "show_until")} OR show_holder = $2)
+    RETURNING {asks.LOAD_COLUMNS}"""
 _DUE: Final = f"""WITH found AS (
-        SELECT id, due, due_holder = $1 AND due_until >= {later(f"$2 * {RENEWED}")} AS held FROM asks
-        WHERE due <= $3 AND ({free("due_holder", "due_until")} OR due_holder = $1)
+        SELECT id, due, due_holder = $1 AND due_until >= {now_plus(f"$2 * {RENEWED}")} AS held FROM asks
+        WHERE due <= $3 AND ({unclaimed("due_holder", "due_until")} OR due_holder = $1)
         ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED
     ), taken AS (
-        UPDATE asks SET due_holder = $1, due_until = {later("$2")}
+        UPDATE asks SET due_holder = $1, due_until = {now_plus("$2")}
         FROM found WHERE asks.id = found.id AND found.held IS NOT TRUE
     ) SELECT id FROM found ORDER BY due"""
 _RELEASE: Final = {
@@ -37,15 +37,15 @@ _RELEASE: Final = {
     Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = $1",
     Work.DELIVERY: "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1",
 }
-_LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALUES ($1, $2, 1, {later("$3")})
-    ON CONFLICT (name) DO UPDATE SET holder = $2, until = {later("$3")},
+_LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALUES ($1, $2, 1, {now_plus("$3")})
+    ON CONFLICT (name) DO UPDATE SET holder = $2, until = {now_plus("$3")},
         epoch = held.epoch + CASE WHEN held.holder <> $2 OR held.until <= clock_timestamp() THEN 1 ELSE 0 END
     WHERE held.until <= clock_timestamp() OR held.holder = $2 RETURNING epoch"""
-_HOLD_OFF: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {later("$2")})
+_HOLD_OFF: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {now_plus("$2")})
     ON CONFLICT (bucket) DO UPDATE SET not_before = greatest(held.not_before, excluded.not_before)"""
 _HELD_OFF: Final = """SELECT bucket, extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
     WHERE bucket IN ({names}) AND not_before > clock_timestamp()"""
-_MESSAGES: Final = f"""SELECT {asks.LOADED}, show_holder,
+_MESSAGES: Final = f"""SELECT {asks.LOAD_COLUMNS}, show_holder,
         extract(epoch FROM show_until - clock_timestamp())::float8
     FROM asks WHERE id IN ({{names}})"""
 _REVISIONS: Final = "SELECT id, revision FROM asks WHERE id IN ({names})"
@@ -55,22 +55,22 @@ class PostgresClaims(PostgresDatabase):
     """The part of `answerback.ports.store.Store` that is about claims."""
 
     @cached_property
-    def _messages(self) -> Gathered[str, Row]:
+    def _messages(self) -> CoalescedReads[str, Row]:
         """The columns of asks by their ids, with who holds their messages, and for how long."""
 
         async def read(ask_ids: Sequence[str]) -> Mapping[str, Row]:
             return {row[1]: row for row in await self._named(_MESSAGES, ask_ids)}
 
-        return Gathered(read)
+        return CoalescedReads(read)
 
     @cached_property
-    def _buckets(self) -> Gathered[str, float]:
+    def _buckets(self) -> CoalescedReads[str, float]:
         """The seconds for which buckets have to be left alone."""
 
         async def read(buckets: Sequence[str]) -> Mapping[str, float]:
             return dict(await self._named(_HELD_OFF, buckets))
 
-        return Gathered(read)
+        return CoalescedReads(read)
 
     async def _named(self, statement: str, names: Collection[str]) -> list[Row]:
         """Runs a statement about what has these names."""
@@ -85,7 +85,7 @@ class PostgresClaims(PostgresDatabase):
         if found is None:
             return None
         *row, holder, left = found
-        ask = asks.loaded(self._requests, tuple(row)).ask
+        ask = asks.parse_row(self._requests, tuple(row)).ask
         held = holder is not None and left > 0
         if ask.shown_revision >= ask.revision:
             return ask
@@ -94,7 +94,7 @@ class PostgresClaims(PostgresDatabase):
         if held and left >= RENEWED * claim.seconds:
             return ask
         taken = await self._write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
-        return asks.loaded(self._requests, taken[0]).ask if taken else None
+        return asks.parse_row(self._requests, taken[0]).ask if taken else None
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
         """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
@@ -110,7 +110,7 @@ class PostgresClaims(PostgresDatabase):
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
         """Renews a claim; False: the delivery is not the holder's."""
         renewed = await self._write(
-            f"""UPDATE deliveries SET claimed_until = {later("$3")}
+            f"""UPDATE deliveries SET claimed_until = {now_plus("$3")}
                 WHERE id = $1 AND holder = $2 AND state = 'pending' RETURNING 1""",
             *(delivery_id, claim.holder, claim.seconds),
         )

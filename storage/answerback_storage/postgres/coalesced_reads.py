@@ -9,11 +9,11 @@ from typing import Final, Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
-MOST: Final = 64
+MAX_KEYS: Final = 64
 """Keys that one statement asks for, at the most."""
 
 
-class Gathered(Generic[K, V]):
+class CoalescedReads(Generic[K, V]):
     """Looks keys up, one statement at a time.
 
     A key is read by a statement that begins after it was asked for, so nobody is told anything older than that.
@@ -30,7 +30,7 @@ class Gathered(Generic[K, V]):
 
     async def get(self, key: K) -> V | None:
         """What there is of a key now, or None. What makes the statement fail is raised to all who share it."""
-        if self._next is None or len(self._wanted) >= MOST:
+        if self._next is None or len(self._wanted) >= MAX_KEYS:
             self._wanted = {}
             self._next = asyncio.create_task(self._look(self._wanted))
         self._wanted[key] = None

@@ -25,9 +25,9 @@ from answerback_storage.rows import Row
 
 MAX_CONNECTIONS: Final = 8
 """Connections that statements share, at the most; the listening one comes on top."""
-PATIENCE: Final = 10.0
+STATEMENT_TIMEOUT: Final = 10.0
 """Seconds that one statement may take: then its connection is given up."""
-STANDSTILL: Final = 5.0
+IDLE_TRANSACTION_TIMEOUT: Final = 5.0
 """Seconds after which the server ends a transaction that stands still: a paused process holds up no other."""
 _TRIES: Final = 3
 """How often a statement is tried that other transactions were in the way of."""
@@ -57,18 +57,18 @@ async def connect(url: str, *, pooled: bool = False) -> Connection:
     Raises:
         StoreError: there is none to be had; in words.
     """
-    name = driver_errors.name_of(url)
+    name = driver_errors.display_name(url)
     try:
         return await AsyncConnection.connect(
             url,
             autocommit=True,
             prepare_threshold=None if pooled else 3,
             cursor_factory=AsyncRawCursor,
-            context=Adapted(),
+            context=AdapterContext(),
             **_missing(url),
         )
     except psycopg.Error as error:
-        raise StoreError(driver_errors.refused(name, error)) from error
+        raise StoreError(driver_errors.describe_connection_error(name, error)) from error
 
 
 def _missing(url: str) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def _missing(url: str) -> dict[str, Any]:
     return {key: value for key, value in _DEFAULTS.items() if key not in given}
 
 
-class Adapted:
+class AdapterContext:
     """What psycopg takes adapters from."""
 
     adapters = ADAPTERS
@@ -93,7 +93,7 @@ class Database:
 
     def __init__(self, url: str, *, pooled: bool = False) -> None:
         self.url = url
-        self.name = driver_errors.name_of(url)
+        self.name = driver_errors.display_name(url)
         self._pooled = pooled
         self._idle: list[Connection] = []
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
@@ -137,7 +137,7 @@ class Database:
         """The error for whoever asked for what failed."""
         if isinstance(error, StoreError):
             return error
-        said = driver_errors.in_words(self.name, error)
+        said = driver_errors.describe_error(self.name, error)
         if unknown:
             return OutcomeUnknownError(
                 f"{said} Whether the last change is stored is not known: read again before trying again."
@@ -148,12 +148,12 @@ class Database:
         self, connection: Connection, statement: str, values: Sequence[Any]
     ) -> list[Row]:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(STATEMENT_TIMEOUT):
                 cursor = await connection.execute(statement.encode(), values)
         except TimeoutError:
             await connection.close()
             raise psycopg.OperationalError(
-                f"the server did not answer within {PATIENCE:g} seconds"
+                f"the server did not answer within {STATEMENT_TIMEOUT:g} seconds"
             ) from None
         return [] if cursor.description is None else await cursor.fetchall()
 
@@ -168,9 +168,7 @@ class Database:
         committing = False
         try:
             async with self._connection() as connection, connection.transaction():
-                longest = (
-                    f"SET LOCAL idle_in_transaction_session_timeout = {STANDSTILL * 1_000:.0f}"
-                )
+                longest = f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TRANSACTION_TIMEOUT * 1_000:.0f}"
                 await connection.execute(longest.encode())
                 yield connection
                 committing = True

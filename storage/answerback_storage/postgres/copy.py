@@ -14,8 +14,8 @@ from pydantic_core import from_json
 from answerback.core.errors import StoreError
 from answerback_storage import rows
 from answerback_storage.postgres import driver_errors, search
-from answerback_storage.postgres.asks import hashed, message_id
-from answerback_storage.postgres.connections import Adapted, Database
+from answerback_storage.postgres.asks import message_id, unique_hash
+from answerback_storage.postgres.connections import AdapterContext, Database
 from answerback_storage.postgres.migrations import migrate
 
 _MADE: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = {
@@ -23,39 +23,39 @@ _MADE: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = 
         "message_id",
         lambda row: message_id(None if row["message"] is None else from_json(row["message"])),
     ),
-    "idempotency": ("hash", lambda row: hashed(row["agent"], row["key"])),
+    "idempotency": ("hash", lambda row: unique_hash(row["agent"], row["key"])),
     "remembered": (
         "hash",
-        lambda row: hashed(
+        lambda row: unique_hash(
             row["agent"], row["conversation"], row["turn"], row["tool"], row["question_id"]
         ),
     ),
-    "drafts": ("hash", lambda row: hashed(row["key"])),
+    "drafts": ("hash", lambda row: unique_hash(row["key"])),
 }
 """A column of a table that only this store has, and what it is made of."""
 _NUMBERED: Final = ("requests", "record", "deliveries", "owed")
 
 
-class PostgresPlace:
+class PostgresCopyEndpoint:
     """The database; it is there already, its tables need not be."""
 
     def __init__(self, url: str) -> None:
         self._url = url
-        self._name = driver_errors.name_of(url)
+        self._name = driver_errors.display_name(url)
 
     @contextmanager
-    def begun(self) -> Iterator[PostgresSide]:
+    def begin_transaction(self) -> Iterator[PostgresCopyTransaction]:
         """The database as it is at one moment, in a transaction."""
         asyncio.run(_up_to_date(self._url))
         try:
-            with psycopg.connect(self._url, context=Adapted()) as connection:
+            with psycopg.connect(self._url, context=AdapterContext()) as connection:
                 connection.isolation_level = IsolationLevel.REPEATABLE_READ
-                yield PostgresSide(connection, self._name)
+                yield PostgresCopyTransaction(connection, self._name)
         except psycopg.Error as error:
-            raise StoreError(driver_errors.in_words(self._name, error)) from error
+            raise StoreError(driver_errors.describe_error(self._name, error)) from error
 
 
-class PostgresSide:
+class PostgresCopyTransaction:
     """The database in a transaction."""
 
     def __init__(self, connection: psycopg.Connection, name: str) -> None:
@@ -88,8 +88,8 @@ class PostgresSide:
     def finish(self) -> None:
         """Has new rows numbered behind those that were added, and the asks found by their words."""
         for (seq,) in self._connection.execute(b"SELECT seq FROM asks").fetchall():
-            found = self._connection.execute(search.row_statement(seq)).fetchall()
-            for statement in search.fill_statements(seq, found):
+            found = self._connection.execute(search.select_indexable_row(seq)).fetchall()
+            for statement in search.index_statements(seq, found):
                 self._connection.execute(statement)
         for table in _NUMBERED:
             self._connection.execute(

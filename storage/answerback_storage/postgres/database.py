@@ -9,9 +9,9 @@ from typing import Any, Final, TypeVar
 from answerback.core.errors import StoreError
 from answerback_storage import rows
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.change_batches import ChangeJob, Changes
+from answerback_storage.postgres.change_batches import ChangeJob, ChangeQueue
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.listen_notify import News
+from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.migrations import migrate
 from answerback_storage.postgres.outbox import Outbox
 
@@ -41,8 +41,8 @@ class PostgresDatabase:
         self._database = Database(url, pooled=listen_url is not None)
         self._reader = asks.Reader(self._database, self._requests)
         self._outbox = Outbox(self._database, self._reader.told)
-        self._news = News(self._database, listen_url or url)
-        self._changes = Changes(self._database, self._requests, self._news.tell)
+        self._news = ChangeNotifier(self._database, listen_url or url)
+        self._changes = ChangeQueue(self._database, self._requests, self._news.notify)
         self._doing: set[asyncio.Future[Any]] = set()
         self._open = False
 
@@ -87,4 +87,4 @@ class PostgresDatabase:
     async def _change(self, job: ChangeJob[T]) -> tuple[T, bool]:
         if not self._open:
             raise StoreError(_NOT_OPEN)
-        return await self._changes.do(job)
+        return await self._changes.submit(job)

@@ -63,7 +63,7 @@ _UNREACHABLE: Final = (
 _DEFECT: Final = "PostgreSQL refused what was asked; this is a defect of Answerback's"
 
 
-def name_of(url: str) -> str:
+def display_name(url: str) -> str:
     """The database as people know it, without a password.
 
     Raises:
@@ -75,7 +75,7 @@ def name_of(url: str) -> str:
     return f"{parts.get('dbname') or parts.get('user') or 'of the user'} on {host}{port}"
 
 
-def in_words(name: str, error: psycopg.Error) -> str:
+def describe_error(name: str, error: psycopg.Error) -> str:
     """What a statement that failed came to."""
     if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
         why, code = _DEFECT, type(error).__name__
@@ -85,7 +85,7 @@ def in_words(name: str, error: psycopg.Error) -> str:
     return f"The database {name}: {why} ({code}: {_first_line(error)})."
 
 
-def refused(name: str, error: psycopg.Error) -> str:
+def describe_connection_error(name: str, error: psycopg.Error) -> str:
     """Why no connection could be opened. libpq gives no code for that, only the server's message."""
     text = str(error)
     code = error.sqlstate or next((code for words, code in _REFUSED if words in text), None)

@@ -35,33 +35,33 @@ async def erase(
     async with database.transaction() as connection:
         statement = asks.load_statement("WHERE id = $1 FOR UPDATE OF asks")
         found = await (await connection.execute(statement.encode(), (ask_id,))).fetchone()
-        old = asks.loaded(cache, found).ask if found else None
+        old = asks.parse_row(cache, found).ask if found else None
         if old is None or old.open or old.erased_at is not None:
             return old
         new = erased(old, at, opaque)
         await _update(connection, new)
-        await connection.execute(_DELIVERIES.encode(), (*rows.erased_delivery(at), ask_id))
+        await connection.execute(_DELIVERIES.encode(), (*rows.erased_delivery_columns(at), ask_id))
         for names in rows.memory_keys(old.request):
-            key = asks.hashed(*names)
+            key = asks.unique_hash(*names)
             await connection.execute(b"DELETE FROM remembered WHERE hash = $1", (key,))
         for statement in _OF_ASK:
             await connection.execute(statement.encode(), (ask_id,))
         lines = await connection.execute(_LINES.encode(), (ask_id,))
         for seq, written_at, text in await lines.fetchall():
-            entry = rows.entry_of(ask_id, seq, written_at, text.encode())
+            entry = rows.entry_from_json(ask_id, seq, written_at, text.encode())
             kept = rows.dump_entry(erased_entry(entry, opaque))
             await connection.execute(b"UPDATE record SET entry = $1 WHERE seq = $2", (kept, seq))
         given = Parameters()
-        added = asks.record_lines(given, rows.entry_rows(ask_id, [rows.erasure(at)]))
+        added = asks.record_lines(given, rows.entry_rows(ask_id, [rows.erasure_entry(at)]))
         await connection.execute(added.encode(), given.values)
         return new
 
 
 async def _update(connection: Connection, new: Ask) -> None:
     given = Parameters()
-    values = given.row(asks.stored(new), asks.STORED_TYPES)
+    values = given.row(asks.ask_columns(new), asks.WRITE_COLUMN_TYPES)
     await connection.execute(
-        f"""UPDATE asks SET (version, conversation, erased_at, {asks.STORED}) =
+        f"""UPDATE asks SET (version, conversation, erased_at, {asks.WRITE_COLUMNS}) =
             ROW (version + 1, NULL, {given.add(new.erased_at, "float8")}, {values})
             WHERE id = {given.add(new.id)}""".encode(),
         given.values,

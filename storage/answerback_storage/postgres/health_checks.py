@@ -17,7 +17,7 @@ from answerback_storage.postgres.connections import (
     Database,
     connect,
 )
-from answerback_storage.postgres.listen_notify import News
+from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.rows import Row
 
 _AGAIN: Final = "Run this again when that is done."
@@ -122,10 +122,10 @@ async def _rights(connection: Connection) -> Finding:
 async def _clock(connection: Connection) -> Finding:
     before = time.time()
     (theirs,) = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
-    return of_clocks((before + time.time()) / 2 - theirs)
+    return clock_finding((before + time.time()) / 2 - theirs)
 
 
-def of_clocks(ahead: float) -> Finding:
+def clock_finding(ahead: float) -> Finding:
     """What there is to say of a clock that is so many seconds ahead of the database's."""
     if abs(ahead) <= CLOCK_OFF:
         return Finding("clock: the database's and this machine's agree")
@@ -183,7 +183,7 @@ async def _pooler(connection: Connection, listen_url: str | None) -> Finding:
 
 
 async def _notifications(database: Database, listen_url: str | None) -> Finding:
-    news = News(database, listen_url or database.url)
+    news = ChangeNotifier(database, listen_url or database.url)
     began = time.perf_counter()
     try:
         await news.open()

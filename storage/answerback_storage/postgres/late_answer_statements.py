@@ -11,17 +11,17 @@ from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Connection
-from answerback_storage.postgres.sql import Parameters, as_one, same
+from answerback_storage.postgres.sql import Parameters, combine_statements, equality_conditions
 
 T = TypeVar("T")
 
-HEARD: Final = f"""UPDATE owed SET told = {int(Told.TOLD)}, at = updated_at FROM told
+MARK_TOLD_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(Told.TOLD)}, at = updated_at FROM told
     WHERE ask_id = told.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(Told.TOLD)}"""
 """Who got a delivery in ``told`` has been told."""
 _OWED: Final = ("text", "text", "text", "float8")
 
 
-def owe(given: Parameters, ended: Iterable[Ask]) -> str:
+def insert_owed(given: Parameters, ended: Iterable[Ask]) -> str:
     """The part of a statement that notes that agents are to be told how the asks in ``moved`` ended."""
     found = [
         (one.id, one.request.agent or "", one.request.conversation or "", one.updated_at)
@@ -31,13 +31,15 @@ def owe(given: Parameters, ended: Iterable[Ask]) -> str:
         FROM ({given.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN moved ON moved.id = c0 ORDER BY n"""
 
 
-def theirs(given: Parameters, owing: Owing) -> str:
+def owed_condition(given: Parameters, owing: Owing) -> str:
     """What is owed to an agent, as a condition."""
-    whose = same(given, {"owed.agent": owing.agent, "owed.conversation": owing.conversation})
+    whose = equality_conditions(
+        given, {"owed.agent": owing.agent, "owed.conversation": owing.conversation}
+    )
     return f"{whose} owed.told < {1 if owing.after is None else 2}"
 
 
-async def listed(
+async def list_owed(
     connection: Connection, reader: asks.Reader, owing: Owing, at: float
 ) -> list[Owed]:
     """What is owed to an agent, numbered; what it acknowledges is noted."""
@@ -46,7 +48,7 @@ async def listed(
     (last,) = await locked.fetchone() or (0,)
     if owing.after is not None:
         given = Parameters()
-        when, whose = given.add(at, "float8"), theirs(given, owing)
+        when, whose = given.add(at, "float8"), owed_condition(given, owing)
         await connection.execute(
             f"""UPDATE owed SET told = 2, at = {when}
                 WHERE {whose} AND number <= {given.add(owing.after, "bigint")}""".encode(),
@@ -56,11 +58,11 @@ async def listed(
     passed = 0
     while len(found) < owing.limit:
         part = await _part(connection, owing, (passed, owing.limit))
-        found += asks.readable(
+        found += asks.read_valid_rows(
             reader.told,
             "asks",
             [(row[3], row) for row in part],
-            lambda row: (row[0], row[1], asks.loaded(reader.cache, row[2:]).ask),
+            lambda row: (row[0], row[1], asks.parse_row(reader.cache, row[2:]).ask),
         )
         passed += owing.limit
         if len(part) < owing.limit:
@@ -70,7 +72,7 @@ async def listed(
 
 async def _part(connection: Connection, owing: Owing, span: tuple[int, int]) -> list[rows.Row]:
     given = Parameters()
-    whose = theirs(given, owing)
+    whose = owed_condition(given, owing)
     if owing.without:
         left_out = given.rows([(name,) for name in sorted(owing.without)], ("text",))
         whose += f" AND ask_id NOT IN (SELECT c0 FROM ({left_out}) AS without (c0, n))"
@@ -96,7 +98,7 @@ async def _numbered(
         given = Parameters()
         values = given.rows(fresh.items(), ("bigint", "bigint"))
         await connection.execute(
-            as_one(
+            combine_statements(
                 {
                     "new": f"SELECT c0, c1 FROM ({values}) AS new (c0, c1, n)",
                     "counted": "UPDATE listed SET last = (SELECT max(c1) FROM new)",

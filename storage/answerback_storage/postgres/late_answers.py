@@ -10,20 +10,20 @@ from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters
 
 
-class PostgresTelling(PostgresDatabase):
+class PostgresLateAnswers(PostgresDatabase):
     """The part of the store that knows what agents have been told."""
 
     async def owed(self, owing: Owing, at: float) -> Sequence[Owed]:
         """See `answerback.ports.late_answers.Telling.owed`. Where nothing is owed, nothing is written."""
         database, reader = self._database, self._reader
         given = Parameters()
-        some = f"SELECT 1 FROM owed WHERE {late_answer_statements.theirs(given, owing)} LIMIT 1"
+        some = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(given, owing)} LIMIT 1"
 
         async def run() -> list[Owed]:
             if not await database.read(some, given.values):
                 return []
             async with database.transaction() as connection:
-                return await late_answer_statements.listed(connection, reader, owing, at)
+                return await late_answer_statements.list_owed(connection, reader, owing, at)
 
         return await self._do(run)
 

@@ -28,11 +28,11 @@ _MOST_TOLD: Final = 500
 """Asks that one statement tells of, at the most."""
 _PAUSE: Final = 1.0
 """Seconds before a connection that was lost is opened anew, and tried again."""
-ARRIVAL: Final = 3.0
+NOTIFICATION_TIMEOUT: Final = 3.0
 """Seconds that a first notification may take from one connection to the other."""
 
 
-class News:
+class ChangeNotifier:
     """Tells other processes of changes, and hears of theirs.
 
     Args:
@@ -70,7 +70,7 @@ class News:
             await self._hearing.close()
         self._heard.clear()
 
-    def tell(self, ask_ids: Iterable[str]) -> None:
+    def notify(self, ask_ids: Iterable[str]) -> None:
         """Tells the other processes, soon, that these asks were changed."""
         self._untold |= dict.fromkeys(ask_ids)
         if self._untold and self._telling is None:
@@ -110,7 +110,12 @@ class News:
             await connection.execute(f"LISTEN {CHANNEL}".encode())
             await self._notify([""])
             # Whoever told it, it is heard.
-            hears = bool([one async for one in connection.notifies(timeout=ARRIVAL, stop_after=1)])
+            hears = bool(
+                [
+                    one
+                    async for one in connection.notifies(timeout=NOTIFICATION_TIMEOUT, stop_after=1)
+                ]
+            )
         except (psycopg.Error, StoreError) as error:
             raise self._database.failure(error) from error
         finally:

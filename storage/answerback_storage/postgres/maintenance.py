@@ -9,12 +9,12 @@ from answerback.core.ask import Entry
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Database
-from answerback_storage.postgres.sql import Parameters, free
+from answerback_storage.postgres.sql import Parameters, unclaimed
 
 BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
     ) AS turn FROM behind JOIN asks USING (seq)
-        WHERE ($2::text IS NULL OR show_holder = $2 OR {free("show_holder", "show_until")})
+        WHERE ($2::text IS NULL OR show_holder = $2 OR {unclaimed("show_holder", "show_until")})
     ) AS behind ORDER BY turn, updated_at LIMIT $1"""
 """The asks whose message is behind and, for a holder, not another's: oldest change first, all places in turn."""
 _PRUNE_STEP: Final = 1_000
@@ -79,15 +79,18 @@ async def set_back(database: Database, cache: rows.RequestCache, seconds: float,
             asks.load_statement("WHERE due IS NOT NULL ORDER BY id FOR UPDATE OF asks").encode()
         )
         found = [(row[1], row) for row in await due.fetchall()]
-        for one in asks.readable(set(), "asks", found, lambda row: asks.loaded(cache, row).ask):
-            if at - rows.NOTICED <= one.created_at <= at:
+        for one in asks.read_valid_rows(
+            set(), "asks", found, lambda row: asks.parse_row(cache, row).ask
+        ):
+            if at - rows.CLOCK_CHANGE_WINDOW <= one.created_at <= at:
                 continue
             given = Parameters()
             values = given.row(
-                asks.stored(replace(one, set_back=one.set_back + seconds)), asks.STORED_TYPES
+                asks.ask_columns(replace(one, set_back=one.set_back + seconds)),
+                asks.WRITE_COLUMN_TYPES,
             )
             await connection.execute(
-                f"""UPDATE asks SET (version, {asks.STORED}) = ROW (version + 1, {values})
+                f"""UPDATE asks SET (version, {asks.WRITE_COLUMNS}) = ROW (version + 1, {values})
                     WHERE id = {given.add(one.id)}""".encode(),
                 given.values,
             )

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from answerback.core.errors import DatabaseTooNewError, StoreError
 from answerback_storage.postgres import search
 from answerback_storage.postgres.connections import Connection, Database
-from answerback_storage.postgres.sql import indexed
+from answerback_storage.postgres.sql import index_expression
 
 LEAST_VERSION: Final = 14
 """The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
@@ -31,7 +31,7 @@ class Migration(NamedTuple):
 
 
 def _indexed(*columns: str) -> str:
-    return ", ".join(map(indexed, columns))
+    return ", ".join(map(index_expression, columns))
 
 
 def _counted(table: str, column: str) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ _FIRST: Final = (
     "CREATE INDEX deliveries_waiting ON deliveries (ask_id, seq) WHERE state = 'pending'",
     'CREATE TABLE seen (id text COLLATE "C" PRIMARY KEY, at double precision NOT NULL)',
     "CREATE INDEX seen_by_time ON seen (at)",
-    # A key may be longer than what an index holds: what is unique is its SHA-256, made by `asks.hashed`.
+    # A key may be longer than what an index holds: what is unique is its SHA-256, made by `asks.unique_hash`.
     """CREATE TABLE idempotency (
         hash bytea PRIMARY KEY,
         agent text NOT NULL,
@@ -277,7 +277,7 @@ https://www.postgresql.org/docs/current/storage-hot.html. Replicas of before onl
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
-    Migration("searched", _SEARCHED, search.fill),
+    Migration("searched", _SEARCHED, search.index_existing_asks),
     Migration("digests", _DIGESTS),
     Migration("in_place", _IN_PLACE),
 )

@@ -13,11 +13,11 @@ from answerback_storage.postgres import asks, late_answer_statements
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.sql import (
     Parameters,
-    as_one,
-    free,
-    later,
-    numbered,
-    same,
+    column_list,
+    combine_statements,
+    equality_conditions,
+    now_plus,
+    unclaimed,
 )
 
 _TYPES: Final = (
@@ -34,16 +34,16 @@ _FIRST: Final = """FROM deliveries WHERE state = 'pending' AND NOT EXISTS (
 def insert(given: Parameters, deliveries: Sequence[tuple[str, Delivery]], moved: str) -> str:
     """The part of a statement that stores new deliveries, to be sent at once, of the asks in ``moved``."""
     found = [(name, *rows.delivery_row(rows.new_delivery(one))) for name, one in deliveries]
-    return f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) SELECT {numbered(1, len(_TYPES))}
-        FROM ({given.rows(found, ("text", *_TYPES))}) AS new ({numbered(0, len(_TYPES))}, n)
+    return f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) SELECT {column_list(1, len(_TYPES))}
+        FROM ({given.rows(found, ("text", *_TYPES))}) AS new ({column_list(0, len(_TYPES))}, n)
         JOIN {moved} ON {moved}.id = c0 ORDER BY n"""
 
 
 _CLAIM: Final = f"""WITH found AS (
-        SELECT seq {_FIRST} AND next_at <= $3 AND {free("holder", "claimed_until")}
+        SELECT seq {_FIRST} AND next_at <= $3 AND {unclaimed("holder", "claimed_until")}
         ORDER BY next_at, seq LIMIT $4 FOR UPDATE SKIP LOCKED
     ), taken AS (
-        UPDATE deliveries SET holder = $1, claimed_until = {later("$2")} FROM found
+        UPDATE deliveries SET holder = $1, claimed_until = {now_plus("$2")} FROM found
         WHERE deliveries.seq = found.seq RETURNING deliveries.*
     ) SELECT {rows.DELIVERY_COLUMNS} FROM taken ORDER BY next_at, seq"""
 
@@ -56,8 +56,8 @@ class Outbox:
         self._told = told
 
     def _readable(self, found: Sequence[rows.Row]) -> list[StoredDelivery]:
-        return asks.readable(
-            self._told, "deliveries", [(row[0], row) for row in found], rows.delivery_of
+        return asks.read_valid_rows(
+            self._told, "deliveries", [(row[0], row) for row in found], rows.delivery_from_row
         )
 
     async def claim(self, claim: Claim, now: float, limit: int) -> list[StoredDelivery]:
@@ -87,29 +87,29 @@ class Outbox:
                 "told"
             ] = f"""UPDATE deliveries SET state = c1, tries = c2, next_at = c3, last_status = c4,
                 last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
-                FROM ({given.rows(changed, _TRIED)}) AS new ({numbered(0, len(_TRIED) - 1)}, n)
+                FROM ({given.rows(changed, _TRIED)}) AS new ({column_list(0, len(_TRIED) - 1)}, n)
                 WHERE deliveries.id = c0 {whose} RETURNING ask_id AS id, state, updated_at"""
-            parts["heard"] = late_answer_statements.HEARD
+            parts["heard"] = late_answer_statements.MARK_TOLD_BY_DELIVERY
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
             ours = "(SELECT DISTINCT id FROM told) AS ours"
             parts["noted"] = asks.record_lines(given, lines, None if holder is None else ours)
         if parts:
-            await self._database.write(as_one(parts, "SELECT 1"), given.values)
+            await self._database.write(combine_statements(parts, "SELECT 1"), given.values)
 
     async def get(self, delivery_id: str) -> StoredDelivery | None:
         """One delivery."""
         found = await self._database.read(
             f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = $1", (delivery_id,)
         )
-        return rows.delivery_of(found[0]) if found else None
+        return rows.delivery_from_row(found[0]) if found else None
 
     async def page(
         self, filters: dict[str, str | None], after: int, limit: int
     ) -> Page[StoredDelivery]:
         """Deliveries whose columns have these values (None: any), newest first, behind a row, so many."""
         given = Parameters()
-        where = f"{same(given, filters)} seq < {given.add(after, 'bigint')}"
+        where = f"{equality_conditions(given, filters)} seq < {given.add(after, 'bigint')}"
         found = await self._database.read(
             f"SELECT seq, {rows.DELIVERY_COLUMNS} FROM deliveries WHERE {where}"
             f" ORDER BY seq DESC LIMIT {limit + 1}",

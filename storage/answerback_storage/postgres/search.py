@@ -14,12 +14,12 @@ from answerback.ports.store_values import Page
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Connection, Database
-from answerback_storage.postgres.sql import Parameters, same
+from answerback_storage.postgres.sql import Parameters, equality_conditions
 
 _VECTOR: Final = "array_to_tsvector(string_to_array({}, ' '))"
 
 
-def words(ask: Ask) -> str:
+def search_text(ask: Ask) -> str:
     """What an ask is found by: what was asked, and of one that has ended what was answered, too."""
     found = asked_words(ask) if ask.open else (*asked_words(ask), *answered_words(ask))
     return " ".join(dict.fromkeys(found))
@@ -27,7 +27,7 @@ def words(ask: Ask) -> str:
 
 def insert(given: Parameters, new: Ask) -> str:
     """The part of a statement that has the ask in ``requested`` found."""
-    vector = _VECTOR.format(given.add(words(new)))
+    vector = _VECTOR.format(given.add(search_text(new)))
     return f"INSERT INTO asks_words (seq, words) SELECT seq, {vector} FROM requested"
 
 
@@ -39,27 +39,29 @@ def add_answers(given: Parameters, ended: Iterable[Ask]) -> str:
         JOIN moved ON moved.id = c0 JOIN asks ON asks.id = c0 WHERE asks_words.seq = asks.seq"""
 
 
-async def fill(connection: Connection) -> None:
+async def index_existing_asks(connection: Connection) -> None:
     """Has the asks that are there already found, but for those that this version cannot read."""
     for (seq,) in await (await connection.execute("SELECT seq FROM asks")).fetchall():
-        found = await connection.execute(row_statement(seq))
-        for statement in fill_statements(seq, await found.fetchall()):
+        found = await connection.execute(select_indexable_row(seq))
+        for statement in index_statements(seq, await found.fetchall()):
             await connection.execute(statement)
 
 
-def row_statement(seq: int) -> bytes:
-    """The row that `fill_statements` takes."""
+def select_indexable_row(seq: int) -> bytes:
+    """The row that `index_statements` takes."""
     return asks.load_statement(f"WHERE seq = {seq}").encode()
 
 
-def fill_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
+def index_statements(seq: int, found: Iterable[rows.Row]) -> list[bytes]:
     """The statement that has the ask of a row found; none where it cannot be read."""
     cache = rows.RequestCache()
     named = [(row[1], row) for row in found]
     # Words are letters and digits, so they can stand in the statement.
     return [
-        f"INSERT INTO asks_words VALUES ({seq}, {_vector(words(ask))})".encode()
-        for ask in asks.readable(set(), "asks", named, lambda row: asks.loaded(cache, row).ask)
+        f"INSERT INTO asks_words VALUES ({seq}, {_vector(search_text(ask))})".encode()
+        for ask in asks.read_valid_rows(
+            set(), "asks", named, lambda row: asks.parse_row(cache, row).ask
+        )
     ]
 
 
@@ -72,7 +74,7 @@ async def search(
 ) -> Page[Ask]:
     """Asks that have all that is wanted, newest first, behind row ``after``."""
     given = Parameters()
-    terms = same(given, {"status": wanted.status, "agent": wanted.agent})
+    terms = equality_conditions(given, {"status": wanted.status, "agent": wanted.agent})
     if wanted.words:
         query = given.add(" & ".join(f"'{word}':*" for word in wanted.words))
         terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {query}::tsquery) AND "
@@ -80,7 +82,9 @@ async def search(
         if value is not None:
             terms += f"{term} {given.add(value, 'float8')} AND "
     terms += f"seq < {given.add(after, 'bigint')} ORDER BY seq DESC LIMIT {limit + 1}"
-    found = await database.read(f"SELECT seq, {asks.LOADED} FROM asks WHERE {terms}", given.values)
+    found = await database.read(
+        f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms}", given.values
+    )
     cursor = rows.cursor("search", found[limit - 1][0]) if len(found) > limit else None
     return Page(tuple(_asks(reader, found[:limit])), cursor)
 
@@ -93,10 +97,10 @@ async def waiting(
     part: list[tuple[int, Ask]] = []
     while len(part) <= limit:
         given = Parameters()
-        terms = f"status = 'open' AND {same(given, {'surface': surface})}"
+        terms = f"status = 'open' AND {equality_conditions(given, {'surface': surface})}"
         named = f"strpos(state, {given.add(rows.dump(user_id))}) > 0"
         found = await database.read(
-            f"""SELECT seq, {asks.LOADED} FROM asks WHERE {terms} seq > {given.add(after, "bigint")}
+            f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms} seq > {given.add(after, "bigint")}
                 AND ({named} OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0)
                 ORDER BY seq LIMIT {limit + 1}""",
             given.values,
@@ -112,4 +116,6 @@ async def waiting(
 
 def _asks(reader: asks.Reader, found: list[rows.Row]) -> list[Ask]:
     named = [(row[2], row[1:]) for row in found]
-    return asks.readable(reader.told, "asks", named, lambda row: asks.loaded(reader.cache, row).ask)
+    return asks.read_valid_rows(
+        reader.told, "asks", named, lambda row: asks.parse_row(reader.cache, row).ask
+    )

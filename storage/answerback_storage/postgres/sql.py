@@ -58,22 +58,22 @@ def _element(value: str | float | bytes | None) -> str:
     return str(value)
 
 
-def numbered(first: int, last: int) -> str:
+def column_list(first: int, last: int) -> str:
     """The names of columns of rows: c0, c1, …"""
     return ", ".join(f"c{number}" for number in range(first, last + 1))
 
 
-def as_one(parts: Mapping[str, str], last: str) -> str:
+def combine_statements(parts: Mapping[str, str], last: str) -> str:
     """Several statements as one, which is one transaction and one round trip."""
     return f"WITH {', '.join(f'{name} AS ({part})' for name, part in parts.items())} {last}"
 
 
-def indexed(column: str) -> str:
+def index_expression(column: str) -> str:
     """What of a column that holds names is in an index."""
     return f"left({column}, {_INDEXED})"
 
 
-def same(given: Parameters, filters: Mapping[str, str | None]) -> str:
+def equality_conditions(given: Parameters, filters: Mapping[str, str | None]) -> str:
     """The conditions that columns have these values (None: any), as the indexes on them have it."""
     terms = []
     for name, value in filters.items():
@@ -81,16 +81,16 @@ def same(given: Parameters, filters: Mapping[str, str | None]) -> str:
             continue
         wanted = given.add(value)
         if name not in {"status", "state"}:
-            terms.append(f"{indexed(name)} = {indexed(wanted)} AND ")
+            terms.append(f"{index_expression(name)} = {index_expression(wanted)} AND ")
         terms.append(f"{name} = {wanted} AND ")
     return "".join(terms)
 
 
-def free(holder: str, until: str) -> str:
+def unclaimed(holder: str, until: str) -> str:
     """The condition that nobody holds what these two columns are about."""
     return f"({holder} IS NULL OR {until} <= clock_timestamp())"
 
 
-def later(seconds: str) -> str:
+def now_plus(seconds: str) -> str:
     """The time in so many seconds."""
     return f"clock_timestamp() + {seconds}::float8 * interval '1 second'"

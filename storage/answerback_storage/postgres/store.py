@@ -31,12 +31,12 @@ from answerback_storage import rows
 from answerback_storage.postgres import ask_writes, asks, erasure, maintenance, search
 from answerback_storage.postgres.change_batches import ChangeJob
 from answerback_storage.postgres.claims import PostgresClaims
-from answerback_storage.postgres.late_answers import PostgresTelling
+from answerback_storage.postgres.late_answers import PostgresLateAnswers
 
 T = TypeVar("T")
 
 
-class PostgresStore(PostgresClaims, PostgresTelling):
+class PostgresStore(PostgresClaims, PostgresLateAnswers):
     """The protocol `answerback.ports.store.Store` on a PostgreSQL database."""
 
     async def check(self) -> None:
@@ -57,10 +57,10 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         """Stores a new ask, or finds the one that this idempotency key stored before."""
 
         async def run() -> Created | Existing:
-            statement, given = ask_writes.creation(write, idempotency)
+            statement, given = ask_writes.build_insert(write, idempotency)
             while True:
                 if await self._database.write(statement, given.values):
-                    self._news.tell([write.ask.id])
+                    self._news.notify([write.ask.id])
                     return Created(write.ask)
                 # Who was first is found, unless its key is forgotten in this very moment.
                 if idempotency and (existing := await self._existing(idempotency)):
@@ -75,7 +75,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
     async def _existing(self, idempotency: Idempotency) -> Existing | None:
         found = await self._database.read(
             "SELECT ask_id, digest FROM idempotency WHERE hash = $1",
-            (asks.hashed(idempotency.agent, idempotency.key),),
+            (asks.unique_hash(idempotency.agent, idempotency.key),),
         )
         if not found:
             return None
@@ -135,19 +135,19 @@ class PostgresStore(PostgresClaims, PostgresTelling):
             "conversation": conversation,
             "agent": agent,
         }
-        behind = rows.behind_cursor("asks", after)
+        behind = rows.parse_descending_cursor("asks", after)
         return await self._do(lambda: self._reader.page(filters, behind, limit))
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.Searching.search`."""
-        behind = rows.behind_cursor("search", after)
+        behind = rows.parse_descending_cursor("search", after)
         return await self._do(
             lambda: search.search(self._database, self._reader, wanted, behind, limit)
         )
 
     async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.Searching.waiting`."""
-        place, behind = (surface, user_id), rows.before_cursor("waiting", after)
+        place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._do(
             lambda: search.waiting(self._database, self._reader, place, behind, limit)
         )
@@ -193,25 +193,25 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
-        key = asks.hashed(agent, conversation, turn, tool, question_id)
+        key = asks.unique_hash(agent, conversation, turn, tool, question_id)
         found = await self._read("SELECT value FROM remembered WHERE hash = $1", key)
         return rows.read_value(found[0][0].encode(), "remembered") if found else None
 
     async def draft(self, key: str) -> JsonValue:
         """A draft, or None."""
-        found = await self._read("SELECT value FROM drafts WHERE hash = $1", asks.hashed(key))
+        found = await self._read("SELECT value FROM drafts WHERE hash = $1", asks.unique_hash(key))
         kept = rows.read_value(found[0][0].encode(), "drafts") if found else None
         return None if kept is None else kept[0]
 
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
         """Stores or (None) drops a draft."""
         if value is None:
-            await self._write("DELETE FROM drafts WHERE hash = $1", asks.hashed(key))
+            await self._write("DELETE FROM drafts WHERE hash = $1", asks.unique_hash(key))
             return
         await self._write(
             """INSERT INTO drafts (hash, key, value, at) VALUES ($1, $2, $3, $4)
                 ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at""",
-            *(asks.hashed(key), key, rows.dump(value), at),
+            *(asks.unique_hash(key), key, rows.dump(value), at),
         )
 
     async def next_delivery(self, after: float = 0.0) -> float | None:
@@ -236,7 +236,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
     ) -> Page[StoredDelivery]:
         """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
         filters = {"state": state and state.value, "agent": agent}
-        behind = rows.behind_cursor("deliveries", after)
+        behind = rows.parse_descending_cursor("deliveries", after)
         return await self._do(lambda: self._outbox.page(filters, behind, limit))
 
     async def secret(self, name: str) -> bytes:
@@ -262,7 +262,7 @@ class PostgresStore(PostgresClaims, PostgresTelling):
         async def run() -> Ask | None:
             ask = await erasure.erase(self._database, self._requests, (ask_id, at, opaque))
             self._requests.drop(ask_id)
-            self._news.tell([ask_id])
+            self._news.notify([ask_id])
             return ask
 
         return await self._do(run)

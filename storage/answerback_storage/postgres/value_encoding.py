@@ -16,7 +16,7 @@ from psycopg.adapt import AdaptersMap
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper, TextLoader
 
-from answerback_storage.rows import no_text
+from answerback_storage.rows import invalid_text_error
 
 _WRITTEN: Final = {"\x00": "\x1a0", "\x1a": "\x1a1"}
 _READ: Final = {written: character for character, written in _WRITTEN.items()}
@@ -31,7 +31,7 @@ class _Dumper(StrDumper):
         try:
             return super().dump(obj)
         except UnicodeEncodeError as error:
-            raise no_text(error) from error
+            raise invalid_text_error(error) from error
 
 
 class _Loader(TextLoader):

@@ -33,16 +33,16 @@ _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, 
 _MOVE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
     message = ?6, thread = ?7, revision = ?8, updated_at = ?9, shown_revision = ?10, state = ?11,
     due_holder = CASE WHEN due IS ?5 THEN due_holder END,
-    {claims.message_claimed(revision="?8", shown="?10", holder="?14", now="?15", until="?16")}
+    {claims.claim_assignments(revision="?8", shown="?10", holder="?14", now="?15", until="?16")}
     WHERE id = ?12 AND revision = ?13"""
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
     """The ask as it stands."""
-    return held(db, cache, ask_id)[0]
+    return load_with_claim(db, cache, ask_id)[0]
 
 
-def held(
+def load_with_claim(
     db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str
 ) -> tuple[Ask | None, str | None, float]:
     """The ask as it stands, who has claimed its message, and until when."""
@@ -51,7 +51,7 @@ def held(
         return (None, None, 0.0) if row is None else (ask(db, cache, row[:-2]), *row[-2:])
     except sqlite3.Error as error:
         if rows.concerns_one_row(error):
-            raise rows.unreadable(ask_id, error) from None  # which quotes the row
+            raise rows.unreadable_ask_error(ask_id, error) from None  # which quotes the row
         raise
 
 
@@ -63,16 +63,18 @@ def revisions(db: sqlite3.Connection, ask_ids: list[str]) -> list[tuple[str, int
     ).fetchall()
 
 
-def loaded(db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]) -> Iterator[Ask]:
+def load_many(
+    db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]
+) -> Iterator[Ask]:
     """The asks of these rows, but for those that cannot be read."""
 
     def read(seq: int) -> Ask:
         return ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return readable(db, cache.told, ("asks", seqs), read)
+    return read_valid_rows(db, cache.told, ("asks", seqs), read)
 
 
-def readable(
+def read_valid_rows(
     db: sqlite3.Connection,
     told: set[tuple[str, int]],
     rows_of: tuple[str, Iterable[int]],
@@ -109,19 +111,19 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
     def read() -> str:
         found = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
         if found is None:
-            raise rows.unreadable(row[1])
+            raise rows.unreadable_ask_error(row[1])
         text: str = found[0]
         return text
 
     try:
         request = cache.get(row[0], read)
     except ValueError as error:
-        raise rows.unreadable(row[1], error) from error
+        raise rows.unreadable_ask_error(row[1], error) from error
     except sqlite3.Error as error:
         if rows.concerns_one_row(error):
-            raise rows.unreadable(row[1], error) from None
+            raise rows.unreadable_ask_error(row[1], error) from None
         raise
-    return rows.ask_of(row, request)
+    return rows.ask_from_row(row, request)
 
 
 def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
@@ -132,8 +134,8 @@ def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     ).fetchone()
     named = (seq, new.id, new.created_at, request.conversation, request.agent)
     behind = new.shown_revision < new.revision
-    holder, _, until = rows.claimed(claim if behind else None)
-    db.execute(_INSERT, (*named, *rows.searched_columns(new), *_stepped(new), holder, until))
+    holder, _, until = rows.claim_row(claim if behind else None)
+    db.execute(_INSERT, (*named, *rows.lookup_columns(new), *_stepped(new), holder, until))
     full_text_index.insert(db, seq, new)
 
 
@@ -149,7 +151,7 @@ def existing(
     return None if first is None else Existing(first, found[1] == idempotency.digest)
 
 
-def note_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None:
+def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None:
     """Notes the idempotency key that a new ask was submitted with."""
     db.execute(
         "INSERT INTO idempotency (agent, key, digest, ask_id, at) VALUES (?, ?, ?, ?, ?)",
@@ -160,7 +162,7 @@ def note_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None
 def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
     """Stores what became of ``old``, which this transaction has read, with all its columns."""
     at = (old.id, old.revision)
-    values = (*rows.searched_columns(new), *_stepped(new), *at, *rows.claimed(claim))
+    values = (*rows.lookup_columns(new), *_stepped(new), *at, *rows.claim_row(claim))
     if db.execute(_MOVE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
     if old.open and not new.open:
@@ -170,13 +172,13 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
 def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:
     """Has reminders and escalations come as soon as they would have come, had the clock not been set back to ``at``."""
     seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
-    for one in loaded(db, cache, seqs):
-        if not at - rows.NOTICED <= one.created_at <= at:
+    for one in load_many(db, cache, seqs):
+        if not at - rows.CLOCK_CHANGE_WINDOW <= one.created_at <= at:
             update(db, one, replace(one, set_back=one.set_back + seconds))
 
 
 def _stepped(new: Ask) -> rows.Row:
-    return new.revision, new.updated_at, new.shown_revision, rows.state(new)
+    return new.revision, new.updated_at, new.shown_revision, rows.dump_state(new)
 
 
 def find(
@@ -201,7 +203,7 @@ def find(
         f" AND channel = ? {where} ORDER BY seq DESC",
         (surface, channel, *values),
     )
-    return list(islice(loaded(db, cache, (seq for (seq,) in found)), limit))
+    return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
 
 
 _SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
@@ -225,7 +227,7 @@ def page(
 ) -> Page[Ask]:
     """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
     seqs, cursor = newest_first(db, "asks", filters, (after, limit))
-    return Page(tuple(loaded(db, cache, seqs)), cursor)
+    return Page(tuple(load_many(db, cache, seqs)), cursor)
 
 
 def newest_first(
@@ -250,7 +252,7 @@ def newest_first(
 _BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
     ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
-        AND (?1 IS NULL OR show_holder = ?1 OR {claims.free("show_holder", "show_until", "?2")})
+        AND (?1 IS NULL OR show_holder = ?1 OR {claims.unclaimed("show_holder", "show_until", "?2")})
     ) ORDER BY turn, updated_at LIMIT ?3"""
 
 

@@ -31,7 +31,7 @@ _LOAD: Final = f"""SELECT json_group_array(json_array({rows.ASK_COLUMNS}))
 _LINES: Final = """SELECT (SELECT ifnull(max(seq), 0) FROM record), json_group_object(id, last_line)
     FROM asks WHERE id IN {marks}"""
 _SEEN: Final = "SELECT id, digest FROM seen WHERE id IN {marks}"
-_CLAIMED: Final = claims.message_claimed(
+_CLAIMED: Final = claims.claim_assignments(
     revision="column3", shown="column5", holder="column7", now="column8", until="column9"
 )
 _STEP: Final = f"""UPDATE asks SET revision = column3, updated_at = column4, shown_revision = column5,
@@ -84,7 +84,7 @@ class ChangeJob(Generic[T]):
         return decision.result, False
 
 
-class Recent:
+class RecentAskCache:
     """The asks that changed last, as they are on disk: who clicks goes on clicking.
 
     Args:
@@ -96,7 +96,7 @@ class Recent:
         self._held = 0
         self._asks: OrderedDict[str, tuple[Ask, int]] = OrderedDict()
 
-    def among(self, wanted: set[str]) -> dict[str, Ask]:
+    def get_cached(self, wanted: set[str]) -> dict[str, Ask]:
         """Those of these asks that are kept."""
         return {ask_id: self._asks[ask_id][0] for ask_id in wanted & self._asks.keys()}
 
@@ -162,7 +162,7 @@ class Batch:
 
     def __init__(self, requests: rows.RequestCache) -> None:
         self._requests = requests
-        self._kept = Recent()
+        self._kept = RecentAskCache()
         self._version = 0
         self._asks: dict[str, Ask] = {}
         self._seen: dict[str, str] = {}
@@ -184,7 +184,7 @@ class Batch:
             self.forget()
             self._version = version
         wanted = {change.ask_id for change in changes}
-        self._asks = self._kept.among(wanted)
+        self._asks = self._kept.get_cached(wanted)
         if missing := wanted - self._asks.keys():
             found = _loaded(db, missing)
             for row in from_json(found):
@@ -215,8 +215,8 @@ class Batch:
             entries = rows.entry_rows(new.id, write.entries)
             before = self._steps.get(new.id)
             on_disk = before[1] if before else old.revision
-            columns = (new.revision, new.updated_at, new.shown_revision, rows.state(new))
-            claimed = before[6:] if before and write.claim is None else rows.claimed(write.claim)
+            columns = (new.revision, new.updated_at, new.shown_revision, rows.dump_state(new))
+            claimed = before[6:] if before and write.claim is None else rows.claim_row(write.claim)
             self._steps[new.id] = (new.id, on_disk, *columns, *claimed)
             self._entries += entries
         else:
@@ -261,7 +261,7 @@ def _loaded(db: sqlite3.Connection, wanted: set[str]) -> str:
         found: str = db.execute(text, sorted(wanted)).fetchone()[0]
     except sqlite3.Error as error:
         if len(wanted) == 1 and rows.concerns_one_row(error):
-            raise rows.unreadable(next(iter(wanted)), error) from None
+            raise rows.unreadable_ask_error(next(iter(wanted)), error) from None
         raise
     return found
 
@@ -273,7 +273,7 @@ def insert_beside(db: sqlite3.Connection, write: Write) -> None:
     if write.deliveries:
         outbox.insert(db, write.deliveries)
     if write.owed:
-        late_answers.owe(db, write.ask)
+        late_answers.insert_owed(db, write.ask)
     if (memory := write.memory) is not None:
         db.execute(
             "INSERT OR REPLACE INTO remembered"

@@ -1,6 +1,6 @@
 """The statements about claims of asks and about leases, on a connection inside a transaction of the caller's.
 
-A claim is two columns of what is claimed: the holder, and when it is over by the monotonic clock (`rows.claimed`).
+A claim is two columns of what is claimed: the holder, and when it is over by the monotonic clock (`rows.claim_row`).
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from answerback.ports.claims import RENEWED, Claim, Fence, Work
 from answerback_storage import rows
 
 
-def free(holder: str, until: str, now: str) -> str:
+def unclaimed(holder: str, until: str, now: str) -> str:
     """The condition that nobody holds what these two columns are about."""
     return f"({holder} IS NULL OR {until} <= {now})"
 
 
-def message_claimed(*, revision: str, shown: str, holder: str, now: str, until: str) -> str:
+def claim_assignments(*, revision: str, shown: str, holder: str, now: str, until: str) -> str:
     """What an UPDATE of asks sets: a message that is up to date is nobody's, another is claimed if it is free."""
-    mine = f"{holder} IS NOT NULL AND ({free('show_holder', 'show_until', now)} OR show_holder = {holder})"
+    mine = f"{holder} IS NOT NULL AND ({unclaimed('show_holder', 'show_until', now)} OR show_holder = {holder})"
     return ", ".join(
         f"{column} = CASE WHEN {shown} >= {revision} THEN NULL WHEN {mine} THEN {value} ELSE {column} END"
         for column, value in (("show_holder", holder), ("show_until", until))
@@ -30,12 +30,12 @@ def message_claimed(*, revision: str, shown: str, holder: str, now: str, until: 
 
 
 _TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = ?1, show_until = ?3 WHERE id = ?4
-    AND shown_revision < revision AND ({free("show_holder", "show_until", "?2")} OR show_holder = ?1)"""
+    AND shown_revision < revision AND ({unclaimed("show_holder", "show_until", "?2")} OR show_holder = ?1)"""
 _DUE: Final = f"""SELECT id, due_holder IS ?1 AND due_until >= ?5 FROM asks
-    WHERE due <= ?3 AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) ORDER BY due LIMIT ?4"""
+    WHERE due <= ?3 AND ({unclaimed("due_holder", "due_until", "?2")} OR due_holder = ?1) ORDER BY due LIMIT ?4"""
 _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
     WHERE id IN (SELECT value FROM json_each(?4)) AND +due <= ?5
-    AND ({free("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
+    AND ({unclaimed("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
 _RELEASE: Final = {
     Work.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
     " WHERE shown_revision < revision AND show_holder = ?",
@@ -52,7 +52,7 @@ _FENCE: Final = "SELECT 1 FROM leases WHERE name = ? AND epoch = ? AND until > ?
 
 def take_message(db: sqlite3.Connection, ask_id: str, claim: Claim) -> bool:
     """Claims the message of an ask, unless another holds it."""
-    return db.execute(_TAKE_MESSAGE, (*rows.claimed(claim), ask_id)).rowcount == 1
+    return db.execute(_TAKE_MESSAGE, (*rows.claim_row(claim), ask_id)).rowcount == 1
 
 
 def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tuple[str, bool]]:
@@ -60,14 +60,14 @@ def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tu
 
     With each, whether the holder has claimed it for long enough.
     """
-    holder, at, until = rows.claimed(Claim(claim.holder, claim.seconds * RENEWED))
+    holder, at, until = rows.claim_row(Claim(claim.holder, claim.seconds * RENEWED))
     found = db.execute(_DUE, (holder, at, now, limit, until)).fetchall()
     return [(ask_id, bool(held)) for ask_id, held in found]
 
 
 def take_due(db: sqlite3.Connection, claim: Claim, now: float, ids: Sequence[str]) -> set[str]:
     """Claims the timers of these asks, as far as no other holds them; which those are."""
-    values = (*rows.claimed(claim), rows.dump(list(ids)), now)
+    values = (*rows.claim_row(claim), rows.dump(list(ids)), now)
     return {ask_id for (ask_id,) in db.execute(_TAKE_DUE, values)}
 
 
@@ -78,7 +78,7 @@ def release(db: sqlite3.Connection, work: Work, holder: str) -> None:
 
 def lease(db: sqlite3.Connection, name: str, claim: Claim) -> int | None:
     """Takes or renews a lease; its epoch, or None while another holds it."""
-    row = db.execute(_LEASE, (*rows.claimed(claim), name)).fetchone()
+    row = db.execute(_LEASE, (*rows.claim_row(claim), name)).fetchone()
     return None if row is None else int(row[0])
 
 

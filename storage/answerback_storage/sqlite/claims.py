@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from answerback.core.ask import Ask
 from answerback.ports.claims import RENEWED, Claim, Work
 from answerback.ports.store_values import StoredDelivery
-from answerback_storage.rate_limit_pauses import Pauses
+from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.sqlite import asks, claim_statements, outbox
-from answerback_storage.sqlite.database import SqliteFile
+from answerback_storage.sqlite.database import SqliteDatabase
 
 
-class SqliteClaims(SqliteFile, Pauses):
+class SqliteClaims(SqliteDatabase, RateLimitPauses):
     """The part of `answerback.ports.store.Store` that is about claims.
 
     What is looked for is looked for by the thread that reads: only what is found costs a transaction.
@@ -21,7 +21,9 @@ class SqliteClaims(SqliteFile, Pauses):
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
         """The ask, its message claimed; None where there is no such ask, or another holds its message."""
-        ask, holder, until = await self._read(lambda db: asks.held(db, self._requests, ask_id))
+        ask, holder, until = await self._read(
+            lambda db: asks.load_with_claim(db, self._requests, ask_id)
+        )
         if ask is None or ask.shown_revision >= ask.revision:
             return ask
         left = 0.0 if holder is None else until - time.monotonic()
@@ -70,7 +72,7 @@ class SqliteClaims(SqliteFile, Pauses):
         return None
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Tells nothing: the file is one process's (`sole_use`), and `change` tells whoever waits there."""
+        """Tells nothing: the file is one process's (`hold_exclusive_lock`), and `change` tells whoever waits there."""
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of asks, read at once; those that do not exist are left out."""

@@ -19,7 +19,7 @@ from typing import Any, Final
 from sqlite_utils import Database
 
 from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
-from answerback_storage.rows import concerns_one_row, no_text
+from answerback_storage.rows import concerns_one_row, invalid_text_error
 from answerback_storage.sqlite import full_text_index
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 _WAL_PAUSE: Final = 0.01
 """Seconds between two tries to switch the file to its log."""
 
-VACUUMED: Final = 32 * 1024 * 1024
+MAX_VACUUM_BYTES: Final = 32 * 1024 * 1024
 """Bytes of a file that is written anew after something was erased: of a larger one, clicks would wait too long."""
 
 _PRAGMAS: Final = (
@@ -59,7 +59,7 @@ _WORDS: Final = {
 }
 
 
-def in_words(path: Path, error: sqlite3.Error) -> str:
+def describe_error(path: Path, error: sqlite3.Error) -> str:
     """What went wrong with the database, and what to do."""
     why = _WORDS.get(
         _code(error), "SQLite refused what was asked; this is a defect of Answerback's"
@@ -136,7 +136,7 @@ class Connections:
                 connection.close()
             self._writer = self._connect_writer()
         except sqlite3.Error as error:
-            raise StoreError(in_words(self.path, error)) from error
+            raise StoreError(describe_error(self.path, error)) from error
         stat = self.path.stat()
         self._inode = (stat.st_dev, stat.st_ino)
 
@@ -187,7 +187,7 @@ class Connections:
             self._batch.begin(connection, [job.run for job in jobs])
         except (StoreError, ValueError) as error:  # what one of them wants cannot be read
             for job in jobs:
-                job.error = error if isinstance(error, StoreError) else no_text(error)
+                job.error = error if isinstance(error, StoreError) else invalid_text_error(error)
             return False
         changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
         others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
@@ -233,11 +233,11 @@ class Connections:
         try:
             with contextlib.closing(self._connect()) as connection:
                 full_text_index.tidy(connection)
-                if self.path.stat().st_size <= VACUUMED:
+                if self.path.stat().st_size <= MAX_VACUUM_BYTES:
                     connection.execute("VACUUM")
                 (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error as error:
-            raise StoreError(in_words(self.path, error)) from error
+            raise StoreError(describe_error(self.path, error)) from error
         if busy:
             raise StoreError(
                 f"The database {self.path}: what was erased is still in its log, because another process reads the"
@@ -258,13 +258,13 @@ class Connections:
             )
 
     def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
-        job.attempt(connection)
+        job.execute(connection)
         if job.error is None:
             return
         if isinstance(job.error, sqlite3.Error):
             self._fail([job], job.error)
         elif isinstance(job.error, UnicodeEncodeError):
-            job.error = no_text(job.error)
+            job.error = invalid_text_error(job.error)
 
     def _fail(
         self,
@@ -274,7 +274,7 @@ class Connections:
         more: str = "",
     ) -> None:
         for job in jobs:
-            job.error = kind(in_words(self.path, error) + more)
+            job.error = kind(describe_error(self.path, error) + more)
             job.error.__cause__ = error
 
     def _begin(self) -> sqlite3.Connection:
@@ -291,7 +291,7 @@ class Connections:
         It runs at the next open, if nobody has the file open: so both connections are closed.
         """
         logger.error(
-            "commit failed", extra={"action": "commit", "error": in_words(self.path, error)}
+            "commit failed", extra={"action": "commit", "error": describe_error(self.path, error)}
         )
         self._batch.forget()
         unknown = " Whether the last change is stored is not known: read again before trying again."

@@ -11,32 +11,32 @@ from pathlib import Path
 from answerback.core.errors import StoreError
 from answerback_storage import rows
 from answerback_storage.sqlite import full_text_index, record_lines
-from answerback_storage.sqlite.connections import in_words
-from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.connections import describe_error
+from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
 
-class SqlitePlace:
+class SqliteCopyEndpoint:
     """The file; it is made when it is missing. Nobody else may use it meanwhile."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
 
     @contextmanager
-    def begun(self) -> Iterator[SqliteSide]:
+    def begin_transaction(self) -> Iterator[SqliteCopyTransaction]:
         """The file in a transaction."""
         asyncio.run(_up_to_date(self._path))
         with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
             try:
                 db.execute("PRAGMA synchronous = FULL")
                 db.execute("BEGIN IMMEDIATE")
-                yield SqliteSide(db, str(self._path))
+                yield SqliteCopyTransaction(db, str(self._path))
                 db.execute("COMMIT")
             except sqlite3.Error as error:
-                raise StoreError(in_words(self._path, error)) from error
+                raise StoreError(describe_error(self._path, error)) from error
 
 
-class SqliteSide:
+class SqliteCopyTransaction:
     """The file in a transaction."""
 
     def __init__(self, db: sqlite3.Connection, name: str) -> None:
@@ -58,12 +58,12 @@ class SqliteSide:
 
     def finish(self) -> None:
         """Has asks found by their words, and their records; SQLite numbers rows behind the last one by itself."""
-        record_lines.chain(self._db)
-        full_text_index.fill(self._db)
+        record_lines.link_lines(self._db)
+        full_text_index.index_existing_asks(self._db)
 
 
 async def _up_to_date(path: Path) -> None:
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()
         await store.close()

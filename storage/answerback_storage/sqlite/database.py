@@ -21,7 +21,7 @@ from answerback.ports.store import Decision
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
 from answerback_storage.sqlite.connections import Connections
-from answerback_storage.sqlite.writer_thread import Worker
+from answerback_storage.sqlite.writer_thread import JobThread
 
 T = TypeVar("T")
 
@@ -32,7 +32,7 @@ _PROBE: Final = 256 * 1024
 _NOT_OPEN: Final = "The store is not open."
 
 
-class SqliteFile:
+class SqliteDatabase:
     """A file with one connection that writes and one that reads.
 
     Args:
@@ -54,14 +54,14 @@ class SqliteFile:
         self._requests = rows.RequestCache()
         self._batch = Batch(self._requests)
         self._connections = Connections(Path(path).absolute(), busy_timeout, self._batch)
-        self._writer: Worker[sqlite3.Connection] | None = None
-        self._reader: Worker[sqlite3.Connection] | None = None
+        self._writer: JobThread[sqlite3.Connection] | None = None
+        self._reader: JobThread[sqlite3.Connection] | None = None
 
     async def open(self) -> None:
         """Makes the file if need be, and migrates it. Reads nothing else: the number of asks makes no difference."""
         await asyncio.to_thread(self._connections.open)
-        self._writer = Worker("sqlite-writer", self._connections.write)
-        self._reader = Worker("sqlite-reader", self._connections.read)
+        self._writer = JobThread("sqlite-writer", self._connections.write)
+        self._reader = JobThread("sqlite-reader", self._connections.read)
 
     async def close(self) -> None:
         """Finishes what was handed in and closes the file."""
@@ -76,12 +76,12 @@ class SqliteFile:
     ) -> asyncio.Future[T]:
         if self._writer is None:
             raise StoreError(_NOT_OPEN)
-        return self._writer.do(run, then)
+        return self._writer.submit(run, then)
 
     def _read(self, run: Callable[[sqlite3.Connection], T]) -> asyncio.Future[T]:
         if self._reader is None:
             raise StoreError(_NOT_OPEN)
-        return self._reader.do(run)
+        return self._reader.submit(run)
 
     async def tidy(self) -> None:
         """Has nothing in the file and its log of what was erased; see `answerback.ports.store.Store.tidy`."""

@@ -40,7 +40,7 @@ class _Workers(Protocol):
     def _write(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
 
 
-class SqliteErasing:
+class SqliteErasure:
     """The part of the store that erases."""
 
     async def erase(self: _Workers, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
@@ -80,7 +80,7 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
         "UPDATE requests SET request = ? WHERE seq = (SELECT seq FROM asks WHERE id = ?)",
         (rows.dump_request(new.request), new.id),
     )
-    db.execute(_DELIVERIES, (*rows.erased_delivery(new.updated_at), new.id))
+    db.execute(_DELIVERIES, (*rows.erased_delivery_columns(new.updated_at), new.id))
     db.executemany(_REMEMBERED, rows.memory_keys(old.request))
     for statement in _OF_ASK:
         db.execute(statement, (new.id,))
@@ -89,4 +89,4 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
         kept = [(rows.dump_entry(erased_entry(line.entry, opaque)), line.seq) for line in found]
         db.executemany("UPDATE record SET entry = ? WHERE seq = ?", kept)
         after = found[-1].seq
-    record_lines.add(db, [(new.id, rows.erasure(new.updated_at))])
+    record_lines.add(db, [(new.id, rows.erasure_entry(new.updated_at))])

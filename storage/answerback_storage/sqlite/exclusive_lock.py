@@ -20,7 +20,7 @@ _guard: Final = Lock()
 
 
 @asynccontextmanager
-async def sole_use(path: Path) -> AsyncIterator[None]:
+async def hold_exclusive_lock(path: Path) -> AsyncIterator[None]:
     """Holds a database for this process, until the context or the process ends, however it ends.
 
     The lock is on the database file itself, so it holds under every name of the file. It is a `flock`, which SQLite's

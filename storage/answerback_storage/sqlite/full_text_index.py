@@ -34,7 +34,7 @@ def add_answers(db: sqlite3.Connection, ended: Ask) -> None:
     )
 
 
-def fill(db: sqlite3.Connection) -> None:
+def index_existing_asks(db: sqlite3.Connection) -> None:
     """Has the asks that are there already found."""
     for (seq,) in db.execute("SELECT seq FROM asks").fetchall():
         if (ask := _readable(db, seq)) is not None:
@@ -48,7 +48,7 @@ def _readable(db: sqlite3.Connection, seq: int) -> Ask | None:
     )
     try:
         ((*row, text),) = db.execute(statement, (seq,)).fetchall()
-        return rows.ask_of(tuple(row), Request.model_validate_json(text))
+        return rows.ask_from_row(tuple(row), Request.model_validate_json(text))
     except (UnreadableError, ValueError, sqlite3.Error):
         return None
 

@@ -28,7 +28,7 @@ class _Workers(Protocol):
     def _write(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
 
 
-class SqliteTelling:
+class SqliteLateAnswers:
     """The part of the store that knows what agents have been told."""
 
     async def owed(self: _Workers, owing: Owing, at: float) -> Sequence[Owed]:
@@ -43,10 +43,10 @@ class SqliteTelling:
     ) -> Sequence[str]:
         """See `answerback.ports.late_answers.Telling.told`."""
         ids = list(ask_ids)
-        return await self._write(lambda db: note(db, ids, told, at))
+        return await self._write(lambda db: update_told(db, ids, told, at))
 
 
-def owe(db: sqlite3.Connection, ask: Ask) -> None:
+def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
     """Notes that an agent is to be told how an ask ended."""
     request = ask.request
     values = (ask.id, request.agent or "", request.conversation or "", ask.updated_at)
@@ -55,12 +55,12 @@ def owe(db: sqlite3.Connection, ask: Ask) -> None:
     )
 
 
-def told_by(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
+def mark_told_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
     """Notes that a webhook has told an agent."""
-    note(db, [delivery.ask_id], Told.TOLD, at)
+    update_told(db, [delivery.ask_id], Told.TOLD, at)
 
 
-def note(db: sqlite3.Connection, ask_ids: Iterable[str], told: Told, at: float) -> list[str]:
+def update_told(db: sqlite3.Connection, ask_ids: Iterable[str], told: Told, at: float) -> list[str]:
     """Notes how far agents have been told of asks; the ids of those for which that was news."""
     news = "told > 0" if told is Told.NOT else "told < ?1"
     statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {news}"
@@ -90,7 +90,7 @@ def _listed(
             ORDER BY number IS NULL, number, owed.seq""",
         (*values, to_json(sorted(owing.without)).decode()),
     ).fetchall()
-    readable = ((row, one) for row in found for one in asks.loaded(db, cache, row[:1]))
+    readable = ((row, one) for row in found for one in asks.load_many(db, cache, row[:1]))
     return [
         Owed(_number(db, owed, number), one)
         for (_, owed, number), one in islice(readable, owing.limit)

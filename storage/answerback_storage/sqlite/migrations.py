@@ -282,7 +282,7 @@ def searched(db: Database) -> None:
         """CREATE TRIGGER words_are_erased AFTER UPDATE ON requests
             BEGIN DELETE FROM asks_words WHERE rowid IN (OLD.seq * 2, OLD.seq * 2 + 1); END"""
     )
-    full_text_index.fill(db.conn)
+    full_text_index.index_existing_asks(db.conn)
 
 
 @migrations()
@@ -297,7 +297,7 @@ def chained(db: Database) -> None:
     db.execute("ALTER TABLE record ADD COLUMN before INTEGER")
     db.execute("ALTER TABLE asks ADD COLUMN last_line INTEGER")
     db.execute("DROP TRIGGER record_is_not_changed")
-    record_lines.chain(db.conn)
+    record_lines.link_lines(db.conn)
     db.execute(
         """CREATE TRIGGER record_is_not_changed BEFORE UPDATE ON record
             WHEN NEW.seq IS NOT OLD.seq OR NEW.ask_id IS NOT OLD.ask_id

@@ -45,7 +45,7 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
     WHERE id = wanted AND tries = tried AND +state = 'pending'
-    AND {claims.free("holder", "claimed_until", "?2")} RETURNING id"""
+    AND {claims.unclaimed("holder", "claimed_until", "?2")} RETURNING id"""
 _RENEW: Final = (
     "UPDATE deliveries SET claimed_until = ? WHERE id = ? AND holder = ? AND state = 'pending'"
 )
@@ -63,21 +63,21 @@ def claim(
 ) -> list[StoredDelivery]:
     """Those of the deliveries that are still as they were found, and nobody's: claimed."""
     wanted = rows.dump([[one.delivery.id, one.tries] for one in found])
-    taken = {row[0] for row in db.execute(_CLAIM, (*rows.claimed(claim), wanted))}
+    taken = {row[0] for row in db.execute(_CLAIM, (*rows.claim_row(claim), wanted))}
     return [one for one in found if one.delivery.id in taken]
 
 
 def renew(db: sqlite3.Connection, delivery_id: str, claim: Claim) -> bool:
     """Whether a delivery is still the holder's; its claim is renewed."""
-    holder, _, until = rows.claimed(claim)
+    holder, _, until = rows.claim_row(claim)
     return db.execute(_RENEW, (until, delivery_id, holder)).rowcount == 1
 
 
 def _loaded(db: sqlite3.Connection, told: Told, seqs: Iterable[int]) -> Iterator[StoredDelivery]:
     def read(seq: int) -> StoredDelivery:
-        return rows.delivery_of(db.execute(_LOAD_ROW, (seq,)).fetchone())
+        return rows.delivery_from_row(db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return asks.readable(db, told, ("deliveries", seqs), read)
+    return asks.read_valid_rows(db, told, ("deliveries", seqs), read)
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:
@@ -102,7 +102,7 @@ def _tried(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
     if ours.rowcount and result.state is DeliveryState.DELIVERED:
-        late_answers.told_by(db, result.delivery, result.updated_at)
+        late_answers.mark_told_by_delivery(db, result.delivery, result.updated_at)
     return ours.rowcount > 0
 
 
@@ -119,7 +119,7 @@ def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
     row = db.execute(
         f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?", (delivery_id,)
     ).fetchone()
-    return None if row is None else rows.delivery_of(row)
+    return None if row is None else rows.delivery_from_row(row)
 
 
 def page(

@@ -44,10 +44,10 @@ def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> 
 def read(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
     """The record of an ask behind a number, oldest first."""
     found = db.execute(_READ, (ask_id, after, limit))
-    return [StoredEntry(line[0], rows.entry_of(ask_id, *line)) for line in found]
+    return [StoredEntry(line[0], rows.entry_from_json(ask_id, *line)) for line in found]
 
 
-def chain(db: sqlite3.Connection) -> None:
+def link_lines(db: sqlite3.Connection) -> None:
     """Has each line name the one before it, and each ask its last, where they came without."""
     for statement in _CHAIN:
         db.execute(statement)

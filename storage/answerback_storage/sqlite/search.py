@@ -11,7 +11,7 @@ from answerback.ports.search import Search, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import rows
 from answerback_storage.sqlite import asks
-from answerback_storage.sqlite.database import SqliteFile
+from answerback_storage.sqlite.database import SqliteDatabase
 
 _HAS: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
 _WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? AND seq > ?
@@ -38,7 +38,7 @@ def search(
     ).fetchall()
     seqs = [seq for (seq,) in found[:limit]]
     cursor = rows.cursor("search", seqs[-1]) if len(found) > limit else None
-    return Page(tuple(asks.loaded(db, cache, seqs)), cursor)
+    return Page(tuple(asks.load_many(db, cache, seqs)), cursor)
 
 
 def waiting(
@@ -54,7 +54,7 @@ def waiting(
     found = (
         (seq, ask)
         for (seq,) in seqs
-        for ask in asks.loaded(db, cache, [seq])
+        for ask in asks.load_many(db, cache, [seq])
         if may_wait_for(ask, user_id)
     )
     part = list(islice(found, limit + 1))
@@ -62,15 +62,15 @@ def waiting(
     return Page(tuple(ask for _, ask in part[:limit]), cursor)
 
 
-class SqliteSearching(SqliteFile):
+class SqliteSearch(SqliteDatabase):
     """The part of the store that people search."""
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.Searching.search`."""
-        behind = rows.behind_cursor("search", after)
+        behind = rows.parse_descending_cursor("search", after)
         return await self._read(lambda db: search(db, self._requests, wanted, behind, limit))
 
     async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.Searching.waiting`."""
-        place, behind = (surface, user_id), rows.before_cursor("waiting", after)
+        place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._read(lambda db: waiting(db, self._requests, place, behind, limit))

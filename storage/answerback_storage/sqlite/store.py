@@ -28,9 +28,9 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox, record_lines
 from answerback_storage.sqlite.change_batches import ChangeJob, insert_beside
 from answerback_storage.sqlite.claims import SqliteClaims
-from answerback_storage.sqlite.erasure import SqliteErasing
-from answerback_storage.sqlite.late_answers import SqliteTelling
-from answerback_storage.sqlite.search import SqliteSearching
+from answerback_storage.sqlite.erasure import SqliteErasure
+from answerback_storage.sqlite.late_answers import SqliteLateAnswers
+from answerback_storage.sqlite.search import SqliteSearch
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ _PRUNE_STEP: Final = 1_000
 """Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
 
 
-class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
+class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
     """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
     async def latest(self) -> float | None:
@@ -71,7 +71,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
                 # What it finds may be of this very transaction, and must not be remembered.
                 if existing := asks.existing(db, rows.RequestCache(), idempotency):
                     return existing
-                asks.note_key(db, idempotency, write.ask)
+                asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)
             insert_beside(db, write)
             return Created(write.ask)
@@ -118,7 +118,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
             "conversation": conversation,
             "agent": agent,
         }
-        behind = rows.behind_cursor("asks", after)
+        behind = rows.parse_descending_cursor("asks", after)
         return await self._read(lambda db: asks.page(db, self._requests, filters, behind, limit))
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
@@ -221,7 +221,7 @@ class SqliteStore(SqliteClaims, SqliteTelling, SqliteErasing, SqliteSearching):
     ) -> Page[StoredDelivery]:
         """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
         filters = {"state": state and state.value, "agent": agent}
-        behind = rows.behind_cursor("deliveries", after)
+        behind = rows.parse_descending_cursor("deliveries", after)
         told = self._requests.told
         return await self._read(lambda db: outbox.page(db, told, filters, (behind, limit)))
 

@@ -43,7 +43,7 @@ class Job(Generic[C, T]):
         self._result: T | None = None
         self.error: Exception | None = None
 
-    def attempt(self, on: C) -> None:
+    def execute(self, on: C) -> None:
         """Runs it, once more if need be; an error is kept for the caller."""
         self._result = self.error = None
         try:
@@ -70,7 +70,7 @@ class Job(Generic[C, T]):
             self._future.set_result(result)
 
 
-class Worker(Generic[C]):
+class JobThread(Generic[C]):
     """A thread that runs jobs in batches: all that are queued when it gets to them, without lingering.
 
     Args:
@@ -92,7 +92,7 @@ class Worker(Generic[C]):
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
-    def do(
+    def submit(
         self, run: Callable[[C], T], then: Callable[[T], None] | None = None
     ) -> asyncio.Future[T]:
         """What a job will come to. It is run even if whoever waits for it leaves.

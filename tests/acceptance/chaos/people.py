@@ -21,7 +21,7 @@ from tests.acceptance.chaos.mcp_agent import McpAgent
 from tests.acceptance.chaos.stage import Stage
 from tests.acceptance.chaos.walks import BACK, Walk
 from tests.acceptance.replicas import ended
-from tests.fakes.discord.sight import sight_of
+from tests.fakes.discord.sight import view_message
 from tests.fakes.discord.world import Message as Posted
 from tests.fakes.slack.workspace import BOT_USER, Snapshot
 
@@ -84,7 +84,9 @@ class People:
         )
         self.in_discord = Board(
             self.channel.messages.values,
-            lambda one: sight_of(one).text if one.author_id == bot and not one.ephemeral else "",
+            lambda one: (
+                view_message(one).text if one.author_id == bot and not one.ephemeral else ""
+            ),
         )
 
     def over(self) -> None:
@@ -150,7 +152,7 @@ class People:
             body |= {"to": "web"}
         else:
             body |= {"to": f"discord:{self.channel.id}", "responders": [str(self.ann.id)]}
-        return str((await insisted(http, "POST", "/v1/asks", body, walk.name))["id"])
+        return str((await request_until_answered(http, "POST", "/v1/asks", body, walk.name))["id"])
 
     # --- over the API ---
 
@@ -159,7 +161,7 @@ class People:
     ) -> None:
         path = f"/v1/asks/{walk.ask_id}"
         while not done():
-            ask = await insisted(http, "GET", path)
+            ask = await request_until_answered(http, "GET", path)
             if ask["status"] != "open":
                 continue
             revision, goes_back = ask["revision"], "back" in ask["prompt"]["controls"]
@@ -219,7 +221,7 @@ class People:
     # --- in Discord ---
 
     def _controls(self, message: Posted) -> list[Control]:
-        ids = (each.custom_id for each in sight_of(message).controls)
+        ids = (each.custom_id for each in view_message(message).controls)
         return [control for text in ids if (control := decode(text)) is not None]
 
     async def _by_clicks(self, walk: Walk, done: Callable[[], bool]) -> None:
@@ -257,7 +259,7 @@ class People:
         return next((one.revision for one in self._controls(message)), None) if message else None
 
 
-async def insisted(
+async def request_until_answered(
     http: aiohttp.ClientSession, method: str, path: str, body: object = None, key: str = ""
 ) -> dict[str, Any]:
     """Asks until it is answered, as a client does: an idempotency key finds what was stored before."""

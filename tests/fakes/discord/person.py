@@ -25,7 +25,7 @@ from tests.fakes.discord.sight import (
     NotPossibleError,
     Sight,
     modal_of,
-    sight_of,
+    view_message,
 )
 from tests.fakes.discord.world import Can, Channel, Message, User
 
@@ -56,11 +56,11 @@ class Person:
         current = self._stored(message)
         if current is None:
             raise NotPossibleError(f"{self.user.name} cannot see message {message.id}")
-        return sight_of(current)
+        return view_message(current)
 
     def visible(self, channel: Channel | None = None) -> list[Sight]:
         """The bot's messages that this person can see, newest first, as far as they scroll."""
-        return [sight_of(each) for each in self._newest(channel)]
+        return [view_message(each) for each in self._newest(channel)]
 
     def _newest(self, channel: Channel | None = None) -> list[Message]:
         world = self._discord.world
@@ -76,13 +76,13 @@ class Person:
 
     def notes(self) -> list[Sight]:
         """The ephemeral messages this person got, newest first."""
-        return [sight_of(each) for each in self._newest() if each.ephemeral]
+        return [view_message(each) for each in self._newest() if each.ephemeral]
 
     def latest(self, channel: Channel | None = None) -> Sight:
         """The newest message of the bot that is not a private note."""
         for message in self._newest(channel):
             if not message.ephemeral:
-                return sight_of(message)
+                return view_message(message)
         raise NotPossibleError(f"{self.user.name} sees no message of the bot")
 
     def copy(self, message: Message) -> Message:
@@ -191,7 +191,7 @@ class Person:
         self, copy: Message, label: str, labels: Sequence[str] = (), *, wait: bool = True
     ) -> Interaction:
         """Click a button (or choose in a select) of an older copy, as if it had not been updated yet."""
-        sight = sight_of(copy)
+        sight = view_message(copy)
         control = sight.button(label) or sight.select(label)
         if control is None:
             raise NotPossibleError(f"the copy has no control {label!r}; it has {sight.labels}")
@@ -371,7 +371,7 @@ class Person:
         url = f"https://cdn.example/attachments/{number}/{name}"
         return {"id": number, "filename": name, "size": 1, "url": url, "proxy_url": url}
 
-    def mentions_bot(self, channel: Channel, text: str) -> Message:
+    def mention_bot(self, channel: Channel, text: str) -> Message:
         """Write a message that mentions the bot."""
         return self.types(channel, text, mention=True)
 

@@ -130,7 +130,7 @@ class Sight:
         return next((each for each in self.selects if name in {each.label, each.custom_id}), None)
 
 
-def sight_of(message: Message) -> Sight:
+def view_message(message: Message) -> Sight:
     """Read a message: V1 content and embeds, V2 texts, attached text files, and every control."""
     texts = [message.content] if message.content else []
     for embed in message.embeds:

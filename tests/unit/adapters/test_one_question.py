@@ -27,7 +27,7 @@ from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
-from tests.unit.bot.terminal_parts import CTRL_C, terminal_in
+from tests.unit.bot.terminal_parts import CTRL_C, open_terminal
 
 pytestmark = pytest.mark.rule("WALK-8")
 
@@ -121,7 +121,7 @@ async def test_the_terminal_shows_a_form_of_one_question_as_a_single_question(
 ) -> None:
     screens = []
     for arguments in calls(kind):
-        async with terminal_in(tmp_path) as terminal:
+        async with open_terminal(tmp_path) as terminal:
             body: dict[str, JsonValue] = {"name": "ask_user", "arguments": arguments, "to": "web"}
             submitted = await terminal.service.running.service.submit(read_submission(body))
             ask = await terminal.client.get(submitted.ask.id)

@@ -105,7 +105,7 @@ class Editor:
 
 
 @asynccontextmanager
-async def editing(url: str, *agent: str, **environment: str) -> AsyncIterator[Editor]:
+async def run_editor(url: str, *agent: str, **environment: str) -> AsyncIterator[Editor]:
     """An editor whose agent runs behind the proxy."""
     process = await forked(
         *("acp", "--url", url, "--", *(agent or AGENT)),

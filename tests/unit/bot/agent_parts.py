@@ -49,7 +49,7 @@ class Served:
                     await follower.changed()
         return rows[0]
 
-    async def waited_for(self, ask: Ask, waiters: int = 1) -> None:
+    async def wait_for_waiters(self, ask: Ask, waiters: int = 1) -> None:
         """Returns once so many wait for an ask."""
         async with asyncio.timeout(WAIT):
             while self.waiters(ask.id) != waiters:  # noqa: ASYNC110 - nothing tells of waiters

@@ -78,7 +78,7 @@ async def running(
         await shower.stop()
 
 
-async def reopened(parts: Parts, folder: Path) -> None:
+async def reopen_store(parts: Parts, folder: Path) -> None:
     """What a restart is: nothing that was read before is in memory."""
     await parts.store.close()
     parts.store = SqliteStore(folder / "asks.db")
@@ -105,7 +105,7 @@ def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
     )
 
 
-def inquired() -> tuple[Rules, dict[str, Any]]:
+def inquiry_rules() -> tuple[Rules, dict[str, Any]]:
     """Rules by which a question goes to the inquiry backend, and what makes a submission a call with it."""
     rules = Rules.model_validate(
         {"tools": {"git": {"questions": {"force": {"target": "assistant"}}}}}

@@ -67,7 +67,7 @@ def decided(event: Json, behavior: str, message: str | None = None, **more: Any)
     return output(event, decision={"behavior": behavior, **words, **more})
 
 
-async def hooked(
+async def run_hook(
     service: Served, agent: str, event: Json, action: Json | None, count: int = 1
 ) -> Json | None:
     """What a hook answers when people do this to the newest of so many asks."""

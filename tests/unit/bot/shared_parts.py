@@ -13,7 +13,7 @@ from answerback.workers.message_sync import Shower
 from tests.service_parts import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
-BRIEF = 0.3
+SHORT_LEASE = 0.3
 """Seconds of a claim that is to be over soon."""
 LASTING = 2.0
 """Seconds of a claim that is to be renewed in time: no busy machine keeps a process waiting for as long as that."""

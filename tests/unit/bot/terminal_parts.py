@@ -83,7 +83,7 @@ class Terminal:
 
 
 @asynccontextmanager
-async def terminal_in(folder: Path, **tables: Any) -> AsyncIterator[Terminal]:
+async def open_terminal(folder: Path, **tables: Any) -> AsyncIterator[Terminal]:
     """A terminal beside a service whose database is in a folder; ``tables`` are of its settings."""
     screen = Screen()
     # No cursor reports: nobody would answer, and every prompt would wait a second for them.

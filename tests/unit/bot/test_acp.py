@@ -15,10 +15,10 @@ from tests.service_parts import WAIT
 from tests.unit.bot.acp_parts import (
     INITIALIZE,
     Editor,
-    editing,
     elicitation,
     notice,
     permission,
+    run_editor,
     selected,
     withdrawn,
 )
@@ -34,7 +34,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 @pytest.fixture
 async def editor(service: Served) -> AsyncIterator[Editor]:
-    async with editing(service.url) as made:
+    async with run_editor(service.url) as made:
         yield made
 
 
@@ -248,14 +248,14 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
     async with served(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
         url = service.url
-    async with editing(url) as editor:
+    async with run_editor(url) as editor:
         async with served(tmp_path, server=Server(port=port)) as service:
             await editor.prompt(permission(), permission(9))
             assert [await editor.next(), await editor.next()] == [permission(), permission(9)]
             await service.newest(2)
             first, second = (await service.running.service.store.page(limit=5)).rows
             for ask in (first, second):
-                await service.waited_for(ask)
+                await service.wait_for_waiters(ask)
         mine, theirs = (7, 9)
         await editor.send(selected("yes", theirs))
         assert await editor.heard() == selected("yes", theirs)

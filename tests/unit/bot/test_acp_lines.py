@@ -23,7 +23,7 @@ from answerback.agents.command_hooks.ask_people import AskClient
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
-from tests.unit.bot.acp_parts import editing, elicitation, notice, permission, selected
+from tests.unit.bot.acp_parts import elicitation, notice, permission, run_editor, selected
 from tests.unit.bot.agent_parts import Json
 
 AWAY = "http://127.0.0.1:1"
@@ -113,7 +113,7 @@ def test_every_line_passes_as_it_is(given: list[bytes], rest: bytes) -> None:
 @pytest.mark.rule("ACP-1")
 async def test_large_lines_pass_both_ways_however_slowly_they_are_read() -> None:
     lines = [b"%d " % i + b"x" * 3_000_000 + b"\n" for i in range(8)] + [b"\xff\x00 no end"]
-    async with editing(AWAY, "cat") as editor:
+    async with run_editor(AWAY, "cat") as editor:
         stdin = editor.process.stdin
         assert stdin is not None
 
@@ -132,11 +132,11 @@ async def test_large_lines_pass_both_ways_however_slowly_they_are_read() -> None
 
 @pytest.mark.rule("ACP-1")
 async def test_the_exit_status_is_the_agents() -> None:
-    async with editing(AWAY) as editor:
+    async with run_editor(AWAY) as editor:
         await editor.send(notice("_exit", status=42))
         assert await editor.end() == (b"", "")
         assert editor.process.returncode == 42
-    async with editing(AWAY) as editor:
+    async with run_editor(AWAY) as editor:
         await editor.send(notice("_signal", number=signal.SIGKILL))
         await editor.end()
         assert editor.process.returncode == 128 + signal.SIGKILL
@@ -144,7 +144,7 @@ async def test_the_exit_status_is_the_agents() -> None:
 
 @pytest.mark.rule("ACP-1")
 async def test_a_signal_is_the_agents_too() -> None:
-    async with editing(AWAY) as editor:
+    async with run_editor(AWAY) as editor:
         await editor.send(notice("_ready"))
         await editor.heard()
         editor.process.send_signal(signal.SIGTERM)
@@ -155,7 +155,7 @@ async def test_a_signal_is_the_agents_too() -> None:
 @pytest.mark.rule("ACP-1")
 async def test_an_agent_hears_that_its_editor_is_gone() -> None:
     script = "import sys; print('{}', flush=True)\nwhile True: print('{}', flush=True)"
-    async with editing(AWAY, sys.executable, "-c", script) as editor:
+    async with run_editor(AWAY, sys.executable, "-c", script) as editor:
         await editor.line()
         assert editor.process.stdout is not None
         editor.process.stdout._transport.close()  # type: ignore[attr-defined]
@@ -170,7 +170,7 @@ async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
         ("no-such-agent", 127, "No such file"),
         (str(plain), 126, "Permission denied"),
     ]:
-        async with editing(AWAY, agent) as editor:
+        async with run_editor(AWAY, agent) as editor:
             out, err = await editor.end()
         assert editor.process.returncode == status
         assert out == b""
@@ -179,7 +179,7 @@ async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.rule("ACP-5")
 async def test_without_a_service_the_editor_alone_is_asked() -> None:
-    async with editing(REFUSING) as editor:
+    async with run_editor(REFUSING) as editor:
         await editor.prompt(permission())
         assert await editor.next() == permission()
         await editor.send(selected("yes"))

@@ -26,7 +26,7 @@ from tests.unit.bot.background_parts import (
     ended,
     escalated,
     hand_on,
-    inquired,
+    inquiry_rules,
     running,
     shows,
     submit,
@@ -100,7 +100,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: P
     store = SqliteStore(tmp_path / "asks.db", busy_timeout=0.05)
     await store.open()
     parts = Parts(store, ManualClock(), FakeSurface(), FakePage("web", responders=("anyone",)))
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     inquiry = ScriptedInquiry(answer=True)
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
@@ -121,7 +121,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: P
 
 
 async def test_an_inquiry_under_way_at_a_stop_is_given_up_and_put_again(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     hanging = Hanging()
     async with running(parts, rules, hanging) as (service, _):
         ask = (await service.submit(ask_user().model_copy(update=call))).ask

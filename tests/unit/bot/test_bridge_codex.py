@@ -193,7 +193,7 @@ async def test_what_codex_gives_up_is_withdrawn_and_everything_else_passes_throu
     other = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 9}}
     async with talking(service, [COMMAND], resolved, other) as talk:
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         for number in (1, 2):
             talk.say({"id": number, "method": "thread/list", "params": {}})
             assert (await talk.read())["method"] == "thread/list"

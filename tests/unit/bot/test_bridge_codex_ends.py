@@ -39,7 +39,7 @@ async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kep
 ) -> None:
     async with talking(service, [COMMAND]) as talk:
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
     await withdrawn(service, ask.id)
@@ -61,7 +61,7 @@ async def test_a_bridge_ends_with_its_codex_also_while_the_service_is_away(tmp_p
 async def test_when_codex_ends_its_question_stays_open_for_the_next_turn(service: Served) -> None:
     async with talking(service, [QUESTION]) as talk:
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
     await service.act(ask, **answer("No"))
@@ -80,7 +80,7 @@ async def test_a_bridge_that_is_told_to_stop_withdraws_its_approvals_alone(
         await service.newest(4)
         asks = (await service.running.service.store.page()).rows
         for ask in asks:
-            await service.waited_for(ask)
+            await service.wait_for_waiters(ask)
         talk.child.send_signal(number)
         assert await talk.ended() == 128 + number
     for ask in asks:

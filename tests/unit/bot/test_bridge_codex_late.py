@@ -44,7 +44,7 @@ async def killed(service: Served) -> str:
     """The id of what a bridge had asked that was killed before the answer."""
     async with talking(service, [QUESTION]) as talk:
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         talk.child.kill()
         await talk.ended()
     await service.act(ask, **answer("No"))

@@ -210,7 +210,7 @@ async def test_a_bridge_that_is_killed_asks_nothing_twice_and_answers_once(
         ask = await service.newest()
         await opencode.ask(PERMISSION)
         prompt = await service.newest(2)
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         first.child.kill()
         await first.child.wait()
     await service.act(ask, action="answer", value="No")
@@ -238,7 +238,7 @@ async def test_a_bridge_that_is_started_again_goes_on_waiting_for_what_is_open(
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
     async with AsyncClient(service.url) as client:
         other = await client.submit(
             "ask_user", {"question": "Another's?"}, metadata={"bridge": "x"}
@@ -282,7 +282,7 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
         await bridge.__aenter__()
         await opencode.ask(QUESTION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
     async with served(tmp_path, server=Server(port=port)) as service:
         await service.act(ask, action="answer", value="Yes")
         path, _ = await told(opencode)

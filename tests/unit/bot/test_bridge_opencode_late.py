@@ -74,9 +74,9 @@ async def test_an_opencode_that_was_ended_is_prompted_with_the_answer_once(
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         await restarted(opencode)
-        await service.waited_for(ask, 0)
+        await service.wait_for_waiters(ask, 0)
         await service.act(ask, **YES)
         words = await prompted(opencode)
         assert ask.id in words
@@ -94,7 +94,7 @@ async def test_a_bridge_that_was_killed_with_its_opencode_prompts_it_when_both_a
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
     opencode.forget()
     if when == "before":
         await service.act(ask, **YES)
@@ -117,7 +117,7 @@ async def test_what_opencode_has_an_answer_to_and_permissions_are_withdrawn(
     async with bridging(service, opencode):
         await opencode.ask(QUESTION if is_busy else PERMISSION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         if is_busy:
             opencode.busy.add(SESSION)
         await restarted(opencode)
@@ -129,9 +129,9 @@ async def test_a_session_that_is_gone_has_told_nothing(service: Served, opencode
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         await restarted(opencode)
-        await service.waited_for(ask, 0)
+        await service.wait_for_waiters(ask, 0)
         opencode.running.clear()
         await service.act(ask, **YES)
         async with asyncio.timeout(WAIT):

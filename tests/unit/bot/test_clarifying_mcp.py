@@ -27,7 +27,7 @@ async def walk(service: Served, mcp: McpClient) -> None:
     calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
     ask = await service.newest()
     assert ask.request.accepts == ("clarify",)
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     await service.act(ask, action="ask_back", text="Which service?")
     asked = await calling
     told = asked.structured_content
@@ -39,7 +39,7 @@ async def walk(service: Served, mcp: McpClient) -> None:
     explained = await mcp.call_tool("add_context", {"ask_id": ask.id, "text": "The *api*."})
     assert explained.structured_content["status"] == "pending"
     waiting = asyncio.create_task(mcp.call_tool("wait_for_answer", {"ask_id": ask.id}))
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     await service.act(ask, action="answer", value=True)
     assert (await waiting).structured_content == {"answer_type": "boolean", "answer": True}
     late = await mcp.call_tool("add_context", {"ask_id": ask.id, "text": "Late."})

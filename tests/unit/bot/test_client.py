@@ -91,7 +91,7 @@ async def test_a_wait_that_is_over_leaves_an_open_ask_that_can_be_waited_for_aga
     assert ask.prompt is not None
     waiting = asyncio.create_task(client.wait(ask.id))
     stored = await service.newest()
-    await service.waited_for(stored)
+    await service.wait_for_waiters(stored)
     await service.act(stored, action="answer", value=False)
     assert (await waiting).answers == {"answer": False}
 
@@ -117,10 +117,10 @@ async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_n
         client = AsyncClient(first.url, patience=WAIT)
         asking = asyncio.create_task(client.ask("ask_user", GO))
         ask = await first.newest()
-        await first.waited_for(ask)
+        await first.wait_for_waiters(ask)
     assert not asking.done()
     async with served(tmp_path, server=Server(port=port or 0)) as second:
-        await second.waited_for(ask)
+        await second.wait_for_waiters(ask)
         await second.act(ask, action="answer", value=True)
         assert (await asking).id == ask.id
     await client.close()

@@ -22,7 +22,7 @@ from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
 from tests.fakes.receiver import receiving, status
 from tests.service_parts import WAIT
-from tests.unit.bot.background_parts import ended, reopened, running, submit
+from tests.unit.bot.background_parts import ended, reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.outbox_parts import outbox
 
@@ -60,7 +60,7 @@ async def test_a_clock_that_was_set_back_while_no_service_ran_is_noticed_at_the_
 ) -> None:
     service = parts.service()
     ask = await submit(service, remind_after=[60])
-    await reopened(parts, tmp_path)
+    await reopen_store(parts, tmp_path)
     await parts.clock.set(-DAY)
     async with running(parts):
         await until_planned(parts, ask)
@@ -117,7 +117,7 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
     async with outbox(tmp_path) as box, receiving() as receiver, box.draining():
         upkeep = Upkeep(box.service, Shower(box.service))
         running = asyncio.create_task(upkeep.run())
-        await box.clock.slept_by(1)
+        await box.clock.wait_for_sleepers(1)
         receiver.answers = [status(500), status(429, Retry_After="60")]
         retried = await box.answered(receiver.url)
         await box.tried(retried, 1)

@@ -31,9 +31,9 @@ from tests.unit.bot.hook_parts import (
     STOP,
     decided,
     denied,
-    hooked,
     output,
     recorded,
+    run_hook,
     value,
 )
 from tests.unit.bot.test_hooks import QUESTIONS
@@ -131,11 +131,11 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
 async def test_each_host_is_answered_in_its_own_shape(
     service: Served, agent: str, event: Json, action: Json, told: Json
 ) -> None:
-    assert await hooked(service, agent, event, action) == told
+    assert await run_hook(service, agent, event, action) == told
 
 
 async def test_what_is_asked_says_where_it_comes_from(service: Served) -> None:
-    await hooked(service, "codex", CODEX, REPLY)
+    await run_hook(service, "codex", CODEX, REPLY)
     asked = (await service.newest()).request
     assert asked.name == "request_user_input"
     assert asked.conversation == CODEX["session_id"]
@@ -145,30 +145,30 @@ async def test_what_is_asked_says_where_it_comes_from(service: Served) -> None:
 
 
 async def test_a_hook_that_runs_again_finds_the_same_ask(service: Served) -> None:
-    told = await hooked(service, "codex", CODEX, value("8080"))
-    assert await hooked(service, "codex", CODEX, None) == told
+    told = await run_hook(service, "codex", CODEX, value("8080"))
+    assert await run_hook(service, "codex", CODEX, None) == told
     assert len((await service.running.service.store.page()).rows) == 1
 
 
 async def test_what_people_answered_needs_no_second_answer(service: Served) -> None:
-    told = await hooked(service, "claude", CLAUDE, value("Vue"))
+    told = await run_hook(service, "claude", CLAUDE, value("Vue"))
     assert told is not None
     given = told["hookSpecificOutput"]["updatedInput"]
     event = permission("AskUserQuestion", given)
     allowed = decided(event, "allow", updatedInput=given)
-    assert await hooked(service, "claude", event, None) == allowed
+    assert await run_hook(service, "claude", event, None) == allowed
     made_up = permission("AskUserQuestion", {**given, "answers": {"Which framework?": "React"}})
     stopped = decided(event, "deny", ENDED, interrupt=True)
-    assert await hooked(service, "claude", made_up, END, 2) == stopped
+    assert await run_hook(service, "claude", made_up, END, 2) == stopped
 
 
 async def test_a_wrong_call_is_told_its_mistakes(service: Served) -> None:
     event = {**CODEX, "tool_input": '{"questions": []}'}
-    told = await hooked(service, "codex", event, None)
+    told = await run_hook(service, "codex", event, None)
     assert told is not None
     assert "questions" in told["hookSpecificOutput"]["permissionDecisionReason"]
     for given in ("no JSON", 7):
-        wrong = await hooked(service, "codex", {**CODEX, "tool_input": given}, None)
+        wrong = await run_hook(service, "codex", {**CODEX, "tool_input": given}, None)
         assert wrong is not None
         assert wrong["hookSpecificOutput"]["permissionDecision"] == "deny"
 
@@ -206,7 +206,7 @@ def test_a_call_of_our_own_tools_needs_no_leave(agent: str, event: Json, told: J
     ],
 )
 async def test_another_servers_tool_needs_leave(service: Served, agent: str, event: Json) -> None:
-    told = await hooked(service, agent, event, REPLY)
+    told = await run_hook(service, agent, event, REPLY)
     assert "Ask Ada." in str(told)
 
 
@@ -223,7 +223,7 @@ async def test_what_is_not_answered_is_never_allowed(service: Served) -> None:
     assert ask.thread is not None
     assert str(ask.thread.url) in told["message"]
     assert ask.status is Status.OPEN
-    running = asyncio.create_task(hooked(service, "codex", CODEX, None))
+    running = asyncio.create_task(run_hook(service, "codex", CODEX, None))
     await service.running.service.withdraw((await service.newest(2)).id)
     assert "withdrawn" in str(await running)
 

@@ -35,8 +35,8 @@ from tests.unit.bot.hook_parts import (
     END,
     ENDED,
     decided,
-    hooked,
     recorded,
+    run_hook,
     value,
 )
 
@@ -127,14 +127,14 @@ async def test_answers_of_an_ask_that_was_erased_are_asked_for_again(service: Se
     used = {"hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion"}
     answers = {"Which framework?": "Vue"}
     event = {**CLAUDE, **used, "tool_input": {**CLAUDE["tool_input"], "answers": answers}}
-    await hooked(service, "claude", CLAUDE, value("Vue"))
-    assert decided(event, "allow", updatedInput=event["tool_input"]) == await hooked(
+    await run_hook(service, "claude", CLAUDE, value("Vue"))
+    assert decided(event, "allow", updatedInput=event["tool_input"]) == await run_hook(
         service, "claude", event, None
     )
     path = f"{service.url}/v1/asks/{(await service.newest()).id}/erase"
     async with service.http.post(path, headers=service.acting) as response:
         assert response.status == 200
-    told = await hooked(service, "claude", event, END, 2)
+    told = await run_hook(service, "claude", event, END, 2)
     assert told == decided(event, "deny", ENDED, interrupt=True)
 
 
@@ -174,7 +174,7 @@ async def test_a_permission_prompt_that_the_host_gives_up_is_withdrawn_and_a_que
 ) -> None:
     process = await spawned(json.dumps(event).encode(), "codex", "--url", service.url)
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     process.send_signal(signal.SIGTERM)
     async with asyncio.timeout(PATIENCE):
         out, _ = await process.communicate()
@@ -201,7 +201,7 @@ async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
     process = await spawned(json.dumps(CODEX).encode(), "codex", "--url", service.url, out=write)
     os.close(write)
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     os.close(read)
     async with asyncio.timeout(PATIENCE):
         assert await process.wait() == 128 + signal.SIGHUP
@@ -274,7 +274,7 @@ async def test_a_hook_waits_over_a_restart_of_the_service(tmp_path: Path) -> Non
         people = AskClient(service.url, wait=WAIT)
         running = asyncio.create_task(asyncio.to_thread(handle_event, "copilot", COPILOT, people))
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
     async with served(tmp_path, server=Server(port=port)) as service:
         await service.act(ask, **value("allow"))
         async with asyncio.timeout(WAIT):

@@ -13,7 +13,7 @@ from answerback.ports.claims import Claim
 from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
 from tests.service_parts import WAIT, ask_user
-from tests.unit.bot.background_parts import Hanging, ended, inquired, running, submit
+from tests.unit.bot.background_parts import Hanging, ended, inquiry_rules, running, submit
 from tests.unit.bot.conftest import Parts
 
 
@@ -57,7 +57,7 @@ async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
 
 
 async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     backend = Hanging()
     async with running(parts, rules, backend) as (service, _):
         ask = (await service.submit(ask_user().model_copy(update=call | {"expires_in": 20.0}))).ask

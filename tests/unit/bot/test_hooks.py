@@ -203,7 +203,7 @@ async def test_an_ask_that_ends_without_a_person_denies_in_words(
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     inside = service.running.service
     if ending == "failed":
         await inside.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
@@ -340,7 +340,7 @@ async def test_a_hook_that_waits_when_the_service_stops_says_so_and_so_does_the_
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     service.running.service.stop_waiting()
     told, why = decision(await waiting)
     assert told == "deny"

@@ -101,7 +101,7 @@ async def test_a_prompt_that_nobody_decides_is_denied_in_words(
 ) -> None:
     waiting = asyncio.create_task(hook(service, permission()))
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     inside = service.running.service
     if ending == "failed":
         await inside.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
@@ -224,7 +224,7 @@ async def test_a_prompt_that_was_decided_at_the_terminal_is_withdrawn(
 ) -> None:
     waiting = asyncio.create_task(hook(service, event))
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     waiting.cancel()
     ended = await service.running.service.wait(ask.id, WAIT, ask)
     assert ended is not None
@@ -234,10 +234,10 @@ async def test_a_prompt_that_was_decided_at_the_terminal_is_withdrawn(
 async def test_questions_stay_open_for_a_claude_code_that_asks_them_again(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     waiting.cancel()
-    await service.waited_for(ask, 0)
+    await service.wait_for_waiters(ask, 0)
     again = asyncio.create_task(hook(service, asking()))
-    await service.waited_for(ask)
+    await service.wait_for_waiters(ask)
     await service.act(ask, action="answer", value="Vue")
     assert (await again)["hookSpecificOutput"]["permissionDecision"] == "allow"

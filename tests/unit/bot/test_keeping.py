@@ -11,7 +11,7 @@ from answerback.ports.claims import RENEWED, Claim
 from answerback.service.claim_renewal import kept
 from tests.service_parts import WAIT
 
-BRIEF = Claim("ann", 0.2)
+SHORT_LEASE = Claim("ann", 0.2)
 
 
 @pytest.mark.rule("CLAIM-3")
@@ -63,7 +63,7 @@ async def test_work_whose_claim_cannot_be_kept_is_given_up(result: bool | StoreE
         return result
 
     with pytest.raises(TimeoutError):
-        async with kept(renew, BRIEF, 3_600.0):
+        async with kept(renew, SHORT_LEASE, 3_600.0):
             await asyncio.Event().wait()
 
 
@@ -81,7 +81,7 @@ async def test_work_does_not_begin_under_a_claim_that_may_be_over() -> None:
     async def renew() -> bool:
         raise AssertionError("nobody needs that")
 
-    asked = asyncio.get_running_loop().time() - BRIEF.seconds * RENEWED
+    asked = asyncio.get_running_loop().time() - SHORT_LEASE.seconds * RENEWED
     with pytest.raises(TimeoutError, match="may be over before the work begins"):
-        async with kept(renew, BRIEF, WAIT, asked):
+        async with kept(renew, SHORT_LEASE, WAIT, asked):
             raise AssertionError("the work has begun")

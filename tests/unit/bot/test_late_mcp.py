@@ -81,7 +81,7 @@ async def test_what_a_tool_has_told_is_not_told_again(service: Served, tool: str
             ask = await service.newest()
             if tool == "wait_for_answer":
                 calling = asyncio.create_task(mcp.call_tool(tool, ask_id))
-                await service.waited_for(ask)
+                await service.wait_for_waiters(ask)
                 await service.act(ask, action="answer", value=True)
                 await calling
             else:
@@ -97,10 +97,10 @@ async def test_a_client_that_left_while_it_waited_is_told_when_it_comes_back(
     async with client(service) as mcp:
         calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
-    await service.waited_for(ask, 0)
+    await service.wait_for_waiters(ask, 0)
     await service.act(ask, action="answer", value=False)
     async with client(service) as mcp:
         (given,) = (await check(mcp))["answers"]

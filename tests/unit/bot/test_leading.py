@@ -19,7 +19,7 @@ from tests.unit.bot.conftest import Parts
 from tests.unit.bot.shared_parts import LASTING
 
 LEASE = "socket"
-BRIEF = 0.4
+SHORT_LEASE = 0.4
 
 
 class Clumsy(MemoryStore):
@@ -46,7 +46,7 @@ class Clumsy(MemoryStore):
 class Holder:
     """A process that wants the lease, and what it was told."""
 
-    def __init__(self, store: MemoryStore, name: str, seconds: float = BRIEF) -> None:
+    def __init__(self, store: MemoryStore, name: str, seconds: float = SHORT_LEASE) -> None:
         self.told: list[str] = []
         self.changed = asyncio.Event()
         self.leading = LeaderLease(
@@ -115,7 +115,7 @@ async def test_a_process_that_was_paused_for_longer_than_the_lease_stops_when_it
     ann: Holder, ben: Holder
 ) -> None:
     await ann.leading.start()
-    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
+    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process stands still
     assert not ann.leading.is_held
     await ben.leading.start()
     await ben.until("began")
@@ -159,7 +159,7 @@ async def test_a_stop_that_hangs_is_not_waited_for(
     async def begin() -> None:
         await asyncio.Event().wait()
 
-    leading = LeaderLease(Shared(store, "ann"), LEASE, begin, begin, seconds=BRIEF)
+    leading = LeaderLease(Shared(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
     starting = asyncio.create_task(leading.start())
     async with asyncio.timeout(WAIT):
         while not leading.is_held:  # noqa: ASYNC110 it tells nobody

@@ -14,7 +14,7 @@ from answerback.ports.store import Store
 from answerback.workers import message_sync
 from answerback.workers.scheduler import Upkeep
 from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.shared_parts import BEN, BRIEF, Processes
+from tests.unit.bot.shared_parts import BEN, SHORT_LEASE, Processes
 
 
 @pytest.mark.rule("CLAIM-4")
@@ -22,7 +22,7 @@ async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing
     store: Store,
 ) -> None:
     processes = Processes(store)
-    ann, anns = processes.start(Claim("ann", BRIEF))
+    ann, anns = processes.start(Claim("ann", SHORT_LEASE))
     _, bens = processes.start(BEN)
     chat = processes.chat
     chat.hold = asyncio.Event()
@@ -31,7 +31,7 @@ async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing
         await chat.changed.wait_for(lambda: chat.shows == 1)
     held, chat.hold = chat.hold, None
     held.set()  # it would go on in this very moment
-    time.sleep(2 * BRIEF)  # noqa: ASYNC251 the whole process stands still
+    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process stands still
     await bens.sweep(10)
     await bens.idle()
     await anns.idle()
@@ -44,7 +44,7 @@ async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothin
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = Processes(store)
-    ann, anns = processes.start(Claim("ann", BRIEF))
+    ann, anns = processes.start(Claim("ann", SHORT_LEASE))
     _, bens = processes.start(BEN)
     real, claimed, wakes = store.claim_message, asyncio.Event(), asyncio.Event()
 
@@ -73,7 +73,7 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     processes = Processes(store)
-    ann, ben = processes.start(Claim("ann", BRIEF)), processes.start(BEN)
+    ann, ben = processes.start(Claim("ann", SHORT_LEASE)), processes.start(BEN)
     losing, other = Upkeep(*ann), Upkeep(*ben)
     ask = await processes.due(*ann)
     assert await losing.once()
@@ -92,7 +92,7 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = Processes(store)
-    service, shower = processes.start(Claim("ann", BRIEF))
+    service, shower = processes.start(Claim("ann", SHORT_LEASE))
     upkeep = Upkeep(service, shower)
     ask = await processes.due(service, shower, expires_in=20)
     given_up, ends = asyncio.Event(), asyncio.Event()

@@ -115,7 +115,7 @@ async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answ
         assert again.structured_content["status"] == "pending"
         waiting = asyncio.create_task(mcp.call_tool("wait_for_answer", {"ask_id": ask_id}))
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         await service.act(ask, action="answer", value=False)
         answered = await waiting
         looked = await mcp.call_tool("get_answer", {"ask_id": ask_id})
@@ -165,10 +165,10 @@ async def test_a_client_that_hangs_up_leaves_no_waiter_behind(service: Served) -
     async with client(service) as mcp:
         calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
         ask = await service.newest()
-        await service.waited_for(ask, 1)
+        await service.wait_for_waiters(ask, 1)
         calling.cancel()
         await asyncio.gather(calling, return_exceptions=True)
-    await service.waited_for(ask, 0)
+    await service.wait_for_waiters(ask, 0)
     assert (await service.running.service.get(ask.id)) == ask
 
 
@@ -362,7 +362,7 @@ async def test_a_service_that_stops_releases_who_waits_with_words_on_how_to_go_o
 ) -> None:
     async with served(tmp_path) as service, client(service) as mcp:
         calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
-        await service.waited_for(await service.newest())
+        await service.wait_for_waiters(await service.newest())
         service.running.service.stop_waiting()
         async with asyncio.timeout(WAIT):
             pending = await calling

@@ -93,7 +93,7 @@ async def test_both_backends_say_the_same(service: Served, backend: Backend) -> 
         assert looked.structured_content["status"] == "pending"
         calling = asyncio.create_task(mcp.call_tool("wait_for_answer", {"ask_id": ask_id}))
         ask = await service.newest()
-        await service.waited_for(ask)
+        await service.wait_for_waiters(ask)
         await service.act(ask, action="reply", text="No.")
         assert (await calling).structured_content["reply"] == "No."
         again = await mcp.call_tool("withdraw_ask", {"ask_id": ask_id})

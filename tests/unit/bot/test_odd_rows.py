@@ -13,7 +13,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback.service.service import Service
 from tests.service_parts import WAIT
-from tests.unit.bot.background_parts import ended, reopened, running, submit
+from tests.unit.bot.background_parts import ended, reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
 
 
@@ -31,7 +31,7 @@ async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
     odd = await submit(service, remind_after=[5], expires_in=10)
     other = await submit(service, expires_in=20)
     spoil(tmp_path, odd.id)
-    await reopened(parts, tmp_path)
+    await reopen_store(parts, tmp_path)
     await parts.clock.advance(15)
     async with running(parts) as (service, shower):
         await parts.chat.until(lambda: other.id in parts.chat.messages)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.meta.project import ROOT
-from tests.unit.bot.acp_parts import INITIALIZE, editing, selected
+from tests.unit.bot.acp_parts import INITIALIZE, run_editor, selected
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.hook_parts import value
 from tests.unit.bot.test_hooks import hook
@@ -85,7 +85,7 @@ async def test_claude_codes_own_events_bring_it_what_came_late_once(
 @pytest.mark.rule("ACP-1", "ACP-2")
 async def test_what_opencode_asks_over_acp_is_answered_in_the_thread(service: Served) -> None:
     request = OPENCODE[-1]
-    async with editing(service.url) as editor:
+    async with run_editor(service.url) as editor:
         await editor.send(INITIALIZE)
         await editor.heard()
         await editor.prompt(*OPENCODE)

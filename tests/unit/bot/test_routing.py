@@ -16,12 +16,12 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Source
 from answerback.service.question_routing import Rules, final
 from tests.service_parts import actor, ask_user, boolean
-from tests.unit.bot.background_parts import inquired
+from tests.unit.bot.background_parts import inquiry_rules
 from tests.unit.bot.conftest import Parts
 
 
 def call(**more: Any) -> Any:
-    _, update = inquired()
+    _, update = inquiry_rules()
     return ask_user(**more).model_copy(update=update)
 
 
@@ -61,7 +61,7 @@ async def test_what_the_configuration_answers_needs_no_surface(parts: Parts) -> 
 async def test_what_is_to_go_to_an_assistant_that_is_not_there_fails_in_words(
     parts: Parts,
 ) -> None:
-    rules, _ = inquired()
+    rules, _ = inquiry_rules()
     ask = (await parts.service(rules).submit(call(to="chat:C1"))).ask
     assert ask.outcome is not None
     assert ask.outcome.reason is Reason.NO_PROMPT_BACKEND

@@ -12,7 +12,7 @@ from answerback.core.walker import Answer
 from answerback.ports.store import Store
 from answerback.workers.message_sync import place_of
 from tests.service_parts import actor, ask_user, boolean
-from tests.unit.bot.shared_parts import ANN, BEN, BRIEF, Processes
+from tests.unit.bot.shared_parts import ANN, BEN, SHORT_LEASE, Processes
 
 
 @pytest.fixture
@@ -75,23 +75,23 @@ async def test_what_a_limit_held_up_is_shown_when_it_is_over(
     (ann, anns), (ben, bens) = processes.start(ANN), processes.start(BEN)
     chat = processes.chat
     since = time.monotonic()
-    chat.failures = [RateLimitedError("slow down", retry_after=BRIEF)]
+    chat.failures = [RateLimitedError("slow down", retry_after=SHORT_LEASE)]
     posts = [(await ann.submit(ask_user(boolean("a"), boolean("b")))).ask]
     await limited.wait()
     posts.append((await ben.submit(ask_user(boolean("a"), boolean("b")))).ask)
     await anns.idle()
     await bens.idle()
-    assert time.monotonic() - since >= BRIEF
+    assert time.monotonic() - since >= SHORT_LEASE
     assert (set(chat.messages), chat.shows) == ({ask.id for ask in posts}, 3)
     limited.clear()
     since = time.monotonic()
-    chat.failures = [RateLimitedError("slow down", retry_after=BRIEF)]
+    chat.failures = [RateLimitedError("slow down", retry_after=SHORT_LEASE)]
     await ann.act(posts[0].id, Answer(value=True), actor())
     await limited.wait()
     await ben.act(posts[1].id, Answer(value=True), actor())
     await anns.idle()
     await bens.idle()
-    assert time.monotonic() - since >= BRIEF
+    assert time.monotonic() - since >= SHORT_LEASE
     assert {chat.messages[ask.id].revision for ask in posts} == {2}
 
 

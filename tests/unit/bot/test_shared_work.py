@@ -22,9 +22,9 @@ from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Upkeep
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquired
+from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquiry_rules
 from tests.unit.bot.outbox_parts import Outbox, outbox
-from tests.unit.bot.shared_parts import ANN, BEN, BRIEF, LASTING, Processes
+from tests.unit.bot.shared_parts import ANN, BEN, LASTING, SHORT_LEASE, Processes
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ async def test_what_a_process_that_died_was_showing_another_shows_after_the_leas
     store: Store,
 ) -> None:
     processes = Processes(store)
-    ann, anns = processes.start(Claim("ann", BRIEF))
+    ann, anns = processes.start(Claim("ann", SHORT_LEASE))
     _, bens = processes.start(BEN)
     processes.chat.hold = asyncio.Event()
     since = time.monotonic()
@@ -79,14 +79,14 @@ async def test_what_a_process_that_died_was_showing_another_shows_after_the_leas
         while ask.id not in processes.chat.messages:
             await bens.sweep(10)
             await bens.idle()
-    assert time.monotonic() - since >= BRIEF
+    assert time.monotonic() - since >= SHORT_LEASE
     assert await store.behind(1) == []
 
 
 @pytest.mark.rule("CLAIM-1")
 async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> None:
     processes, backend = Processes(store), ScriptedInquiry(answer=True)
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     made = [processes.start(one, rules=rules, has_inquiry=True) for one in (ANN, BEN)]
     upkeeps = [Upkeep(service, shower, backend) for service, shower in made]
     (ann, anns), _ = made
@@ -109,7 +109,7 @@ async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes, hanging, backend = Processes(store), Hanging(), ScriptedInquiry(answer=True)
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     ann, anns = processes.start(Claim("ann", LASTING), rules=rules, has_inquiry=True)
     ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
     dying, living = Upkeep(ann, anns, hanging), Upkeep(ben, bens, backend)
@@ -164,13 +164,13 @@ async def test_a_webhook_that_a_process_died_with_another_sends_after_the_lease(
 ) -> None:
     receiver.answers = [never]
     since = time.monotonic()
-    async with box.draining(claim=Claim("ann", BRIEF)):
+    async with box.draining(claim=Claim("ann", SHORT_LEASE)):
         ask = await box.answered(receiver.url)
         await receiver.until(1)
-    async with box.draining(claim=Claim("ben", BRIEF)):
+    async with box.draining(claim=Claim("ben", SHORT_LEASE)):
         stored = await box.tried(ask, 1)
     assert stored.state is DeliveryState.DELIVERED
-    assert time.monotonic() - since >= BRIEF
+    assert time.monotonic() - since >= SHORT_LEASE
 
 
 @pytest.mark.rule("CLAIM-3")

@@ -24,7 +24,7 @@ from tests.unit.bot.background_parts import (
     ScriptedInquiry,
     ended,
     hand_on,
-    inquired,
+    inquiry_rules,
     running,
     shows,
     submit,
@@ -296,7 +296,7 @@ async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> 
 
 @pytest.mark.rule("ROUTE-2", "ROUTE-3")
 async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     inquiry = ScriptedInquiry(answer=True)
     async with running(parts, rules, inquiry) as (service, _):
         done = await ended(service, (await service.submit(ask_user().model_copy(update=call))).ask)
@@ -311,7 +311,7 @@ async def test_the_inquiry_backend_answers_what_need_not_be_a_persons(parts: Par
 
 @pytest.mark.rule("ROUTE-2", "ROUTE-3")
 async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     for inquiry in (ScriptedInquiry(error="It is down."), ScriptedInquiry(answer="perhaps")):
         async with running(parts, rules, inquiry) as (service, _):
             done = await ended(
@@ -323,7 +323,7 @@ async def test_an_inquiry_backend_that_fails_or_does_not_fit_fails_the_ask(parts
 
 
 async def test_an_inquiry_that_a_stop_cut_off_is_put_again_after_the_start(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
     assert ask.inquiring
@@ -361,7 +361,7 @@ async def test_an_ask_whose_surface_is_configured_no_more_waits_until_it_is_agai
 
 
 async def test_an_inquiry_whose_backend_is_configured_no_more_fails_in_words(parts: Parts) -> None:
-    rules, call = inquired()
+    rules, call = inquiry_rules()
     ask = (await parts.service(rules, inquiry=True).submit(ask_user().model_copy(update=call))).ask
     async with running(parts, rules) as (service, _):
         done = await ended(service, ask)

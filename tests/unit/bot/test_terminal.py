@@ -23,8 +23,8 @@ from tests.unit.bot.terminal_parts import (
     MANY,
     SELECT,
     Terminal,
+    open_terminal,
     question,
-    terminal_in,
 )
 
 
@@ -34,7 +34,7 @@ async def terminal(
 ) -> AsyncIterator[Terminal]:
     monkeypatch.chdir(tmp_path)  # where the person's key is when the asks are not in a file
     with database_of(request, tmp_path, getattr(request, "param", "sqlite")) as url:
-        async with terminal_in(tmp_path, storage=Storage(url=url)) as made:
+        async with open_terminal(tmp_path, storage=Storage(url=url)) as made:
             yield made
 
 

@@ -19,14 +19,14 @@ from tests.unit.bot.terminal_parts import (
     MANY,
     SELECT,
     Terminal,
+    open_terminal,
     question,
-    terminal_in,
 )
 
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    async with terminal_in(tmp_path) as made:
+    async with open_terminal(tmp_path) as made:
         yield made
 
 
@@ -149,7 +149,7 @@ async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
     tmp_path: Path,
 ) -> None:
     fixed = ToolRule.model_validate({"questions": {"b": {"answer": "x"}}})
-    async with terminal_in(tmp_path, tools={"question": fixed}) as terminal:
+    async with open_terminal(tmp_path, tools={"question": fixed}) as terminal:
         options = [{"value": "x", "label": "X"}]
         questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
         ask = await terminal.asked(*questions, name="question")

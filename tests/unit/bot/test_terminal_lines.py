@@ -20,7 +20,15 @@ from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback_client import Ask
 from tests.service_parts import WAIT
-from tests.unit.bot.terminal_parts import CTRL_C, ESC, MANY, SELECT, Terminal, question, terminal_in
+from tests.unit.bot.terminal_parts import (
+    CTRL_C,
+    ESC,
+    MANY,
+    SELECT,
+    Terminal,
+    open_terminal,
+    question,
+)
 
 LEFT, RIGHT, TAB, BACKTAB = "\x1b[D", "\x1b[C", "\t", "\x1b[Z"
 OPTIONS = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
@@ -28,7 +36,7 @@ OPTIONS = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
 
 @pytest.fixture
 async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
-    async with terminal_in(tmp_path) as made:
+    async with open_terminal(tmp_path) as made:
         yield made
 
 

@@ -21,7 +21,7 @@ from answerback.workers.message_sync import Shower
 from answerback.workers.scheduler import Upkeep
 from answerback_chat import wording
 from tests.service_parts import WAIT, actor
-from tests.unit.bot.background_parts import reopened, running, submit
+from tests.unit.bot.background_parts import reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
 
 
@@ -145,7 +145,7 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
 ) -> None:
     service = parts.service()
     gone, back = await submit(service), await submit(service)
-    await reopened(parts, tmp_path)
+    await reopen_store(parts, tmp_path)
     again = parts.service()
     upkeep = Upkeep(again, Shower(again))
     await parts.clock.advance(LEASE - 1)

@@ -20,17 +20,17 @@ from answerback.ports.store import Store, Write
 from answerback.ports.store_values import DeliveryState, Existing, Idempotency, Memory
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
-    answering,
-    ending,
-    looking,
+    answer_decision,
+    delivery_result,
+    end_decision,
     new_ask,
     new_delivery,
-    result,
+    read_only_decision,
 )
 from answerback_storage import rows
-from answerback_storage.copy import TABLES, Copied, Place, copy
-from answerback_storage.postgres.copy import PostgresPlace, PostgresSide
-from answerback_storage.sqlite.copy import SqlitePlace
+from answerback_storage.copy import TABLES, CopyEndpoint, TableDigest, copy
+from answerback_storage.postgres.copy import PostgresCopyEndpoint, PostgresCopyTransaction
+from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 from tests.postgres import store_at
 
 ODD = "ü\x00\x1a\x1a0😀"
@@ -43,10 +43,10 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def full(file: Path) -> Place:
+def full(file: Path) -> CopyEndpoint:
     """An SQLite file with something in every table."""
     asyncio.run(with_store(f"sqlite:///{file}", fill))
-    return SqlitePlace(file)
+    return SqliteCopyEndpoint(file)
 
 
 async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> None:
@@ -65,9 +65,9 @@ async def fill(store: Store) -> None:
     for number in range(2, 5):
         await store.create(Write(new_ask(number, expires_at=number / 3)), None)
     await store.shown("ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD)))
-    await store.change("ask_2", answering(deliveries=(new_delivery(),)), delivery="Ev1")
-    await store.tried([result(new_delivery(), DeliveryState.DEAD)], [])
-    ended = ending()(await store.get("ask_3")).write
+    await store.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
+    await store.tried([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
+    ended = end_decision()(await store.get("ask_3")).write
     assert ended is not None
     await store.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
     await store.owed(Owing(""), 1.0)
@@ -84,7 +84,7 @@ async def holds_everything(store: Store) -> None:
     found = await store.shown_at("slack", "m1")
     assert found is not None
     assert found.id == "ask_1"
-    assert (await store.change("ask_2", looking, delivery="Ev1"))[1]
+    assert (await store.change("ask_2", read_only_decision, delivery="Ev1"))[1]
     assert await store.remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.draft(ODD) == [ODD]
     assert await store.next_due(0.0) == 2 / 3
@@ -115,12 +115,12 @@ async def holds_everything(store: Store) -> None:
 
 @pytest.mark.rule("DATA-21")
 def test_everything_is_copied_to_the_other_kind_and_back(
-    full: Place, file: Path, tmp_path: Path, database: str
+    full: CopyEndpoint, file: Path, tmp_path: Path, database: str
 ) -> None:
-    there = copy(full, PostgresPlace(database))
+    there = copy(full, PostgresCopyEndpoint(database))
     assert all(found.rows for found in there.values()), "every table had something"
     back = tmp_path / "back.db"
-    assert copy(PostgresPlace(database), SqlitePlace(back)) == there
+    assert copy(PostgresCopyEndpoint(database), SqliteCopyEndpoint(back)) == there
     for url in (database, f"sqlite:///{back}"):
         asyncio.run(with_store(url, holds_everything))
     with closing(sqlite3.connect(file)) as old, psycopg.connect(database) as new:
@@ -132,53 +132,53 @@ def test_everything_is_copied_to_the_other_kind_and_back(
 
 @pytest.mark.rule("DATA-21")
 def test_a_database_that_is_not_empty_is_left_alone(
-    full: Place, file: Path, tmp_path: Path, database: str
+    full: CopyEndpoint, file: Path, tmp_path: Path, database: str
 ) -> None:
-    copy(full, PostgresPlace(database))
+    copy(full, PostgresCopyEndpoint(database))
     for source, target in (
-        (full, PostgresPlace(database)),
-        (PostgresPlace(database), full),
-        (PostgresPlace(database), SqlitePlace(file)),
+        (full, PostgresCopyEndpoint(database)),
+        (PostgresCopyEndpoint(database), full),
+        (PostgresCopyEndpoint(database), SqliteCopyEndpoint(file)),
     ):
         with pytest.raises(StoreError, match=r"is not empty.*Nothing was copied"):
             copy(source, target)
     # Nor does an empty database become the copy of another empty one's nothing.
-    empty = copy(SqlitePlace(tmp_path / "a.db"), SqlitePlace(tmp_path / "b.db"))
+    empty = copy(SqliteCopyEndpoint(tmp_path / "a.db"), SqliteCopyEndpoint(tmp_path / "b.db"))
     assert set(empty) == set(TABLES)
-    assert empty["asks"] == Copied(0, "0" * 64)
+    assert empty["asks"] == TableDigest(0, "0" * 64)
 
 
 @pytest.mark.rule("DATA-21")
 def test_what_arrives_otherwise_than_it_was_read_does_not_count(
-    full: Place, database: str, monkeypatch: pytest.MonkeyPatch
+    full: CopyEndpoint, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write = PostgresSide.write
+    write = PostgresCopyTransaction.write
 
     def spoil(
-        side: PostgresSide, table: str, columns: Sequence[str], found: Sequence[rows.Row]
+        side: PostgresCopyTransaction, table: str, columns: Sequence[str], found: Sequence[rows.Row]
     ) -> None:
         write(side, table, columns, found[1:] if table == "record" else found)
 
-    monkeypatch.setattr(PostgresSide, "write", spoil)
+    monkeypatch.setattr(PostgresCopyTransaction, "write", spoil)
     with pytest.raises(StoreError, match=r"differs from what was read \(in record\)"):
-        copy(full, PostgresPlace(database))
+        copy(full, PostgresCopyEndpoint(database))
     monkeypatch.undo()
-    assert copy(full, PostgresPlace(database))["asks"].rows == 5
+    assert copy(full, PostgresCopyEndpoint(database))["asks"].rows == 5
 
 
 def test_a_database_that_fails_meanwhile_is_told_in_words(
-    full: Place, file: Path, database: str, monkeypatch: pytest.MonkeyPatch
+    full: CopyEndpoint, file: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(database, autocommit=True) as run:
         asyncio.run(with_store(database, Store.check))
         run.execute("ALTER TABLE drafts RENAME TO drafts_lost")
         try:
             with pytest.raises(StoreError, match="a table is missing"):
-                copy(full, PostgresPlace(database))
+                copy(full, PostgresCopyEndpoint(database))
         finally:
             run.execute("ALTER TABLE drafts_lost RENAME TO drafts")
     with closing(sqlite3.connect(file)) as db:
         db.execute("UPDATE drafts SET value = CAST(x'ff' AS TEXT)")
         db.commit()
     with pytest.raises(StoreError, match="Could not decode"):
-        copy(full, PostgresPlace(database))
+        copy(full, PostgresCopyEndpoint(database))

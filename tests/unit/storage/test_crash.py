@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.testing.store_examples import looking
+from answerback.testing.store_examples import read_only_decision
 from tests.acceptance.forked import CONTEXT
 from tests.postgres import STORES, database_of, store_at
 from tests.unit.storage import crash_writer
@@ -61,7 +61,7 @@ async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
         await store.open()
         for line in said:
             ask_id, delivery = line.split()
-            assert (await store.change(ask_id, looking, delivery=delivery))[1], line
+            assert (await store.change(ask_id, read_only_decision, delivery=delivery))[1], line
         for number in range(CLIENTS):
             ask = await store.get(f"ask_{number}")
             if ask is None:

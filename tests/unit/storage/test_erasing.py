@@ -134,7 +134,7 @@ async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
 async def test_a_large_file_is_not_written_anew(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "VACUUMED", 4096)
+    monkeypatch.setattr(connections, "MAX_VACUUM_BYTES", 4096)
     store = SqliteStore(path)
     await store.open()
     await answer_secretly(store)
@@ -153,7 +153,7 @@ async def test_nothing_that_was_erased_is_in_a_table_of_postgresql_or_its_log(
     postgres_server: Server,
 ) -> None:
     """Neither as text, nor as a word of the full-text index, nor in what the server logs."""
-    with postgres_server.lent() as database:
+    with postgres_server.borrow_database() as database:
         store = PostgresStore(postgres_server.url(database))
         await store.open()
         await answer_secretly(store)

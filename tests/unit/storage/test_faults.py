@@ -16,7 +16,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.store_examples import answering, new_ask, new_delivery
+from answerback.testing.store_examples import answer_decision, new_ask, new_delivery
 from answerback_storage.sqlite.store import SqliteStore
 
 
@@ -50,7 +50,7 @@ async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
     await store.create(Write(new_ask()), None)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    writes = [asyncio.ensure_future(store.change("ask_1", answering())) for _ in range(3)]
+    writes = [asyncio.ensure_future(store.change("ask_1", answer_decision())) for _ in range(3)]
     assert await store.get("ask_1") == new_ask()
     assert not any(write.done() for write in writes)
     for write in writes:
@@ -58,7 +58,7 @@ async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
             await write
     other.execute("ROLLBACK")
     other.close()
-    moved, _ = await store.change("ask_1", answering())
+    moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
 
 
@@ -86,7 +86,7 @@ async def test_nobody_else_can_write_between_a_decision_and_what_it_stores(
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("UPDATE asks SET revision = 9")
         other.close()
-        return answering()(ask)
+        return answer_decision()(ask)
 
     moved, _ = await store.change("ask_1", decide)
     assert await store.get("ask_1") == moved
@@ -119,7 +119,7 @@ async def test_what_finds_no_room_takes_nobody_else_of_its_batch_down(store: Sql
         *(
             store.save_draft("k", big, 1.0)
             if number == 5
-            else store.change(f"ask_{number}", answering(), delivery=f"Ev{number}")
+            else store.change(f"ask_{number}", answer_decision(), delivery=f"Ev{number}")
             for number in range(10)
         ),
         return_exceptions=True,
@@ -137,8 +137,8 @@ async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStor
         await store.create(Write(new_ask(number)), None)
     told = new_delivery(1)
     results = await asyncio.gather(
-        *(store.change(f"ask_{n}", answering(deliveries=(told,))) for n in range(2)),
-        *(store.change(f"ask_{n}", answering()) for n in range(2, 6)),
+        *(store.change(f"ask_{n}", answer_decision(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answer_decision()) for n in range(2, 6)),
         return_exceptions=True,
     )
     failed = [r for r in results if isinstance(r, BaseException)]
@@ -251,7 +251,7 @@ async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down
     with pytest.raises(StoreError, match="damaged"):
         await store.get("ask_1")
     with pytest.raises(StoreError, match="damaged"):
-        await store.change("ask_1", answering())
+        await store.change("ask_1", answer_decision())
     await store.create(Write(new_ask(2)), None)
     assert await store.get("ask_2") == new_ask(2)
 
@@ -266,13 +266,13 @@ async def test_a_store_whose_file_is_gone_fails_in_words_until_it_is_back(
     with pytest.raises(StoreError, match="cannot be opened"):
         await store.get("ask_1")
     with pytest.raises(StoreError, match="cannot be opened"):
-        await store.change("ask_1", answering())
+        await store.change("ask_1", answer_decision())
     path.rmdir()
     path.write_bytes(b"no database at all" * 1_000)
     with pytest.raises(StoreError, match="not an SQLite database"):
-        await store.change("ask_1", answering())
+        await store.change("ask_1", answer_decision())
     away.replace(path)
-    moved, _ = await store.change("ask_1", answering())
+    moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
 
 
@@ -295,7 +295,7 @@ async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhe
 @pytest.mark.rule("RECORD-4")
 async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -> None:
     await store.create(Write(new_ask()), None)
-    await store.change("ask_1", answering())
+    await store.change("ask_1", answer_decision())
     other = sqlite3.connect(path)
     changes = ("at = 0.0", "entry = ''", "before = seq")
     for statement in ("DELETE FROM record", *(f"UPDATE record SET {one}" for one in changes)):

@@ -20,7 +20,12 @@ from answerback.ports.claims import SOLE, Fence, Work
 from answerback.ports.store import Write
 from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
-from answerback.testing.store_examples import answering, looking, new_ask, new_delivery
+from answerback.testing.store_examples import (
+    answer_decision,
+    new_ask,
+    new_delivery,
+    read_only_decision,
+)
 from answerback_storage import rows
 from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
 from answerback_storage.sqlite.store import SqliteStore
@@ -210,7 +215,7 @@ def write_before_claims(path: Path, ask: Ask, told: Delivery) -> None:
             """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
                 thread, revision, updated_at, shown_revision, state)
                 VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
-            (ask.id, ask.created_at, *rows.searched_columns(ask), rows.state(ask)),
+            (ask.id, ask.created_at, *rows.lookup_columns(ask), rows.dump_state(ask)),
         )
         db.execute(
             f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) VALUES ({','.join('?' * 13)})",
@@ -285,7 +290,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     for run in (store._write, store._read):
         await run(lambda db: db.set_trace_callback(statements.add))
     await asyncio.gather(
-        *(store.change(f"ask_{n}", answering(), delivery=f"Ev{n}") for n in (1, 2))
+        *(store.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in (1, 2))
     )
     await store.find("slack", "C1", None, 5)
     await store.find("slack", "C1", "1.0", 5)
@@ -312,7 +317,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
         await store.release(work, SOLE.holder)
     epoch = await store.lease("gateway", SOLE)
     assert epoch is not None
-    await store.change("ask_1", looking, fence=Fence("gateway", epoch))
+    await store.change("ask_1", read_only_decision, fence=Fence("gateway", epoch))
     await store.release_lease("gateway", SOLE.holder)
     await store.revisions(["ask_1"])
     await store.next_delivery()

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback_storage.person_key_file import KeyFile
+from answerback_storage.person_key_file import PersonKeyFile
 
 
 @pytest.mark.rule("AUTH-13", "DATA-17")
 def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:
-    file = KeyFile(tmp_path / "asks.db")
+    file = PersonKeyFile(tmp_path / "asks.db")
     assert file.read() is None
     key = file.ensure()
     assert re.fullmatch(r"abk_[\w-]{43}", key)
-    assert KeyFile(tmp_path / "asks.db").ensure() == key
+    assert PersonKeyFile(tmp_path / "asks.db").ensure() == key
     assert file.path == tmp_path / "asks.db.key"
     assert file.path.stat().st_mode & 0o777 == 0o600
     assert file.path.read_text() == f"{key}\n"
@@ -25,7 +25,7 @@ def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> N
 
 @pytest.mark.rule("AUTH-10", "CLI-9")
 def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
-    file = KeyFile(tmp_path / "asks.db")
+    file = PersonKeyFile(tmp_path / "asks.db")
     old = file.ensure()
     file.path.chmod(0o644)
     new = file.rotate()
@@ -36,10 +36,10 @@ def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_pat
 
 
 def test_a_key_that_cannot_be_written_or_read_is_told_in_words(tmp_path: Path) -> None:
-    nowhere = KeyFile(tmp_path / "nowhere" / "asks.db")
+    nowhere = PersonKeyFile(tmp_path / "nowhere" / "asks.db")
     with pytest.raises(StoreError, match="cannot be written"):
         nowhere.ensure()
-    file = KeyFile(tmp_path / "asks.db")
+    file = PersonKeyFile(tmp_path / "asks.db")
     file.path.mkdir()
     with pytest.raises(StoreError, match="cannot be read"):
         file.read()
@@ -49,7 +49,7 @@ def test_a_key_that_cannot_be_written_or_read_is_told_in_words(tmp_path: Path) -
 
 
 def test_an_empty_key_file_holds_no_key(tmp_path: Path) -> None:
-    file = KeyFile(tmp_path / "asks.db")
+    file = PersonKeyFile(tmp_path / "asks.db")
     file.path.write_text("\n")
     assert file.read() is None
     assert file.ensure()

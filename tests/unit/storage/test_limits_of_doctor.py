@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from answerback_storage.postgres.health_checks import of_clocks
+from answerback_storage.postgres.health_checks import clock_finding
 from tests.edges import edge
 
 
 @edge("CLOCK_OFF")
 def test_clocks_may_differ_by_five_seconds() -> None:
     for agreeing in (0.0, 5.0, -5.0):
-        assert of_clocks(agreeing).wrong is None
+        assert clock_finding(agreeing).wrong is None
     for off in (5.001, -5.001):
-        assert of_clocks(off).warning
-        assert "5 s" in (of_clocks(off).wrong or "")
+        assert clock_finding(off).warning
+        assert "5 s" in (clock_finding(off).wrong or "")

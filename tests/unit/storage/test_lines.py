@@ -13,7 +13,12 @@ from answerback.core.ask import Entry
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.ports.store_values import StoredEntry
-from answerback.testing.store_examples import answering, at_revision, ending, new_ask
+from answerback.testing.store_examples import (
+    answer_decision,
+    answer_if_at_revision,
+    end_decision,
+    new_ask,
+)
 from answerback_storage.sqlite.store import SqliteStore
 
 MANY = 42
@@ -44,12 +49,12 @@ async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
     ids = [f"ask_{number}" for number in range(MANY)]
     note = Entry(at=3.0, kind="note", body={"a": 1})
     await asyncio.gather(
-        *(store.change(each, answering(), delivery=f"d:{each}") for each in ids[1:]),
+        *(store.change(each, answer_decision(), delivery=f"d:{each}") for each in ids[1:]),
         store.note(None, note),
         *(store.note(each, note) for each in ids[::7]),
     )
-    ends = (store.change(each, ending(), delivery=f"e:{each}") for each in ids[2::3])
-    moves = (store.change(each, at_revision(2)) for each in ids[1::3])
+    ends = (store.change(each, end_decision(), delivery=f"e:{each}") for each in ids[2::3])
+    moves = (store.change(each, answer_if_at_revision(2)) for each in ids[1::3])
     await asyncio.gather(*(change for pair in zip(ends, moves, strict=True) for change in pair))
     other = sqlite3.connect(path)
     for each in ids:
@@ -78,7 +83,7 @@ async def test_a_line_follows_whatever_was_added_since_the_click_before(
     async def together() -> None:
         """A click is stored although what came with it is not: the transaction that had both is undone."""
         told = await asyncio.gather(
-            store.change("ask_0", at_revision(revision)),
+            store.change("ask_0", answer_if_at_revision(revision)),
             store.create(Write(new_ask(5)), None),
             return_exceptions=True,
         )
@@ -88,18 +93,18 @@ async def test_a_line_follows_whatever_was_added_since_the_click_before(
     between: list[Callable[[], Awaitable[object]]] = [
         lambda: store.note(None, note),
         lambda: store.note("ask_0", note),
-        lambda: store.change("ask_1", ending()),
-        lambda: store.change("ask_2", at_revision(1)),
+        lambda: store.change("ask_1", end_decision()),
+        lambda: store.change("ask_2", answer_if_at_revision(1)),
         lambda: other.note("ask_0", note),
-        lambda: other.change("ask_3", at_revision(1)),
+        lambda: other.change("ask_3", answer_if_at_revision(1)),
         together,
     ]
     revision = 1
     for add in between:
-        assert await store.change("ask_0", at_revision(revision)) == (True, False)
+        assert await store.change("ask_0", answer_if_at_revision(revision)) == (True, False)
         revision += 1
         await add()
-    assert await store.change("ask_0", at_revision(revision + 1)) == (True, False)
+    assert await store.change("ask_0", answer_if_at_revision(revision + 1)) == (True, False)
     await other.close()
     shown = sqlite3.connect(path)
     found = shown.execute("SELECT seq FROM record WHERE ask_id = 'ask_0' ORDER BY seq").fetchall()

@@ -13,7 +13,7 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answering, new_ask, new_delivery
+from answerback.testing.store_examples import answer_decision, new_ask, new_delivery
 from answerback_storage.sqlite.connections import _use_wal
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -40,7 +40,7 @@ async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace_of_it
         other.execute(
             "CREATE TRIGGER hands_off BEFORE UPDATE ON asks BEGIN SELECT RAISE(IGNORE); END"
         )
-        decide = answering(deliveries=(new_delivery(),) if telling else ())
+        decide = answer_decision(deliveries=(new_delivery(),) if telling else ())
         with pytest.raises((StoreError, AssertionError), match="revision"):
             await store.change("ask_1", decide, delivery="Ev1")
         assert await store.get("ask_1") == new_ask()
@@ -66,7 +66,7 @@ async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_
         other.execute("ROLLBACK")
     await store.open()
     assert await store.get("ask_1") == new_ask()
-    moved, _ = await store.change("ask_1", answering())
+    moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
 
 
@@ -117,7 +117,7 @@ async def test_more_asks_than_are_kept_and_larger_ones_are_walked_as_any(
     for step, value in ((2, True), (3, "words")):
         numbers = range(300) if step == 2 else range(0, 300, 100)
         changes = (
-            store.change(f"ask_{n}", answering(value), delivery=f"{step}{n}") for n in numbers
+            store.change(f"ask_{n}", answer_decision(value), delivery=f"{step}{n}") for n in numbers
         )
         moved = [ask for ask, _ in await asyncio.gather(*changes)]
         assert {ask.revision for ask in moved} == {step}

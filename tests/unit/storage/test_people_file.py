@@ -10,14 +10,14 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.person_key import hash_of
-from answerback_storage.personal_links_file import PeopleFile
+from answerback_storage.personal_links_file import PersonalLinksFile
 
 
 @pytest.mark.rule("AUTH-14", "DATA-17")
 def test_only_the_hash_of_a_personal_key_is_kept_and_only_for_its_user_to_read(
     tmp_path: Path,
 ) -> None:
-    file = PeopleFile(tmp_path / "asks.db")
+    file = PersonalLinksFile(tmp_path / "asks.db")
     assert file.read() == {}
     key = file.add("alice@example.com", 5.0)
     assert key is not None
@@ -31,7 +31,7 @@ def test_only_the_hash_of_a_personal_key_is_kept_and_only_for_its_user_to_read(
 
 @pytest.mark.rule("AUTH-14")
 def test_a_person_has_one_link_until_it_is_revoked(tmp_path: Path) -> None:
-    file = PeopleFile(tmp_path / "asks.db")
+    file = PersonalLinksFile(tmp_path / "asks.db")
     first = file.add("alice", 1.0)
     assert file.add("alice", 2.0) is None
     assert file.add("bob", 3.0) not in {None, first}
@@ -45,8 +45,10 @@ def test_a_person_has_one_link_until_it_is_revoked(tmp_path: Path) -> None:
 def test_commands_at_the_same_time_lose_nobody(tmp_path: Path) -> None:
     names = [f"person {i}" for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        keys = list(pool.map(lambda name: PeopleFile(tmp_path / "asks.db").add(name, 1.0), names))
-    people = PeopleFile(tmp_path / "asks.db").read()
+        keys = list(
+            pool.map(lambda name: PersonalLinksFile(tmp_path / "asks.db").add(name, 1.0), names)
+        )
+    people = PersonalLinksFile(tmp_path / "asks.db").read()
     assert {name: one.key_hash for name, one in people.items()} == {
         name: hash_of(str(key)) for name, key in zip(names, keys, strict=True)
     }
@@ -54,8 +56,8 @@ def test_commands_at_the_same_time_lose_nobody(tmp_path: Path) -> None:
 
 def test_a_file_that_is_damaged_or_not_there_is_told_in_words(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be opened"):
-        PeopleFile(tmp_path / "nowhere" / "asks.db").add("alice", 1.0)
-    file = PeopleFile(tmp_path / "asks.db")
+        PersonalLinksFile(tmp_path / "nowhere" / "asks.db").add("alice", 1.0)
+    file = PersonalLinksFile(tmp_path / "asks.db")
     for text in ("{", json.dumps({"alice": {"key_hash": "x", "added_at": 1}})):
         file.path.write_text(text)
         with pytest.raises(StoreError, match="is damaged"):

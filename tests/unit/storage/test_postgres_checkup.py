@@ -160,7 +160,7 @@ async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
 ) -> None:
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.3)
+    monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
     name = url.rpartition("/")[2]
     with pooler(postgres_server, name) as pooling:
         pooled = postgres_server.url(name, port=pooling.port)

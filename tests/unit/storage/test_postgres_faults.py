@@ -12,7 +12,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
 from answerback.ports.store import Decision, Write
-from answerback.testing.store_examples import answering, looking, new_ask
+from answerback.testing.store_examples import answer_decision, new_ask, read_only_decision
 from answerback_storage.postgres import connections, listen_notify, migrations
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
@@ -164,13 +164,13 @@ async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
     await store.create(Write(new_ask()), None)
     with failing(run, code):
         with pytest.raises(StoreError, match=words) as said:
-            await store.change("ask_1", answering(), delivery="ev")
+            await store.change("ask_1", answer_decision(), delivery="ev")
         assert not isinstance(said.value, OutcomeUnknownError)
         with pytest.raises(StoreError, match=words):
-            await store.create(Write(new_ask(2), answering()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
+            await store.create(Write(new_ask(2), answer_decision()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
     assert await store.get("ask_1") == new_ask()
     assert await store.get("ask_2") is None
-    assert (await store.change("ask_1", answering(), delivery="ev"))[1] is False
+    assert (await store.change("ask_1", answer_decision(), delivery="ev"))[1] is False
 
 
 @pytest.mark.rule("DATA-5")
@@ -179,13 +179,13 @@ async def test_a_deadlock_is_tried_again_and_not_for_ever(
 ) -> None:
     await store.create(Write(new_ask()), None)
     with failing(run, "40P01", times=2):
-        moved, _ = await store.change("ask_1", answering())
+        moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
     with (
         failing(run, "40001"),
         pytest.raises(StoreError, match="other transactions were in the way"),
     ):
-        await store.change("ask_1", answering("prod"))
+        await store.change("ask_1", answer_decision("prod"))
     assert await store.get("ask_1") == moved
 
 
@@ -199,7 +199,7 @@ async def test_a_statement_timeout_is_named_and_what_it_stopped_is_not_stored(
     with run.transaction():
         run.execute("SELECT 1 FROM asks FOR UPDATE")
         with pytest.raises(StoreError, match="cancelled, by `statement_timeout`"):
-            await slow.change("ask_1", answering())
+            await slow.change("ask_1", answer_decision())
     assert await slow.get("ask_1") == new_ask()
     await slow.close()
 
@@ -208,14 +208,14 @@ async def test_a_statement_timeout_is_named_and_what_it_stopped_is_not_stored(
 async def test_a_server_that_does_not_answer_leaves_the_outcome_unknown(
     run: psycopg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "PATIENCE", 0.2)
+    monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
     store = PostgresStore(database)
     await store.open()
     await store.create(Write(new_ask()), None)
     with run.transaction():
         run.execute("SELECT 1 FROM asks FOR UPDATE")
         with pytest.raises(OutcomeUnknownError, match=r"did not answer.*is not known"):
-            await store.change("ask_1", answering())
+            await store.change("ask_1", answer_decision())
     await store.check()
     await store.close()
 
@@ -229,14 +229,14 @@ async def test_a_store_goes_on_once_its_server_is_back(
     store.listen(heard.put_nowait)
     await asyncio.to_thread(postgres_server.stop)
     with pytest.raises(StoreError, match="cannot be reached") as said:
-        await store.change("ask_1", answering())
+        await store.change("ask_1", answer_decision())
     assert not isinstance(said.value, OutcomeUnknownError), "nothing was sent"
     with pytest.raises(StoreError, match="cannot be reached"):
         await store.get("ask_1")
     async with asyncio.timeout(SOON):
         assert await heard.get() is None
     await asyncio.to_thread(postgres_server.start)
-    moved, _ = await store.change("ask_1", answering())
+    moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
 
 
@@ -254,7 +254,7 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
     def decide(ask: Ask | None) -> Decision[Ask]:
         cutting.cut_after_request = stored
         cutting.cut_before_request = not stored
-        return answering()(ask)
+        return answer_decision()(ask)
 
     with pytest.raises(OutcomeUnknownError, match=r"connection was lost.*is not known"):
         await store.change("ask_1", decide, delivery="ev", then=told.append)
@@ -262,10 +262,10 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
     async with asyncio.timeout(SOON):
         while stored and (await store.get("ask_1")) == new_ask():  # noqa: ASYNC110 nobody tells
             await asyncio.sleep(0.01)
-    seen, repeated = await store.change("ask_1", looking, delivery="ev")
+    seen, repeated = await store.change("ask_1", read_only_decision, delivery="ev")
     assert repeated is stored, "what was stored is known by its delivery"
     if seen == new_ask():
-        await store.change("ask_1", answering(), delivery="ev")
+        await store.change("ask_1", answer_decision(), delivery="ev")
     found = await store.get("ask_1")
     assert found is not None
     assert found.revision == 2
@@ -303,7 +303,7 @@ async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
 async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
     database: str, monkeypatch: pytest.MonkeyPatch, postgres_server: postgres.Server
 ) -> None:
-    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.1)
+    monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.1)
     with (
         postgres_server.database() as other,
         pytest.raises(StoreError, match=r"storage\.listen_url"),
@@ -349,7 +349,7 @@ async def test_news_that_cannot_be_told_are_logged(
         raise StoreError("no")
 
     monkeypatch.setattr(store._database, "write", fail)
-    store._news.tell(["ask_1"])
+    store._news.notify(["ask_1"])
     with caplog.at_level(logging.WARNING):
         async with asyncio.timeout(SOON):
             while "were not told" not in caplog.text:  # noqa: ASYNC110 nobody tells

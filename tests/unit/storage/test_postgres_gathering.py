@@ -10,8 +10,8 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_claims import ANN
-from answerback.testing.store_examples import answering, new_ask
-from answerback_storage.postgres.coalesced_reads import Gathered
+from answerback.testing.store_examples import answer_decision, new_ask
+from answerback_storage.postgres.coalesced_reads import CoalescedReads
 from answerback_storage.postgres.connections import Database
 from answerback_storage.postgres.sql import Parameters
 from answerback_storage.postgres.store import PostgresStore
@@ -49,14 +49,14 @@ async def database(database: str) -> AsyncIterator[Database]:
 @pytest.mark.rule("DATA-20")
 async def test_what_is_asked_for_together_is_read_by_one_statement(reading: Reading) -> None:
     reading.go.set()
-    gathered = Gathered(reading)
+    gathered = CoalescedReads(reading)
     assert await asyncio.gather(*map(gathered.get, "ab?a")) == [97, 98, None, 97]
     assert reading.asked == [["a", "b", "?"]]
 
 
 @pytest.mark.rule("DATA-20")
 async def test_whoever_asks_while_a_statement_runs_is_told_by_the_next(reading: Reading) -> None:
-    gathered = Gathered(reading)
+    gathered = CoalescedReads(reading)
     first = asyncio.create_task(gathered.get("a"))
     await reading.begun.wait()
     later = [asyncio.create_task(gathered.get(key)) for key in "aba"]
@@ -70,7 +70,7 @@ async def test_whoever_asks_while_a_statement_runs_is_told_by_the_next(reading: 
 async def test_very_many_share_several_statements(reading: Reading) -> None:
     reading.go.set()
     keys = [chr(number) for number in range(200, 350)]
-    found = await asyncio.gather(*map(Gathered(reading).get, keys))
+    found = await asyncio.gather(*map(CoalescedReads(reading).get, keys))
     assert found == list(range(200, 350))
     assert [len(asked) for asked in reading.asked] == [64, 64, 22]
 
@@ -79,7 +79,7 @@ async def test_very_many_share_several_statements(reading: Reading) -> None:
 async def test_an_error_is_told_to_all_who_share_the_statement_and_to_nobody_after(
     reading: Reading,
 ) -> None:
-    gathered = Gathered(reading)
+    gathered = CoalescedReads(reading)
     reading.error = StoreError("it is away")
     reading.go.set()
     told = await asyncio.gather(*map(gathered.get, "ab"), return_exceptions=True)
@@ -90,7 +90,7 @@ async def test_an_error_is_told_to_all_who_share_the_statement_and_to_nobody_aft
 
 @pytest.mark.rule("DATA-20")
 async def test_who_leaves_takes_nothing_from_the_others(reading: Reading) -> None:
-    gathered = Gathered(reading)
+    gathered = CoalescedReads(reading)
     leaving, staying = (asyncio.create_task(gathered.get("a")) for _ in range(2))
     await reading.begun.wait()
     leaving.cancel()
@@ -148,7 +148,7 @@ async def test_very_many_clicks_and_shows_at_once_take_few_statements(
         return await run(self, connection, statement, values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Database, "_run", counted)
-    await asyncio.gather(*(store.change(f"ask_{n}", answering()) for n in range(40)))
+    await asyncio.gather(*(store.change(f"ask_{n}", answer_decision()) for n in range(40)))
     assert len([one for one in sent if "pg_notify" not in one]) == 4, (
         "two batches, and two statements each"
     )

@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
-from answerback.testing.store_examples import at_revision, looking, new_ask
+from answerback.testing.store_examples import answer_if_at_revision, new_ask, read_only_decision
 from answerback_storage.postgres import listen_notify
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
@@ -42,13 +42,15 @@ async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
     for revision in range(1, 11):
         made = await asyncio.gather(
             *(
-                store.change(f"ask_{n}", at_revision(revision), delivery=f"{revision}-{n}-{k}")
+                store.change(
+                    f"ask_{n}", answer_if_at_revision(revision), delivery=f"{revision}-{n}-{k}"
+                )
                 for n in range(10)
                 for k, store in enumerate(stores)
             )
         )
         assert sum(result for result, _ in made) == 10
-    assert (await stores[1].change("ask_0", looking, delivery="1-0-0"))[0] is not None
+    assert (await stores[1].change("ask_0", read_only_decision, delivery="1-0-0"))[0] is not None
     names: set[str | None] = set()
     async with asyncio.timeout(SOON):
         while len(names) < 10:
@@ -61,6 +63,6 @@ async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
 async def test_a_pooler_that_swallows_what_is_heard_is_named_at_start(
     pooled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listen_notify, "ARRIVAL", 0.3)
+    monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)
     with pytest.raises(StoreError, match=r"notifications do not arrive.*storage\.listen_url"):
         await PostgresStore(pooled).open()

@@ -20,11 +20,11 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
-    answering,
-    at_revision,
-    looking,
+    answer_decision,
+    answer_if_at_revision,
     new_ask,
     new_delivery,
+    read_only_decision,
 )
 from answerback_storage.postgres import change_batches, connections, maintenance
 from answerback_storage.postgres.store import PostgresStore
@@ -71,7 +71,7 @@ async def test_of_two_processes_at_the_same_revision_exactly_one_makes_its_chang
     await stores[0].create(Write(new_ask()), None)
     for revision in range(1, 101):
         made = await asyncio.gather(
-            *(store.change("ask_1", at_revision(revision)) for store in stores)
+            *(store.change("ask_1", answer_if_at_revision(revision)) for store in stores)
         )
         assert sorted(result for result, _ in made) == [False, True]
 
@@ -126,7 +126,7 @@ async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
     database: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(change_batches, "TRIES", 2)
+    monkeypatch.setattr(change_batches, "MAX_TRIES", 2)
     await stores[0].create(Write(new_ask()), None)
 
     def decide(ask: Ask | None) -> Decision[Ask]:
@@ -145,10 +145,10 @@ async def test_one_change_that_cannot_be_stored_takes_nobody_else_of_its_batch_d
         await store.create(Write(new_ask(number)), None)
     told = new_delivery(1)
     outcomes = await asyncio.gather(
-        *(store.change(f"ask_{n}", answering(deliveries=(told,))) for n in range(2)),
-        *(store.change(f"ask_{n}", answering()) for n in range(2, 5)),
+        *(store.change(f"ask_{n}", answer_decision(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answer_decision()) for n in range(2, 5)),
         store.change("ask_5", surrogate),
-        store.change("ask_5", looking),
+        store.change("ask_5", read_only_decision),
         return_exceptions=True,
     )
     assert sum(isinstance(one, StoreError) for one in outcomes[:2]) == 1
@@ -165,7 +165,7 @@ async def test_whoever_is_told_of_a_change_and_fails_harms_nobody(
     def fail(_ask: Ask) -> None:
         raise LookupError
 
-    moved, _ = await store.change("ask_1", answering(), then=fail)
+    moved, _ = await store.change("ask_1", answer_decision(), then=fail)
     assert moved.revision == 2
     assert "A result was not told on" in caplog.text
 
@@ -214,7 +214,9 @@ async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
     with pytest.raises(UnreadableError, match="ask_1"):
         await store.get("ask_1")
     outcome, other = await asyncio.gather(
-        store.change("ask_1", looking), store.change("ask_2", looking), return_exceptions=True
+        store.change("ask_1", read_only_decision),
+        store.change("ask_2", read_only_decision),
+        return_exceptions=True,
     )
     assert isinstance(outcome, UnreadableError)
     assert other == (new_ask(2), False)
@@ -266,12 +268,12 @@ async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
 
 async def test_closing_finishes_the_changes_that_were_handed_in(store: PostgresStore) -> None:
     await store.create(Write(new_ask()), None)
-    change = asyncio.create_task(store.change("ask_1", answering()))
+    change = asyncio.create_task(store.change("ask_1", answer_decision()))
     await asyncio.sleep(0)
     await store.close()
     moved, _ = await change
     with pytest.raises(StoreError, match="not open"):
-        await store.change("ask_1", looking)
+        await store.change("ask_1", read_only_decision)
     await store.open()
     assert await store.get("ask_1") == moved
 
@@ -308,7 +310,7 @@ async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an
     await store.create(Write(new_ask(expires_at=9_000.0)), None)
     await store.shown("ask_1", Shown(1, {"id": "1"}, thread))
     (before,) = read(database, "SELECT * FROM asks")
-    await store.change("ask_1", answering(True))
+    await store.change("ask_1", answer_decision(True))
     (clicked,) = read(database, "SELECT * FROM asks")
     assert await store.behind(9) == ["ask_1"]
     await store.shown("ask_1", Shown(2, {"id": "1"}, thread))
@@ -373,12 +375,12 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
 async def test_a_process_that_is_paused_in_a_transaction_holds_up_no_other(
     stores: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(connections, "STANDSTILL", 0.2)
+    monkeypatch.setattr(connections, "IDLE_TRANSACTION_TIMEOUT", 0.2)
     await stores[0].create(Write(new_ask()), None)
     transaction = stores[0]._database.transaction()
     connection = await transaction.__aenter__()
     await connection.execute(b"SELECT 1 FROM asks FOR UPDATE")
-    moved, _ = await stores[1].change("ask_1", answering())
+    moved, _ = await stores[1].change("ask_1", answer_decision())
     with pytest.raises(StoreError, match="stood still in the middle of a transaction") as said:
         await transaction.__aexit__(None, None, None)
     assert not isinstance(said.value, OutcomeUnknownError), "nothing of it is stored"

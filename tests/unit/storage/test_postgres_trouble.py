@@ -15,8 +15,8 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.errors import OutcomeUnknownError, StoreError
 from answerback.ports.store import Write
-from answerback.testing.store_examples import answering, new_ask
-from answerback_storage.postgres.listen_notify import News
+from answerback.testing.store_examples import answer_decision, new_ask
+from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.postgres.store import PostgresStore
 from tests import postgres
 from tests.pooler import Pooler, pooler, program
@@ -48,7 +48,7 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
 async def refused(store: PostgresStore, words: str) -> None:
     """A click is not stored, and it is told why: in one sentence that names no password."""
     with pytest.raises(StoreError, match=words) as said:
-        await store.change("ask_1", answering(), delivery="ev")
+        await store.change("ask_1", answer_decision(), delivery="ev")
     assert not isinstance(said.value, OutcomeUnknownError)
     assert "\n" not in str(said.value)
     assert "right" not in str(said.value)
@@ -57,7 +57,7 @@ async def refused(store: PostgresStore, words: str) -> None:
 async def accepted(store: PostgresStore) -> None:
     """The same click is stored."""
     assert await store.get("ask_1") == new_ask()
-    moved, repeated = await store.change("ask_1", answering(), delivery="ev")
+    moved, repeated = await store.change("ask_1", answer_decision(), delivery="ev")
     assert not repeated
     assert await store.get("ask_1") == moved
 
@@ -93,13 +93,13 @@ async def test_a_store_that_is_closed_while_it_listens_anew_leaves_no_connection
 ) -> None:
     telling = asyncio.Event()
 
-    async def tell(_news: News, _names: Iterable[str]) -> None:
+    async def tell(_news: ChangeNotifier, _names: Iterable[str]) -> None:
         telling.set()
         await asyncio.Event().wait()
 
     store = PostgresStore(database)
     await store.open()
-    monkeypatch.setattr(News, "_notify", tell)
+    monkeypatch.setattr(ChangeNotifier, "_notify", tell)
     name = database.rpartition("/")[2]
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     postgres_server.run(f"SELECT pg_terminate_backend(pid) {others} AND query LIKE 'LISTEN%'", name)
@@ -134,7 +134,7 @@ async def test_a_pooler_that_cannot_reach_its_server_is_named(
     await store.create(Write(new_ask()), None)
     postgres_server.stop()
     with pytest.raises(StoreError) as said:
-        await store.change("ask_1", answering(), delivery="ev")
+        await store.change("ask_1", answer_decision(), delivery="ev")
     postgres_server.start()
     assert "The pooler's log and the server's say more" in str(said.value)
     async with asyncio.timeout(SOON):

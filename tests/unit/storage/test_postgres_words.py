@@ -18,9 +18,11 @@ from answerback_storage.postgres import driver_errors
     ],
 )
 def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
-    assert says in driver_errors.refused("asks", psycopg.OperationalError(text))
+    assert says in driver_errors.describe_connection_error("asks", psycopg.OperationalError(text))
 
 
 def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
-    said = driver_errors.in_words("asks", psycopg.ProgrammingError("the query has 0 placeholders"))
+    said = driver_errors.describe_error(
+        "asks", psycopg.ProgrammingError("the query has 0 placeholders")
+    )
     assert "a defect of Answerback's" in said

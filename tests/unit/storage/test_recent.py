@@ -14,20 +14,20 @@ from answerback.core.walker import Answer, Edit, start
 from answerback.ports.message_state import noted
 from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage import rows
-from answerback_storage.sqlite.change_batches import Recent
+from answerback_storage.sqlite.change_batches import RecentAskCache
 
 
 def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:
-    recent, ask = Recent(), new_ask()
+    recent, ask = RecentAskCache(), new_ask()
     recent.add(ask)
     moved = acted(ask, Answer(value=True), at=2.0, by=ANN)
     assert isinstance(moved, Change)
     recent.update(moved.ask)
-    assert recent.among({ask.id, "ask_0"}) == {ask.id: moved.ask}
+    assert recent.get_cached({ask.id, "ask_0"}) == {ask.id: moved.ask}
     recent.update(ended(moved.ask, Status.WITHDRAWN, at=3.0, reason=Reason.WITHDRAWN).ask)
-    assert recent.among({ask.id}) == {}
+    assert recent.get_cached({ask.id}) == {}
     recent.update(ask)
-    assert recent.among({ask.id}) == {}, "what was not read is not kept"
+    assert recent.get_cached({ask.id}) == {}, "what was not read is not kept"
 
 
 @pytest.mark.rule("DATA-8", "DATA-10")
@@ -35,25 +35,29 @@ def test_what_is_kept_is_bounded_by_the_size_of_all_forms() -> None:
     asks = [replace(new_ask(), id=f"ask_{n}") for n in range(3)]
     size = sum(len(q.text) + len(q.context or "") for q in asks[0].form.questions)
     size += 100 * sum(len(q.options) + 1 for q in asks[0].form.questions)
-    recent = Recent(2 * size)
+    recent = RecentAskCache(2 * size)
     recent.add(asks[0])
     recent.add(asks[1])
     recent.update(asks[0])
     recent.add(asks[2])
-    assert recent.among({ask.id for ask in asks}).keys() == {"ask_0", "ask_2"}, "the last to change"
-    small = Recent(size - 1)
+    assert recent.get_cached({ask.id for ask in asks}).keys() == {"ask_0", "ask_2"}, (
+        "the last to change"
+    )
+    small = RecentAskCache(size - 1)
     small.add(asks[0])
-    assert small.among({"ask_0"}) == {}
+    assert small.get_cached({"ask_0"}) == {}
     recent.clear()
     recent.add(asks[1])
     recent.add(asks[2])
-    assert recent.among({ask.id for ask in asks}).keys() == {"ask_1", "ask_2"}, "nothing is counted"
+    assert recent.get_cached({ask.id for ask in asks}).keys() == {"ask_1", "ask_2"}, (
+        "nothing is counted"
+    )
 
 
 def test_the_state_leaves_out_what_has_its_default() -> None:
     change = acted(new_ask(), Answer(value=True), at=2.0, by=ANN)
     assert isinstance(change, Change)
-    state = json.loads(rows.state(change.ask))
+    state = json.loads(rows.dump_state(change.ask))
     (given,) = state["walk"]["answers"]
     assert given.keys() == {"question_id", "value", "by", "at"}
     assert "outcome" not in state
@@ -77,7 +81,9 @@ def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> No
         change = acted(ask, action, at=2.0, by=ANN)
         assert isinstance(change, Change)
         ask = change.ask
-        again = rows.ask_of((1, ask.id, ask.revision, 0, None, None, rows.state(ask)), ask.request)
+        again = rows.ask_from_row(
+            (1, ask.id, ask.revision, 0, None, None, rows.dump_state(ask)), ask.request
+        )
         assert again == ask
     walk = ask.walk
     assert walk.editing

@@ -10,12 +10,12 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Request
 from answerback.testing.store_examples import new_ask
-from answerback_storage.rows import RequestCache, parsed_bytes
+from answerback_storage.rows import RequestCache, estimate_parsed_bytes
 
 
 def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
     text = new_ask().request.model_dump_json()
-    cache = RequestCache(2 * parsed_bytes(text))
+    cache = RequestCache(2 * estimate_parsed_bytes(text))
     reads: list[int] = []
 
     def get(seq: int) -> object:
@@ -44,7 +44,7 @@ def test_a_request_larger_than_the_cache_is_not_held() -> None:
 
 def test_a_request_read_by_two_at_once_is_held_once() -> None:
     text = new_ask().request.model_dump_json()
-    cache = RequestCache(parsed_bytes(text))
+    cache = RequestCache(estimate_parsed_bytes(text))
 
     def read() -> str:
         cache.get(1, lambda: text)
@@ -75,7 +75,7 @@ def test_what_the_cache_holds_is_counted_in_memory_and_never_below_it(value: Jso
     gc.disable()  # all that is made from now on is young, and nothing else has to be looked through
     tracemalloc.start()
     try:
-        cache = RequestCache(count * parsed_bytes(text))
+        cache = RequestCache(count * estimate_parsed_bytes(text))
         for number in range(3 * count):
             cache.get(number, lambda: text)
         gc.collect(0)
@@ -83,6 +83,6 @@ def test_what_the_cache_holds_is_counted_in_memory_and_never_below_it(value: Jso
     finally:
         tracemalloc.stop()
         gc.enable()
-    held = sum(cache.held(number) is not None for number in range(3 * count))
+    held = sum(cache.peek(number) is not None for number in range(3 * count))
     assert held == count
-    assert used <= count * parsed_bytes(text)
+    assert used <= count * estimate_parsed_bytes(text)

@@ -15,7 +15,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import Form
 from answerback.ports.search import Search, words_of
 from answerback.ports.store import Store, Write
-from answerback.testing.store_examples import FORM, ending, new_ask
+from answerback.testing.store_examples import FORM, end_decision, new_ask
 from answerback_storage import rows
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.migrations import migrations
@@ -27,7 +27,7 @@ UNREADABLE = '{"format": "of tomorrow"}'
 
 
 def ended_ask(number: int) -> Ask:
-    decision = ending()(new_ask(number))
+    decision = end_decision()(new_ask(number))
     assert decision.write is not None
     return decision.write.ask
 
@@ -47,7 +47,7 @@ def write_before(path: Path) -> None:
                 """INSERT INTO asks (seq, id, created_at, status, surface, channel, thread_id, due, message,
                     thread, revision, updated_at, shown_revision, state)
                     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 1, 1000.0, 0, ?)""",
-                (seq, ask.id, ask.created_at, *rows.searched_columns(ask), rows.state(ask)),
+                (seq, ask.id, ask.created_at, *rows.lookup_columns(ask), rows.dump_state(ask)),
             )
 
 
@@ -111,7 +111,7 @@ async def test_words_that_were_erased_are_in_no_file(tmp_path: Path) -> None:
         question = FORM.questions[0].model_copy(update={"text": text})
         ask = new_ask(number, form=Form(questions=(question,)))
         await store.create(Write(ask), None)
-        await store.change(ask.id, ending())
+        await store.change(ask.id, end_decision())
     await store.erase("ask_20", 9_000.0, ())
     assert await found(store, "xylophone") == []
     await store.tidy()

@@ -20,7 +20,7 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
-from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
 HOLD = """
@@ -81,11 +81,11 @@ async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_
     path = tmp_path / "asks.db"
     with holder(path) as first:
         with pytest.raises(StoreError, match="Another Answerback is running"):
-            async with sole_use(path):
+            async with hold_exclusive_lock(path):
                 pass
         first.send_signal(signal.SIGKILL)
         first.wait(10)
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         pass
 
 
@@ -104,7 +104,7 @@ async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are
             file.unlink()
         for name in (path, link, beside / "asks.db", tmp_path / "folder" / ".." / "asks.db"):
             with pytest.raises(StoreError, match="Another Answerback"):
-                async with sole_use(name):
+                async with hold_exclusive_lock(name):
                     pass
 
 
@@ -114,26 +114,26 @@ async def test_a_hard_link_is_refused_while_another_runs_and_afterwards(tmp_path
     with holder(path):
         os.link(path, other)
         with pytest.raises(StoreError, match=r"2 names \(hard links\)"):
-            async with sole_use(other):
+            async with hold_exclusive_lock(other):
                 pass
     for name in (path, other):
         with pytest.raises(StoreError, match="Remove the other names"):
-            async with sole_use(name):
+            async with hold_exclusive_lock(name):
                 pass
     other.unlink()
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         pass
 
 
 async def test_the_lock_and_sqlites_own_locks_do_not_undo_each_other(tmp_path: Path) -> None:
     path = tmp_path / "asks.db"
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()
         await store.create(Write(new_ask()), None)
-        # A second attempt in this very process must not open and close the file: see `sole_use`.
+        # A second attempt in this very process must not open and close the file: see `hold_exclusive_lock`.
         with pytest.raises(StoreError, match="Another Answerback"):
-            async with sole_use(path):
+            async with hold_exclusive_lock(path):
                 pass
         writing = store._connections._writer
         assert writing is not None
@@ -152,13 +152,13 @@ async def test_the_lock_and_sqlites_own_locks_do_not_undo_each_other(tmp_path: P
 
 async def test_the_lock_is_given_back(tmp_path: Path) -> None:
     for _ in range(2):
-        async with sole_use(tmp_path / "asks.db"):
+        async with hold_exclusive_lock(tmp_path / "asks.db"):
             pass
 
 
 async def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be made"):
-        async with sole_use(tmp_path / "none" / "asks.db"):
+        async with hold_exclusive_lock(tmp_path / "none" / "asks.db"):
             pass
 
 
@@ -170,7 +170,7 @@ async def test_a_disk_that_cannot_lock_is_told(
 
     monkeypatch.setattr(fcntl, "flock", flock)
     with pytest.raises(StoreError, match="local disk"):
-        async with sole_use(tmp_path / "asks.db"):
+        async with hold_exclusive_lock(tmp_path / "asks.db"):
             pass
 
 
@@ -198,7 +198,7 @@ async def test_a_file_that_is_replaced_while_it_is_being_locked_is_locked_as_it_
 
     monkeypatch.setattr(fcntl, "flock", flock)
     monkeypatch.setattr(os, "open", opened)
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         monkeypatch.undo()
         assert len(calls) == 2
         assert (await python(TRY, path)).startswith("Another Answerback")

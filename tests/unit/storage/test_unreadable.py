@@ -15,7 +15,13 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.claims import SOLE
 from answerback.ports.store import Write
 from answerback.ports.store_values import Idempotency, Memory
-from answerback.testing.store_examples import answering, ending, looking, new_ask, new_delivery
+from answerback.testing.store_examples import (
+    answer_decision,
+    end_decision,
+    new_ask,
+    new_delivery,
+    read_only_decision,
+)
 from answerback_storage import rows
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -52,8 +58,8 @@ async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
 ) -> None:
     store = await spoilt(tmp_path / "a.db", SPOILT[how])
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
-        store.change("ask_1", answering()),
-        store.change("ask_2", answering()),
+        store.change("ask_1", answer_decision()),
+        store.change("ask_2", answer_decision()),
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
@@ -69,8 +75,8 @@ async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
 async def test_a_delivery_whose_id_is_no_text_fails_alone(tmp_path: Path) -> None:
     store = await spoilt(tmp_path / "a.db", "SELECT 1")
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
-        store.change("ask_1", answering(), delivery="half \ud800"),
-        store.change("ask_2", answering()),
+        store.change("ask_1", answer_decision(), delivery="half \ud800"),
+        store.change("ask_2", answer_decision()),
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
@@ -117,7 +123,7 @@ async def test_what_was_read_in_a_transaction_that_failed_is_not_taken_for_what_
     )  # takes the number of the row that is not there
     await store.create(Write(other), None)
     assert await store.get("ask_2") == other
-    assert await store.change("ask_2", looking) == (other, False)
+    assert await store.change("ask_2", read_only_decision) == (other, False)
     await store.close()
 
 
@@ -126,14 +132,14 @@ async def test_a_store_that_is_opened_again_knows_what_others_did_meanwhile(tmp_
     store, other = SqliteStore(path), SqliteStore(path)
     await store.open()
     await store.create(Write(new_ask()), None)
-    await store.change("ask_1", answering())
+    await store.change("ask_1", answer_decision())
     await store.close()
     await other.open()
     ended: Ask
-    ended, _ = await other.change("ask_1", ending())
+    ended, _ = await other.change("ask_1", end_decision())
     await other.close()
     await store.open()
-    assert await store.change("ask_1", looking) == (ended, False)
+    assert await store.change("ask_1", read_only_decision) == (ended, False)
     await store.close()
 
 
@@ -232,5 +238,5 @@ async def test_a_disk_that_fails_is_not_taken_for_rows_that_cannot_be_read(
         await store.get("ask_1")
     assert not isinstance(failed.value, UnreadableError)
     with pytest.raises(StoreError, match="failed to read or write"):
-        await store.change("ask_1", looking)
+        await store.change("ask_1", read_only_decision)
     await store.close()

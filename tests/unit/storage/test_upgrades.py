@@ -20,7 +20,7 @@ from answerback.core.ask import Status
 from answerback.ports.claims import Claim
 from answerback.ports.search import Search
 from answerback.ports.store import Store, Write
-from answerback.testing.store_examples import answering, ending, new_ask
+from answerback.testing.store_examples import answer_decision, end_decision, new_ask
 from answerback_storage.postgres.connections import Connection, connect
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
@@ -54,7 +54,7 @@ async def goes_on(store: Store) -> None:
     assert (await store.behind(9))[0] == "ask_3"
     before = len(await store.record("ask_1"))
     steps = len(ask.walk.answers)
-    await store.change("ask_1", answering(True if steps == 0 else "so"))
+    await store.change("ask_1", answer_decision(True if steps == 0 else "so"))
     assert len(await store.record("ask_1")) > before
     assert {"ask_1", "ask_3"} <= set(await store.behind(9))
     assert await store.claim_due(NEW, 9_000.0, 9)
@@ -65,7 +65,7 @@ async def goes_on(store: Store) -> None:
     await store.create(Write(new_ask(9)), None)
     assert (await _found(store))[0].id == "ask_9"
     assert await store.lease("discord gateway", NEW) == 1
-    await store.change("ask_9", ending())
+    await store.change("ask_9", end_decision())
 
 
 async def _found(store: Store) -> Sequence[Any]:
@@ -133,7 +133,7 @@ async def test_the_first_version_goes_on_while_a_newer_one_upgrades_its_database
     assert await store.draft("draft") == {"why": "more"}
     counts = await store.counts()
     assert (counts["open"], counts["withdrawn"], counts["pending"]) == (2, 2, 2)
-    await store.change("ask_4", answering(True))
+    await store.change("ask_4", answer_decision(True))
     await store.close()
 
 

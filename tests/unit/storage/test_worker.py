@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback_storage.sqlite.writer_thread import Job, Worker
+from answerback_storage.sqlite.writer_thread import Job, JobThread
 
 
 class Batches:
@@ -17,18 +17,18 @@ class Batches:
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
-        self.worker = Worker("test-worker", self._work)
+        self.worker = JobThread("test-worker", self._work)
 
     def _work(self, batch: Sequence[Job[None, Any]]) -> None:
         self.sizes.append(len(batch))
         for job in batch:
-            job.attempt(None)
+            job.execute(None)
 
     async def ask(self, rounds: int = 0) -> int:
         """Does something after so many rounds of the loop."""
         for _ in range(rounds):
             await asyncio.sleep(0)
-        return await self.worker.do(lambda _: rounds)
+        return await self.worker.submit(lambda _: rounds)
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ async def test_jobs_do_not_wait_for_more_than_a_batch(batches: Batches) -> None:
 
 async def test_a_result_is_told_on_though_nobody_waits_for_it_any_more(batches: Batches) -> None:
     told: list[int] = []
-    leaving = batches.worker.do(lambda _: 7, told.append)
+    leaving = batches.worker.submit(lambda _: 7, told.append)
     leaving.cancel()
     assert await batches.ask() == 0
     assert told == [7]
@@ -72,7 +72,7 @@ async def test_telling_on_that_fails_is_logged_and_keeps_nobody_waiting(
     def fail(_result: int) -> None:
         raise LookupError("nobody is there")
 
-    told = batches.worker.do(lambda _: 7, fail)
+    told = batches.worker.submit(lambda _: 7, fail)
     assert [*await asyncio.gather(told, batches.ask())] == [7, 0]
     assert "nobody is there" in caplog.text
 
@@ -82,7 +82,7 @@ async def test_an_exception_that_no_future_takes_reaches_who_waits(batches: Batc
         raise StopIteration
 
     outcome, other = await asyncio.gather(
-        batches.worker.do(stop), batches.ask(), return_exceptions=True
+        batches.worker.submit(stop), batches.ask(), return_exceptions=True
     )
     assert isinstance(outcome, RuntimeError)
     assert other == 0
@@ -95,15 +95,15 @@ async def test_a_thread_whose_work_fails_tells_who_waits_and_goes_on() -> None:
         if failing:
             raise LookupError("the work failed")
         for job in batch:
-            job.attempt(None)
+            job.execute(None)
 
-    worker = Worker("test-worker", work)
+    worker = JobThread("test-worker", work)
     outcomes = await asyncio.gather(
-        worker.do(lambda _: 1), worker.do(lambda _: 2), return_exceptions=True
+        worker.submit(lambda _: 1), worker.submit(lambda _: 2), return_exceptions=True
     )
     assert [str(outcome) for outcome in outcomes] == ["the work failed"] * 2
     failing = False
-    assert await worker.do(lambda _: 3) == 3
+    assert await worker.submit(lambda _: 3) == 3
     await worker.stop()
 
 

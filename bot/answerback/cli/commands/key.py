@@ -11,7 +11,7 @@ from answerback.cli.commands.options import Config
 from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
-    from answerback_storage.person_key_file import KeyFile
+    from answerback_storage.person_key_file import PersonKeyFile
 
 app: Final = typer.Typer(
     rich_markup_mode="markdown",
@@ -58,8 +58,8 @@ def rotate(config: Config = None) -> None:
     say("The old key no longer works.")
 
 
-def _file(config: Path | None) -> KeyFile:
+def _file(config: Path | None) -> PersonKeyFile:
     from answerback.runtime.config_file import load
-    from answerback_storage.person_key_file import KeyFile
+    from answerback_storage.person_key_file import PersonKeyFile
 
-    return KeyFile(load(config).storage.sqlite_path)
+    return PersonKeyFile(load(config).storage.sqlite_path)

@@ -12,7 +12,7 @@ from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
     from answerback.runtime.config import Settings
-    from answerback_storage.personal_links_file import PeopleFile
+    from answerback_storage.personal_links_file import PersonalLinksFile
 
 app: Final = typer.Typer(
     no_args_is_help=True,
@@ -105,7 +105,7 @@ def _settings(config: Path | None) -> Settings:
     return load(config)
 
 
-def _file(settings: Settings) -> PeopleFile:
-    from answerback_storage.personal_links_file import PeopleFile
+def _file(settings: Settings) -> PersonalLinksFile:
+    from answerback_storage.personal_links_file import PersonalLinksFile
 
-    return PeopleFile(settings.storage.sqlite_path)
+    return PersonalLinksFile(settings.storage.sqlite_path)

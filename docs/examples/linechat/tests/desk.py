@@ -13,12 +13,12 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.surface_harness import BenchStage
+from answerback.testing.surface_harness import HarnessStage
 
 CHANNEL = "ops"
 
 
-class LineStage(BenchStage):
+class LineStage(HarnessStage):
     """See `answerback.testing.simulated_people.Stage`."""
 
     place = Destination(surface="linechat", channel=CHANNEL)
@@ -28,15 +28,15 @@ class LineStage(BenchStage):
     def __init__(
         self,
         make: Callable[[], LineChat],
-        desk: type[LineDesk],
+        desk: type[SimulatedLinePerson],
         url: str | None = None,
         replicas: int = 1,
     ) -> None:
         super().__init__(make, url, replicas)
         self._desk = desk
-        self._desks: list[LineDesk] = []
+        self._desks: list[SimulatedLinePerson] = []
 
-    async def person(self, name: str) -> LineDesk:
+    async def add_person(self, name: str) -> SimulatedLinePerson:
         desk = self._desk(self, f"{name}{len(self._desks)}")
         self._desks.append(desk)
         await desk.joins()
@@ -48,8 +48,8 @@ class LineStage(BenchStage):
             await desk.leaves()
 
 
-class LineDesk:
-    """See `answerback.testing.simulated_people.Desk`. Each replica has its own chat, and a person is in all of them."""
+class SimulatedLinePerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`. Each replica has a chat; a person is in all."""
 
     def __init__(self, stage: LineStage, name: str) -> None:
         self.user_id = self.name = name
@@ -104,7 +104,7 @@ class LineDesk:
 
     # --- seeing ---
 
-    async def looks(self, ask: Ask) -> None:
+    async def look_at(self, ask: Ask) -> None:
         await self._rejoins()
         await self.until(lambda: self._copies(ask.id, ask.revision))
         self._seen = self._copies(ask.id, ask.revision)[-1]
@@ -113,41 +113,41 @@ class LineDesk:
         shown = [each for each in self.heard if _shows(each, ask_id)]
         return [each for each in shown if each["revision"] == revision]
 
-    async def reads(self) -> str:
+    async def read_all_text(self) -> str:
         return str(self._seen["text"])
 
-    def offers(self) -> set[str]:
+    def available_actions(self) -> set[str]:
         return set(self._seen["offers"])
 
-    async def starts_from(self, question: Question) -> JsonValue:
+    async def read_prefill(self, question: Question) -> JsonValue:
         start: JsonValue = self._seen["start"]
         empty_is_nothing = question.answer_type in {AnswerType.TEXT, AnswerType.MULTI_SELECT}
         return (start or None) if empty_is_nothing else start
 
     # --- acting ---
 
-    async def answers(self, question: Question, value: JsonValue) -> None:
+    async def answer(self, question: Question, value: JsonValue) -> None:
         await self._does("answer", value)
 
-    async def writes_other(self, text: str) -> None:
+    async def answer_other(self, text: str) -> None:
         await self._does("other", text, beside=self._seen["beside"])
 
-    async def goes_back(self) -> None:
+    async def go_back(self) -> None:
         await self._does("back")
 
-    async def edits(self, ask: Ask, question: Question) -> None:
+    async def edit(self, ask: Ask, question: Question) -> None:
         await self._does("edit", question.id)
 
-    async def submits(self) -> None:
+    async def submit(self) -> None:
         await self._does("submit")
 
-    async def replies(self, text: str | None) -> None:
+    async def reply(self, text: str | None) -> None:
         await self._does("reply", text)
 
-    async def asks_back(self, text: str) -> None:
+    async def ask_back(self, text: str) -> None:
         await self._does("ask_back", text)
 
-    async def ends_turn(self) -> None:
+    async def end_turn(self) -> None:
         await self._does("end_turn")
 
     async def _does(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
@@ -163,17 +163,17 @@ def _shows(said: dict[str, Any], ask_id: str) -> bool:
     return said.get("ask") == ask_id and "revision" in said
 
 
-class ToldDesk(LineDesk):
+class NotifiedLinePerson(SimulatedLinePerson):
     """Somebody at a chat that tells one person something, and reminds people."""
 
-    async def told(self, count: int) -> list[str]:
+    async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
             return [str(each["note"]) for each in self.heard if "note" in each]
 
         await self.until(lambda: len(notes()) >= count)
         return notes()
 
-    async def reminders(self, count: int) -> int:
+    async def count_reminders(self, count: int) -> int:
         def numbers() -> set[int]:
             mine = [each for each in self.heard if each.get("ask") == self._seen["ask"]]
             return {each["reminder"] for each in mine if "reminder" in each}

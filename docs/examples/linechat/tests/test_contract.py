@@ -8,18 +8,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from desk import LineDesk, LineStage, ToldDesk
+from desk import LineStage, NotifiedLinePerson, SimulatedLinePerson
 from linechat.surface import LineChat
 
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
-from answerback.testing.simulated_people import Capability, Desk
+from answerback.testing.simulated_people import Capability, SimulatedPerson
 from answerback.testing.surface_contract import SurfaceContract
-from answerback.testing.surface_walks import sees
+from answerback.testing.surface_walks import assert_sees
 
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
-LACKS = {
+UNSUPPORTED = {
     Capability.MODALS: "A line is all there is to write.",
     Capability.TYPED_ANSWERS: "Every line says what it is for.",
     Capability.MENTIONS: "Names in a text reach nobody.",
@@ -48,17 +48,19 @@ async def stage(request: pytest.FixtureRequest) -> AsyncIterator[LineStage]:
 
 
 class TestLineChat(SurfaceContract):
-    chat, desk = LineChat, ToldDesk
-    lacks = LACKS
+    chat, desk = LineChat, NotifiedLinePerson
+    unsupported = UNSUPPORTED
 
-    async def test_a_context_is_shown_as_it_is_written(self, stage: LineStage, ada: Desk) -> None:
+    async def test_a_context_is_shown_as_it_is_written(
+        self, stage: LineStage, ada: SimulatedPerson
+    ) -> None:
         question = Question(
             id="path", text="Which?", answer_type=AnswerType.TEXT, context=r"\(x\), *y*"
         )
         form = Form(questions=(question,))
-        ask = await stage.bench.opens(form, stage.place, (ada.user_id,))
-        await sees(ada, ask)
-        assert r"\(x\), *y*" in await ada.reads()
+        ask = await stage.harness.create_ask(form, stage.place, (ada.user_id,))
+        await assert_sees(ada, ask)
+        assert r"\(x\), *y*" in await ada.read_all_text()
 
 
 @pytest.mark.skipif(not POSTGRES, reason="LINECHAT_POSTGRES names no PostgreSQL database")
@@ -66,13 +68,13 @@ class TestLineChat(SurfaceContract):
 class TestLineChatOnPostgres(SurfaceContract):
     """One service, and two that share a database."""
 
-    chat, desk = LineChat, ToldDesk
-    lacks = LACKS
+    chat, desk = LineChat, NotifiedLinePerson
+    unsupported = UNSUPPORTED
 
 
 class TestSilentChat(SurfaceContract):
-    chat, desk = SilentChat, LineDesk
-    lacks = LACKS | {
+    chat, desk = SilentChat, SimulatedLinePerson
+    unsupported = UNSUPPORTED | {
         Capability.PRIVATE_NOTES: "Everybody in the channel reads the same.",
         Capability.REMINDERS: "It says nothing unasked.",
     }

@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_of
-from answerback.testing.surface_harness import SWEEP, Bench, together
+from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.http_endpoint import PATH
@@ -23,11 +23,11 @@ from tests.fakes import unhurried
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.discord.sight import Control, Sight, sight_of
+from tests.fakes.discord.sight import Control, Sight, view_message
 from tests.fakes.discord.world import Channel, Guild, Message
-from tests.stores import Balanced, Setup
-from tests.unit.adapters.discord.rig import Mode, surface_in_front_of
-from tests.unit.adapters.discord.sight import unescaped
+from tests.stores import LoadBalancer, Setup
+from tests.unit.adapters.discord.rig import Mode, run_surface
+from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
 OFFERS = {
@@ -51,23 +51,25 @@ class DiscordStage:
         self.place = Destination(surface="discord", channel=str(self.channel.id))
         self._setup = setup
         self._mode: Mode = mode
-        self._balanced = Balanced(PATH, self._set_endpoint)
+        self._balanced = LoadBalancer(PATH, self._set_endpoint)
         self._up = AsyncExitStack()
-        self.bench: Bench
+        self.harness: SurfaceHarness
 
-    async def person(self, name: str) -> DiscordDesk:
-        return DiscordDesk(self.discord, self.channel, self.discord.person(name, self.guild))
+    async def add_person(self, name: str) -> SimulatedDiscordPerson:
+        return SimulatedDiscordPerson(
+            self.discord, self.channel, self.discord.person(name, self.guild)
+        )
 
     async def restart(self) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._balanced.stop)
         benches, serve = [], self._balanced.serve
         for _ in range(self._setup.replicas):
-            up = surface_in_front_of(self.discord, self._setup.database, self._mode, serve)
+            up = run_surface(self.discord, self._setup.database, self._mode, serve)
             _, service, _, shower = await self._up.enter_async_context(up)
             await shower.sweep(SWEEP)
-            benches.append(Bench(service, shower))
-        self.bench = together(benches)
+            benches.append(SurfaceHarness(service, shower))
+        self.harness = combine_replicas(benches)
 
     def _set_endpoint(self, url: str) -> None:
         self.discord.application.interactions_endpoint_url = url
@@ -75,17 +77,17 @@ class DiscordStage:
     async def stop(self) -> None:
         await self._up.aclose()
 
-    def limits(self, calls: int) -> None:
+    def rate_limit_next(self, calls: int) -> None:
         self.discord.faults.clear()
         for place in (POST, EDIT):
             self.discord.faults.rate_limit(place, times=calls)
 
-    def limited(self) -> int:
+    def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.discord.faults.log)
 
 
 @asynccontextmanager
-async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
+async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
     """A fake Discord with the service in front of it, or several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
         unhurried.discord(patch)
@@ -98,8 +100,8 @@ async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
                 await stage.stop()
 
 
-class DiscordDesk:
-    """See `answerback.testing.simulated_people.Desk`."""
+class SimulatedDiscordPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:
         self._discord = discord
@@ -115,7 +117,7 @@ class DiscordDesk:
 
     # --- seeing ---
 
-    async def looks(self, ask: Ask) -> None:
+    async def look_at(self, ask: Ask) -> None:
         self._ask = ask
         if ask.open:
             await self._person.until(lambda: len(self._standing()) == 1)
@@ -135,21 +137,21 @@ class DiscordDesk:
         return [sight.message for sight in mine]
 
     def _sight(self) -> Sight:
-        return sight_of(self._copy)
+        return view_message(self._copy)
 
-    def offers(self) -> set[str]:
+    def available_actions(self) -> set[str]:
         """By the labels of the buttons; Submit of a multi-select is its own."""
         sight = self._sight()
         found = {OFFERS[label] for label in sight.labels if label in OFFERS}
         return found if LABELS.review_title in sight.text else found - {"submit"}
 
-    async def reads(self) -> str:
+    async def read_all_text(self) -> str:
         sight = self._sight()
         texts = list(sight.texts)
         if LABELS.details in sight.labels:
             texts += await self._pages()
         # Marks of ours go first: what people wrote has a backslash before each of its own.
-        texts = [unescaped(re.sub(r"(?<!\\)\*\*", "", text)) for text in texts]
+        texts = [remove_escapes(re.sub(r"(?<!\\)\*\*", "", text)) for text in texts]
         texts += [control.label for control in sight.controls]
         for control in sight.controls:
             texts += [f"{o.label} {o.description}" for o in control.options]
@@ -169,7 +171,7 @@ class DiscordDesk:
     def _newest_note(self) -> Sight:
         return self._person.notes()[0]
 
-    async def starts_from(self, question: Question) -> JsonValue:
+    async def read_prefill(self, question: Question) -> JsonValue:
         sight = self._sight()
         match question.answer_type:
             case AnswerType.TEXT | AnswerType.SCHEMA:
@@ -199,24 +201,24 @@ class DiscordDesk:
             return text or None
         return json.loads(text) if text else None
 
-    async def told(self, count: int) -> list[str]:
+    async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
             told = [s for s in self._person.notes() if s.message.id not in self._asked_for]
-            return [unescaped(sight.text) for sight in reversed(told)]
+            return [remove_escapes(sight.text) for sight in reversed(told)]
 
         await self._person.until(lambda: len(notes()) >= count)
         return notes()
 
-    def notified(self) -> list[str]:
+    def mentions_and_links(self) -> list[str]:
         return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
 
-    async def reminders(self, count: int) -> int:
+    async def count_reminders(self, count: int) -> int:
         thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
         return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
 
     # --- acting ---
 
-    async def answers(self, question: Question, value: JsonValue) -> None:
+    async def answer(self, question: Question, value: JsonValue) -> None:
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._click(LABELS.yes if value else LABELS.no)
@@ -240,7 +242,7 @@ class DiscordDesk:
             await self._uses(named[0])
         else:
             shown = await self._with_option(question, place)
-            await self._uses(sight_of(shown).selects[0], [str(place)], on=shown)
+            await self._uses(view_message(shown).selects[0], [str(place)], on=shown)
 
     async def _ticks(self, question: Question, value: JsonValue) -> None:
         assert isinstance(value, list)
@@ -248,13 +250,13 @@ class DiscordDesk:
         shown = self._copy
         for place in wanted or ["0"]:
             shown = await self._with_option(question, int(place))
-            menu = sight_of(shown).selects[0]
+            menu = view_message(shown).selects[0]
             here = [o.value for o in menu.options if o.value in wanted]
             if sorted(o.value for o in menu.options if o.default) != sorted(here):
                 await self._uses(menu, here, on=shown)
                 shown = self._person.copy(shown)
                 self._look_again()
-        submit = sight_of(shown).button(LABELS.submit)
+        submit = view_message(shown).button(LABELS.submit)
         assert submit is not None
         await self._uses(submit, on=shown)
 
@@ -274,41 +276,41 @@ class DiscordDesk:
             done = await self._person.submit()
             assert done.answered, done.problem
 
-    async def opens_modal(self) -> bool:
+    async def open_modal(self) -> bool:
         await self._click(LABELS.answer)
         return self._person.modal is not None
 
-    async def hands_in(self, text: str) -> str:
+    async def submit_modal(self, text: str) -> str:
         before = len(self._person.notes())
         self._person.fill(LABELS.other_label, text)
         done = await self._person.submit()
         assert done.answered, done.problem
         new = self._person.notes()[: len(self._person.notes()) - before]
-        return unescaped("".join(note.text for note in new))
+        return remove_escapes("".join(note.text for note in new))
 
-    async def writes_other(self, text: str) -> None:
+    async def answer_other(self, text: str) -> None:
         await self._writes(LABELS.other, LABELS.other_label, text)
 
-    async def goes_back(self) -> None:
+    async def go_back(self) -> None:
         await self._click(LABELS.back)
 
-    async def edits(self, ask: Ask, question: Question) -> None:
+    async def edit(self, ask: Ask, question: Question) -> None:
         place = [given.question_id for given in ask.walk.answers].index(question.id)
         edits = [c for c in self._sight().controls if c.label.startswith(LABELS.edit)]
         await self._uses(edits[place])
 
-    async def submits(self) -> None:
+    async def submit(self) -> None:
         await self._click(LABELS.submit)
 
-    async def replies(self, text: str | None) -> None:
+    async def reply(self, text: str | None) -> None:
         label = fit(LABELS.reply_label.format(label="Assistant"), 45)
         await self._writes(LABELS.reply, label, text or "")
 
-    async def asks_back(self, text: str) -> None:
+    async def ask_back(self, text: str) -> None:
         label = fit(LABELS.ask_back_label.format(label="Assistant"), 45)
         await self._writes(LABELS.ask_back, label, text)
 
-    async def ends_turn(self) -> None:
+    async def end_turn(self) -> None:
         """By its button, and the one in the private message after it."""
         known = {note.message.id for note in self._person.notes()}
         await self._click(LABELS.end_turn)
@@ -318,7 +320,7 @@ class DiscordDesk:
                 self._asked_for.add(note.message.id)
                 assert (await self._person.click(LABELS.end_turn, on=note.message)).answered
 
-    async def types(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
         if not meant:
             thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
             return bool(self._person.types(thread, text).reactions)
@@ -326,7 +328,7 @@ class DiscordDesk:
         await self._person.until(lambda: said.reactions)
         return "✅" in said.reactions
 
-    async def deletes(self) -> None:
+    async def delete_message(self) -> None:
         gone = self._live()
         self._discord.delete(gone)
         await self._person.until(lambda: any(m.id != gone.id for m in self._standing()))

@@ -9,7 +9,7 @@ from typing import Any
 
 from playwright.async_api import Page, async_playwright
 
-from tests.chromium import ARGUMENTS, found
+from tests.chromium import ARGUMENTS, find_chromium
 from tests.unit.adapters.discord.migration import QUESTION
 from tests.unit.adapters.discord.rig import Rig, rig
 
@@ -100,7 +100,9 @@ async def main() -> None:
     """Everything, in a browser of its own."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
+            browser = await playwright.chromium.launch(
+                executable_path=find_chromium(), args=ARGUMENTS
+            )
             page = await browser.new_page(
                 viewport={"width": 900, "height": 900}, device_scale_factor=2
             )

@@ -18,13 +18,13 @@ from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
-from answerback.testing.surface_harness import among_others
+from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import Shower
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
-from tests.stores import held
+from tests.stores import open_store
 
 Mode = Literal["gateway", "http"]
 MODES: tuple[Mode, ...] = ("gateway", "http")
@@ -64,7 +64,7 @@ class Rig:
 
 
 @asynccontextmanager
-async def surface_in_front_of(
+async def run_surface(
     discord: FakeDiscord,
     database: Path | str,
     mode: Mode,
@@ -78,7 +78,7 @@ async def surface_in_front_of(
         serves: is told where it takes interactions; without it, the application's endpoint is set to that.
     """
     async with AsyncExitStack() as stack:
-        store, claim, clock = await stack.enter_async_context(held(database))
+        store, claim, clock = await stack.enter_async_context(open_store(database))
         http = await stack.enter_async_context(chat_session())
         surface = DiscordSurface(
             bot_token=options.pop("bot_token", discord.application.token),
@@ -94,7 +94,7 @@ async def surface_in_front_of(
         names = frozenset({"discord"})
         service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
-        await stack.enter_async_context(among_others(service, shower))
+        await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         if mode == "http":
@@ -132,6 +132,6 @@ async def rig(
         guild = discord.add_guild()
         channel = discord.add_channel(guild)
         ann = discord.person("ann", guild)
-        up = surface_in_front_of(discord, tmp_path / "answerback.db", mode, **options)
+        up = run_surface(discord, tmp_path / "answerback.db", mode, **options)
         async with up as (surface, service, store, shower):
             yield Rig(discord, surface, service, store, shower, guild, channel, ann)

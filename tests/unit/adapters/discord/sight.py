@@ -12,7 +12,7 @@ ESCAPE = re.compile(r"\\([^0-9A-Za-z\s])")
 OURS = re.compile(r"^(?:-# |>>> )|\*\*(?=\S)|(?<=\S)\*\*|__|^```\n?|\n?```$", re.MULTILINE)
 
 
-def unescaped(markdown: str) -> str:
+def remove_escapes(markdown: str) -> str:
     """The characters that markdown of ours shows."""
     return ESCAPE.sub(r"\1", markdown)
 
@@ -22,7 +22,7 @@ def texts_of(message: Json) -> list[str]:
     found = []
     for part in c.walk(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
-            found.append(unescaped(str(part["content"])))
+            found.append(remove_escapes(str(part["content"])))
         found += [
             str(part[key])
             for key in ("label", "placeholder", "description", "value")
@@ -35,7 +35,7 @@ def texts_of(message: Json) -> list[str]:
     return found
 
 
-def squeezed(text: str) -> str:
+def strip_layout(text: str) -> str:
     """A text without blanks and without the marks that we set texts in, to compare by."""
     return re.sub(r"[\s*_`\u200b]|-#", "", visible(text))
 

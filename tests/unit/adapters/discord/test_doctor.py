@@ -30,7 +30,7 @@ async def discord() -> AsyncIterator[FakeDiscord]:
         yield made
 
 
-def setup_of(discord: FakeDiscord, *channels: Channel) -> Setup:
+def create_setup(discord: FakeDiscord, *channels: Channel) -> Setup:
     """All is well, by the gateway."""
     named = [str(channel.id) for channel in channels]
     return Setup(discord.application.token, None, None, discord.api_url, channels=named)
@@ -47,7 +47,7 @@ async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
 ) -> None:
     [said] = [
         finding.what
-        for finding in await found(replace(setup_of(discord), content=False, gateway=False))
+        for finding in await found(replace(create_setup(discord), content=False, gateway=False))
         if "gateway, as set" in finding.what
     ]
     assert "typed answers are not read" in said
@@ -58,7 +58,9 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
     channel = discord.add_channel(guild)
     role = discord.add_role(guild, "admins")
-    setup = replace(setup_of(discord, channel, discord.add_thread(channel)), roles=[str(role.id)])
+    setup = replace(
+        create_setup(discord, channel, discord.add_thread(channel)), roles=[str(role.id)]
+    )
     discord.application.commands.append(slash_commands.definition(Labels()))
     assert [finding.wrong for finding in await found(setup)] == [None] * 8
 
@@ -70,7 +72,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
     discord.deny(channel, Can.CREATE_PUBLIC_THREADS)
     discord.application.message_content = False
     setup = replace(
-        setup_of(discord, channel),
+        create_setup(discord, channel),
         public_key="00" * 32,
         roles=["1"],
         channels=[str(channel.id), "7"],
@@ -90,13 +92,13 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
 
 async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
-    wrong = [finding for finding in await found(setup_of(discord)) if not finding.well]
+    wrong = [finding for finding in await found(create_setup(discord)) if not finding.well]
     assert "none comes by the gateway" in (wrong[0].wrong or "")
     assert "oauth2/authorize" in wrong[1].fix
 
 
 async def test_a_wrong_token_is_all_that_is_said(discord: FakeDiscord) -> None:
-    told = await found(replace(setup_of(discord), bot_token="1.not.it"))
+    told = await found(replace(create_setup(discord), bot_token="1.not.it"))
     assert len(told) == 1
     assert "discord.bot_token" in (told[0].wrong or "") + told[0].fix
 
@@ -109,7 +111,7 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         application.message_content = False
         application.commands.clear()
         setup = replace(
-            setup_of(up.discord), public_key=application.public_key, public_url=url, fix=True
+            create_setup(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
         assert all(finding.well for finding in await found(setup))
         assert saved_in(application) == (manifest.endpoint(url), 1 << 19)
@@ -123,14 +125,16 @@ def saved_in(application: Application) -> tuple[str | None, int]:
 async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscord) -> None:
     discord.add_guild()
     key = discord.application.public_key
-    setup = replace(setup_of(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True)
+    setup = replace(
+        create_setup(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True
+    )
     wrong = [finding for finding in await found(setup) if not finding.well]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 
 
 async def test_a_command_that_cannot_be_looked_up_is_said(discord: FakeDiscord) -> None:
     discord.faults.code("GET /applications/*/commands", 50001)
-    said = [each for each in await found(setup_of(discord)) if "command /inbox" in each.what]
+    said = [each for each in await found(create_setup(discord)) if "command /inbox" in each.what]
     assert [each.well for each in said] == [False]
 
 

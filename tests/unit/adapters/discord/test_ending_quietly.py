@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback_discord.components import Style
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
-from tests.unit.adapters.discord.sight import unescaped
+from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
 QUESTIONS = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
@@ -40,7 +40,7 @@ async def test_who_keeps_going_ends_nothing_and_is_led_back_to_the_question(up: 
     assert (await up.ann.click(LABELS.keep_going)).answered
     [note] = up.ann.notes()
     assert note.controls == []
-    assert LABELS.kept_going in unescaped(note.text)
+    assert LABELS.kept_going in remove_escapes(note.text)
     assert str(live.message.id) in note.text
     assert (await up.shown(ask)).open
     assert (await up.ann.click("Yes")).answered

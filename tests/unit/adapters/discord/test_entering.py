@@ -11,7 +11,7 @@ import pytest
 
 from tests.fakes.discord.rules import CHECKBOXES, RADIO, STRING_SELECT
 from tests.fakes.discord.sight import NotPossibleError
-from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, surface_in_front_of
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig, run_surface
 
 PERSON = {
     "type": "object",
@@ -233,7 +233,7 @@ async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path:
         other = tmp_path / "answerback.db"
         await up.surface.stop()
         await up.store.close()
-        async with surface_in_front_of(up.discord, other, "http") as (_, _, store, _):
+        async with run_surface(up.discord, other, "http") as (_, _, store, _):
             await second_page(up)
             stored = await store.get(ask.id)
             assert stored is not None

@@ -15,7 +15,7 @@ from answerback_discord import gateway_client
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
 from tests.service_parts import WAIT
-from tests.unit.adapters.discord.rig import Rig, rig, surface_in_front_of
+from tests.unit.adapters.discord.rig import Rig, rig, run_surface
 
 TEXT: list[dict[str, Any]] = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
 TWO = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}, *TEXT]
@@ -55,7 +55,7 @@ async def test_in_an_older_thread_a_mention_or_a_reply_is_meant(up: Rig) -> None
     )
     prompt = up.ann.latest(thread).message
     chatter = up.ann.types(thread, "lunch, anybody?")
-    await marked(up, up.ann.mentions_bot(thread, "first"))
+    await marked(up, up.ann.mention_bot(thread, "first"))
     await up.shown(ask)
     await marked(up, up.ann.replies(prompt, "second"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["first", "second"]
@@ -71,10 +71,10 @@ async def test_a_direct_message_is_an_answer(up: Rig) -> None:
 
 async def test_a_message_delivered_twice_counts_once(up: Rig) -> None:
     ask = await up.shown(await up.submit([*TEXT, *_more()]))
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "only once"))
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "only once"))
     await up.shown(ask)
     up.discord.gateway.repeat("MESSAGE_CREATE", count=3)
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "and twice"))
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "and twice"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["only once", "and twice"]
 
 
@@ -87,9 +87,9 @@ async def test_words_that_come_late_answer_no_newer_question(
     assert (await up.ann.click("Yes")).answered
     with monkeypatch.context() as patched:
         patched.setattr(up.discord, "new_id", lambda: early)
-        late = up.ann.mentions_bot(thread, "before the click")
+        late = up.ann.mention_bot(thread, "before the click")
     await marked(up, late, "❌")
-    await marked(up, up.ann.mentions_bot(thread, "and now"))
+    await marked(up, up.ann.mention_bot(thread, "and now"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == [True, "and now"]
 
 
@@ -112,7 +112,7 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     await up.ann.click("Yes")
     await cut(up.discord)
     assert up.surface.ready() is None
-    message = up.ann.mentions_bot(own_thread(up, ask), "typed while it was away")
+    message = up.ann.mention_bot(own_thread(up, ask), "typed while it was away")
     await marked(up, message)
     stored = await up.shown(ask)
     assert [a.value for a in stored.walk.answers] == [True, "typed while it was away"]
@@ -136,7 +136,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
         discord.application.message_content = False
         guild = discord.add_guild()
         channel, ann = discord.add_channel(guild), discord.person("ann", guild)
-        up = surface_in_front_of(discord, tmp_path / "a.db", "gateway")
+        up = run_surface(discord, tmp_path / "a.db", "gateway")
         async with up as (surface, service, store, shower):
             made = Rig(discord, surface, service, store, shower, guild, channel, ann)
             assert surface.ready() is None
@@ -144,7 +144,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
             ask = await made.shown(await made.submit(TEXT))
             thread = own_thread(made, ask)
             unread = ann.types(thread, "cannot be read")
-            await marked(made, ann.mentions_bot(thread, "can be read"))
+            await marked(made, ann.mention_bot(thread, "can be read"))
             assert unread.reactions == {}
             assert (await made.shown(ask)).walk.answers[0].value == "can be read"
 
@@ -152,7 +152,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
 async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
-        async with surface_in_front_of(discord, tmp_path / "a.db", "gateway") as (surface, *_):
+        async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
             assert "4004" in (surface.ready() or "")
             assert len(discord.gateway.identifies) == 1
 
@@ -161,13 +161,13 @@ async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: 
 async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
-        async with surface_in_front_of(discord, tmp_path / "a.db", "http") as (surface, *_):
+        async with run_surface(discord, tmp_path / "a.db", "http") as (surface, *_):
             assert surface.ready() is None
 
 
 async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
-        up = surface_in_front_of(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
+        up = run_surface(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
         async with up as (surface, *_):
             assert "discord.bot_token" in (surface.ready() or "")
             assert discord.gateway.identifies == []
@@ -184,8 +184,8 @@ async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
         other = await up.shown(
             await up.submit(TEXT, to=f"discord:{elsewhere.id}", responders=[str(bob.id)])
         )
-        await marked(up, up.ann.mentions_bot(own_thread(up, first), "in one"))
-        await marked(up, bob.mentions_bot(own_thread(up, other), "in the other"))
+        await marked(up, up.ann.mention_bot(own_thread(up, first), "in one"))
+        await marked(up, bob.mention_bot(own_thread(up, other), "in the other"))
         assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
 
 

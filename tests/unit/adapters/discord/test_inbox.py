@@ -17,7 +17,7 @@ from answerback_discord.api_client import Calls
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
-from tests.unit.adapters.discord.sight import unescaped
+from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
 COMMANDS = "/applications/*/commands"
@@ -64,7 +64,7 @@ async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links
     await up.service.withdraw(done.id)
     await up.shown(done)
     seen = await opened(up)
-    text = unescaped(seen.text)
+    text = remove_escapes(seen.text)
     assert seen.message.only_for == up.ann.id
     assert text.index("Ship *it*?") < text.index("Merge?")
     assert "For Bob?" not in text
@@ -96,7 +96,7 @@ async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
 
 
 async def test_who_has_nothing_waiting_is_told_so(up: Rig) -> None:
-    assert LABELS.inbox_empty in unescaped((await opened(up)).text)
+    assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
 
 
 @pytest.mark.rule("DISCORD-8", "DISCORD-14")
@@ -107,7 +107,7 @@ async def test_what_a_role_may_answer_waits_for_its_members_in_direct_messages_t
     for place in (up.channel, up.discord.direct(eve.user)):
         assert (await eve.command(parse.INBOX, place)).answered
         assert "Deploy?" in eve.notes()[0].text
-    assert LABELS.inbox_empty in unescaped((await opened(up)).text)
+    assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
 
 
 async def test_an_inbox_that_cannot_be_read_is_no_failed_interaction(
@@ -117,7 +117,7 @@ async def test_an_inbox_that_cannot_be_read_is_no_failed_interaction(
         raise UnreadableError("torn")
 
     monkeypatch.setattr(up.service, "waiting_for", unreadable)
-    assert LABELS.unavailable in unescaped((await opened(up)).text)
+    assert LABELS.unavailable in remove_escapes((await opened(up)).text)
 
 
 async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
@@ -129,7 +129,7 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     role = up.discord.add_role(up.guild, "admins")
     await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
     up.discord.faults.hang("GET /users/@me/guilds")
-    assert LABELS.inbox_late in unescaped((await opened(up)).text)
+    assert LABELS.inbox_late in remove_escapes((await opened(up)).text)
 
 
 async def test_a_page_that_no_inbox_gave_is_the_first_one(up: Rig) -> None:
@@ -189,4 +189,4 @@ async def test_a_command_that_discord_limits_is_registered_later(tmp_path: Path)
 async def test_a_command_of_somebody_elses_is_answered_in_words(up: Rig) -> None:
     up.discord.application.commands.append({"name": "deploy", "description": "D", "type": 1})
     assert (await up.ann.command("deploy", up.channel)).answered
-    assert LABELS.not_found in unescaped(up.ann.notes()[0].text)
+    assert LABELS.not_found in remove_escapes(up.ann.notes()[0].text)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.adapters.discord.migration import CONTEXT, DIFF, QUESTION, TABLE
 from tests.unit.adapters.discord.rig import MODES, Mode, rig
-from tests.unit.adapters.discord.sight import squeezed, unescaped
+from tests.unit.adapters.discord.sight import remove_escapes, strip_layout
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6")
@@ -20,14 +20,14 @@ async def test_a_migration_of_thirty_lines_with_a_table_stands_whole_above_its_q
         await up.shown(await up.submit([QUESTION]))
         seen = up.ann.latest(up.channel)
         assert len(DIFF.splitlines()) == 30
-        shown = squeezed(unescaped(seen.text))
+        shown = strip_layout(remove_escapes(seen.text))
         for line in DIFF.splitlines():
-            assert squeezed(line) in shown
+            assert strip_layout(line) in shown
         for cell in TABLE:
-            assert squeezed(cell) in shown
+            assert strip_layout(cell) in shown
         assert "```diff\n" in seen.text, "coloured as a diff"
-        assert shown.index(squeezed(DIFF.splitlines()[-1])) < shown.index(
-            squeezed(QUESTION["text"])
+        assert shown.index(strip_layout(DIFF.splitlines()[-1])) < shown.index(
+            strip_layout(QUESTION["text"])
         )
         assert seen.labels == ["Yes", "No", "Reply", "End Turn"], "nothing is behind a button"
         assert "Yes" in CONTEXT

@@ -17,7 +17,7 @@ from answerback_discord import limits
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message
-from tests.unit.adapters.discord.rig import MODES, Mode, Rig, surface_in_front_of
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, run_surface
 from tests.unit.adapters.discord.test_typing import forgotten
 
 LABELS = Labels()
@@ -38,7 +38,7 @@ class Town:
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
         """The service, for a while; what happens after it is told to no session."""
-        parts = surface_in_front_of(self.discord, self._folder / "a.db", self._mode)
+        parts = run_surface(self.discord, self._folder / "a.db", self._mode)
         async with parts as (surface, service, store, shower):
             yield Rig(
                 self.discord, surface, service, store, shower, self.guild, self.channel, self.ann
@@ -94,9 +94,9 @@ async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town
         of_role = await asked(up, TEXT, responders=[f"@{role.id}"])
     said = [
         town.ann.replies(town.prompt(by_reply), "not lost"),
-        town.ann.mentions_bot(town.thread(by_mention), "2"),
+        town.ann.mention_bot(town.thread(by_mention), "2"),
         town.ann.dm("nor this"),
-        town.ann.mentions_bot(town.thread(of_role), "of ops"),
+        town.ann.mention_bot(town.thread(of_role), "of ops"),
     ]
     async with town.up() as up:
         for each in said:
@@ -110,9 +110,9 @@ async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) ->
     async with town.up() as up:
         ask, other = await asked(up, MORE), await asked(up, COLOURS)
     chatter = town.ann.types(town.thread(ask), "lunch, anybody?")
-    said = town.ann.mentions_bot(town.thread(ask), "once")
-    second = town.ann.mentions_bot(town.thread(ask), "hello?")
-    unclear = town.ann.mentions_bot(town.thread(other), "blue")
+    said = town.ann.mention_bot(town.thread(ask), "once")
+    second = town.ann.mention_bot(town.thread(ask), "hello?")
+    unclear = town.ann.mention_bot(town.thread(other), "blue")
     async with town.up() as up:
         await marked(town.ann, said)
         await marked(town.ann, second, "❌")
@@ -134,7 +134,7 @@ async def test_a_session_that_cannot_be_resumed_leaves_no_words_unread(town: Tow
         await caught_up(up)
         gateway = town.discord.gateway
         gateway.forget_sessions()
-        said = town.ann.mentions_bot(town.thread(ask), "into the gap")
+        said = town.ann.mention_bot(town.thread(ask), "into the gap")
         await gateway.disconnect(4000)
         await marked(town.ann, said)
         assert values(await up.shown(ask)) == ["into the gap"]
@@ -145,7 +145,7 @@ async def test_after_a_session_that_goes_on_nothing_is_read(town: Town) -> None:
         ask = await asked(up, TEXT)
         await caught_up(up)
         await town.discord.gateway.disconnect(4000)
-        await marked(town.ann, town.ann.mentions_bot(town.thread(ask), "replayed"))
+        await marked(town.ann, town.ann.mention_bot(town.thread(ask), "replayed"))
         assert town.discord.gateway.resumes == 1
         assert town.discord.faults.count("GET /channels/*/messages") == 0
 
@@ -153,7 +153,7 @@ async def test_after_a_session_that_goes_on_nothing_is_read(town: Town) -> None:
 async def test_limits_are_waited_for(town: Town) -> None:
     async with town.up() as up:
         ask = await asked(up, TEXT)
-    said = town.ann.mentions_bot(town.thread(ask), "late")
+    said = town.ann.mention_bot(town.thread(ask), "late")
     town.discord.faults.rate_limit("GET /channels/*/messages", retry_after=0.2, times=3)
     async with town.up():
         await marked(town.ann, said)
@@ -167,7 +167,7 @@ async def test_very_many_messages_are_read_in_pages(
         ask = await asked(up, TEXT)
     for n in range(7):
         town.ann.types(town.thread(ask), f"chatter {n}")
-    said = town.ann.mentions_bot(town.thread(ask), "at last")
+    said = town.ann.mention_bot(town.thread(ask), "at last")
     async with town.up():
         await marked(town.ann, said)
 

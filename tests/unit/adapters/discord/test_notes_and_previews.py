@@ -13,7 +13,7 @@ from answerback.core.labels import Labels
 from answerback.dialects import registry
 from tests.fakes.discord.rules import CHECKBOXES, RADIO
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
-from tests.unit.adapters.discord.sight import unescaped
+from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
 CARDS = "**Cards** in a grid\n\n```html\n<article>*</article>\n```\n\n- wide\n- [docs](https://example.com/a)"
@@ -76,11 +76,11 @@ async def test_a_preview_longer_than_a_page_is_read_to_its_end_as_it_was_written
     read = ""
     while LABELS.next in up.ann.sees(card).labels:
         assert (await up.ann.click(LABELS.next, on=card)).answered
-        read += unescaped(up.ann.sees(card).texts[0])
+        read += remove_escapes(up.ann.sees(card).texts[0])
     assert read.count("x") == 9_000
     assert read.endswith("end")
     assert (await up.ann.click(LABELS.details, on=card)).answered
-    everything = unescaped(up.ann.sees(card).text)
+    everything = remove_escapes(up.ann.sees(card).text)
     assert "**Cards** in a grid" in everything
     assert "[docs](https://example.com/a)" in everything
 
@@ -97,7 +97,9 @@ async def test_a_note_goes_with_the_choice_and_stands_in_the_record(up: Rig) -> 
     assert (await up.ann.submit()).answered
     stored = await up.shown(ask)
     assert annotation(stored)["notes"] == "On phones *too*"
-    assert LABELS.noted.format(text="On phones *too*") in unescaped(up.ann.latest(up.channel).text)
+    assert LABELS.noted.format(text="On phones *too*") in remove_escapes(
+        up.ann.latest(up.channel).text
+    )
 
 
 @pytest.mark.rule("DISCORD-16")

@@ -19,7 +19,7 @@ from answerback_discord import render
 from answerback_discord.components import Json
 from tests.unit.adapters.discord.examples import after, ask_of, question
 from tests.unit.adapters.discord.sendable import LABELS
-from tests.unit.adapters.discord.sight import squeezed, unescaped
+from tests.unit.adapters.discord.sight import remove_escapes, strip_layout
 from tests.unit.adapters.discord.test_snapshots import KINDS, states
 
 pytestmark = pytest.mark.rule("DISCORD-15")
@@ -30,22 +30,24 @@ def read_aloud(message: Json) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     for part in c.walk(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
-            said.append(("text", squeezed(unescaped(str(part["content"])))))
+            said.append(("text", strip_layout(remove_escapes(str(part["content"])))))
         elif part["type"] == c.BUTTON:
-            said.append(("button", squeezed(str(part["label"]))))
+            said.append(("button", strip_layout(str(part["label"]))))
         elif part["type"] == c.STRING_SELECT:
-            said.append(("menu", squeezed(str(part["placeholder"]))))
+            said.append(("menu", strip_layout(str(part["placeholder"]))))
             options = part["options"]
             assert isinstance(options, list)
             said += [
-                ("option", squeezed(str(dict(o)["label"]))) for o in options if isinstance(o, dict)
+                ("option", strip_layout(str(dict(o)["label"])))
+                for o in options
+                if isinstance(o, dict)
             ]
     return said
 
 
 def place(said: list[tuple[str, str]], words: str) -> int:
     """Where words are read first."""
-    wanted = squeezed(words)
+    wanted = strip_layout(words)
     found = [i for i, (_, text) in enumerate(said) if wanted in text]
     assert found, f"nothing says {words!r}: {said}"
     return found[0]
@@ -59,7 +61,7 @@ def test_a_message_read_from_its_top_tells_the_whole_decision(kind: str) -> None
         said = read_aloud(message)
         assert place(said, wording.who_asks(view, LABELS)) == 0, state
         if view.prompt is None:
-            assert squeezed(wording.ending(view, LABELS)) in said[0][1], state
+            assert strip_layout(wording.ending(view, LABELS)) in said[0][1], state
             for line in view.lines:
                 assert place(said, line.question.text) >= 0, state
             continue

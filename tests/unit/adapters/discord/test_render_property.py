@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, texts_of, view_of
 from answerback.core.walker import Answer
 from answerback.testing import strategies
-from answerback.testing.strategies import UNSEEN
+from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode
 from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
 from answerback_discord.components import Json
@@ -65,17 +65,17 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
     if view.prompt is not None and Verb.PAGE in verbs:
         for page in range(50):
             seen += sight.texts_of(long_lists.opened(view, LABELS, Look(page=page)))
-    shown = sight.squeezed("".join(seen))
+    shown = sight.strip_layout("".join(seen))
     for words in said(view):
-        assert sight.squeezed(words) in shown, words
+        assert sight.strip_layout(words) in shown, words
 
 
 @MANY
-@given(UNSEEN.filter(lambda text: bool(text.strip())))
+@given(INVISIBLE_TEXTS.filter(lambda text: bool(text.strip())))
 def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> None:
     view = view_of(ask_of(Form(questions=(question(AnswerType.TEXT, text=text[:20_000]),))))
     assert check_message(render.message(view, LABELS)) == []
-    assert sight.squeezed(text[:20_000]) in sight.squeezed(
+    assert sight.strip_layout(text[:20_000]) in sight.strip_layout(
         "".join(full_text(view, Verb.SHOW_IN_FULL))
     )
 

@@ -15,7 +15,7 @@ from tests.fakes.discord import interactions
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.world import Message
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
-from tests.unit.adapters.discord.sight import unescaped
+from tests.unit.adapters.discord.sight import remove_escapes
 
 CALLBACK = "POST /interactions/*/*/callback"
 FEW = ["orders", "users", "events"]
@@ -152,7 +152,7 @@ async def test_ticks_on_another_page_whose_answer_was_lost_are_shown_before_they
     await loses(up, await up.ann.choose(None, ["number 30"], on=seen, wait=False))
     made = await up.ann.click_on(seen, "Submit")
     assert made.answered
-    assert CHANGED in unescaped(up.ann.sees(seen).text)
+    assert CHANGED in remove_escapes(up.ann.sees(seen).text)
     assert "☑ number 30" in up.ann.sees(seen).text
     await up.ann.until(lambda: "☑ number 30" in up.ann.latest(up.channel).text)
     await up.ann.click("Submit", on=live(up))
@@ -170,7 +170,7 @@ async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_
     lose_the_next_answer(up)
     await loses(up, await up.ann.choose(None, ["number 59"], on=seen, wait=False))
     assert (await up.ann.click_on(seen, "Submit")).answered
-    assert CHANGED in unescaped(up.ann.sees(seen).text)
+    assert CHANGED in remove_escapes(up.ann.sees(seen).text)
     assert "☑ number 59" in up.ann.sees(seen).text
     assert await answers(up, ask) == []
 

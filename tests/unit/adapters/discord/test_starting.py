@@ -14,7 +14,7 @@ from answerback_chat import bot_identity
 from answerback_discord import adapter, gateway_client
 from tests.fakes.discord.server import FakeDiscord
 from tests.service_parts import WAIT
-from tests.unit.adapters.discord.rig import surface_in_front_of
+from tests.unit.adapters.discord.rig import run_surface
 
 ME = "GET /users/@me"
 
@@ -26,7 +26,7 @@ async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, status=status, times=1_000)
-        up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
+        up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
             before = discord.faults.count(ME)
             assert surface.ready() is None, "clicks come in without it"
@@ -44,7 +44,7 @@ async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
         async with asyncio.timeout(30):
-            async with surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False):
+            async with run_surface(discord, tmp_path / "a.db", "http", gateway=False):
                 pass
             assert discord.faults.count(ME) > 0
 
@@ -61,7 +61,7 @@ async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_on
     monkeypatch.setattr(gateway_client, "FIRST_CONNECT", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error("GET /*", times=1_000)
-        up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=gateway)
+        up = run_surface(discord, tmp_path / "a.db", "http", gateway=gateway)
         async with up:
             tries = [call.at for call in await discord.faults.called(ME, 5)]
             pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
@@ -100,7 +100,7 @@ async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     async with FakeDiscord() as discord:
-        up = surface_in_front_of(discord, tmp_path / "a.db", "http", gateway=False)
+        up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
             assert surface.ready() is None
             await discord.faults.called("POST /applications/*/commands")

@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.stores import setup_of, staged
-from tests.unit.adapters.discord.desk import DiscordStage, stage_of
+from tests.stores import create_setup, parametrize_stage
+from tests.unit.adapters.discord.desk import DiscordStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")
@@ -18,16 +18,16 @@ async def stage(
 ) -> AsyncIterator[DiscordStage]:
     """A Discord that all cases share."""
     mode, where = request.param
-    with setup_of(where, request, tmp_path_factory.mktemp("discord")) as setup:
-        async with stage_of(setup, mode) as made:
+    with create_setup(where, request, tmp_path_factory.mktemp("discord")) as setup:
+        async with run_stage(setup, mode) as made:
             yield made
 
 
-@staged(("gateway", "sqlite"), ("http", "sqlite"))
+@parametrize_stage(("gateway", "sqlite"), ("http", "sqlite"))
 class TestDiscord(SurfaceContract):
     """`SurfaceContract`: Discord has all there is."""
 
 
-@staged(("gateway", "replicas"), ("http", "replicas"))
+@parametrize_stage(("gateway", "replicas"), ("http", "replicas"))
 class TestDiscordOnPostgres(SharedSurfaceContract):
     """Two services, which take what people do in turn."""

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from answerback.testing.strategies import UNSEEN
+from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.sanitize import visible
 from answerback_chat.text_fitting import utf16_length
 from answerback_discord.markdown_text import code_block, escape, fit, paged, pieces, share, shorten
 from tests.fakes.discord.markdown import to_html
-from tests.unit.adapters.discord.sight import unescaped
+from tests.unit.adapters.discord.sight import remove_escapes
 
 ANY = st.text(max_size=80)
 MARKS = st.text(st.sampled_from("*_~|`<@#>[]():/\\ -+.1\n\tat"), max_size=60)
@@ -40,7 +40,7 @@ def test_markdown_is_shown_as_it_is_written(text: str) -> None:
 @given(MARKS | ANY)
 @example("1.\\*x")
 def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
-    assert unescaped(escape(text)) == visible(text)
+    assert remove_escapes(escape(text)) == visible(text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[*_~|`<@\[\]]", escape(text))
 
 
@@ -48,7 +48,7 @@ def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
 def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
     pages = paged(text, most)
     assert all(0 < utf16_length(page) <= most for page in pages)
-    shown = "".join(unescaped(page) for page in pages)
+    shown = "".join(remove_escapes(page) for page in pages)
     assert "".join(shown.split()) == "".join(visible(text).split())
 
 
@@ -57,21 +57,21 @@ def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None
     shown, left_out = shorten(text, most)
     assert utf16_length(shown) <= most
     if not left_out:
-        assert unescaped(shown) == visible(text).strip()
+        assert remove_escapes(shown) == visible(text).strip()
     assert not re.search(r"(?<!\\)(?:\\\\)*\\…$", shown)
 
 
 @given(MARKS | ANY)
 def test_pieces_together_are_the_text(text: str) -> None:
-    together = "".join(unescaped(piece) for piece in pieces(text * 30))
+    together = "".join(remove_escapes(piece) for piece in pieces(text * 30))
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text * 30))
 
 
-@given(UNSEEN)
+@given(INVISIBLE_TEXTS)
 def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) -> None:
     made = pieces(text)
     assert all(utf16_length(piece) <= 2_000 for piece in made)
-    together = "".join(unescaped(piece) for piece in made)
+    together = "".join(remove_escapes(piece) for piece in made)
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text))
 
 

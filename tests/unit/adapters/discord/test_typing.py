@@ -100,7 +100,7 @@ async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig)
     question = bob.types(thread, "did you check the backup?")
     said = [up.ann.types(thread, "yes"), up.ann.replies(question, "yes, I did")]
     said.append(up.ann.types(up.channel, "yes"))
-    await marked(up, up.ann.mentions_bot(thread, "because"), "✅")
+    await marked(up, up.ann.mention_bot(thread, "because"), "✅")
     assert [message.reactions for message in said] == [{}, {}, {}]
     assert await answers(up, ask) == [["because"]]
     assert up.discord.faults.count("GET /channels/*") == 2  # to post, and where the bot was called
@@ -132,7 +132,7 @@ async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -
     thread = up.discord.add_thread(up.channel)
     elsewhere = await up.shown(await up.submit(TEXT, to=f"discord:{up.channel.id}/{thread.id}"))
     ask = await asked(up)
-    await marked(up, up.ann.mentions_bot(up.channel, "for this"), "✅")
+    await marked(up, up.ann.mention_bot(up.channel, "for this"), "✅")
     assert await answers(up, ask, elsewhere) == [["for this"], []]
 
 
@@ -180,7 +180,7 @@ async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig
     thread = up.discord.add_thread(up.channel)
     to = f"discord:{up.channel.id}/{thread.id}"
     asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
-    await marked(up, up.ann.mentions_bot(thread, "go on"), "❌")
+    await marked(up, up.ann.mention_bot(thread, "go on"), "❌")
     await told(up, LABELS.which_one_reply)
     await marked(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
     assert await answers(up, *asks) == [["go on"], []]
@@ -204,7 +204,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_directly_with_what_can
     up: Rig, question: dict[str, Any], words: str, said: str
 ) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
-    message = up.ann.mentions_bot(own_thread(up, ask), words)
+    message = up.ann.mention_bot(own_thread(up, ask), words)
     await marked(up, message, "❌")
     note = await told(up, said)
     assert note.content.splitlines()[0].endswith(f"/{message.id}")
@@ -214,7 +214,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_directly_with_what_can
 
 async def test_a_reply_to_the_note_is_for_the_question_that_it_is_about(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
-    up.ann.mentions_bot(own_thread(up, ask), "blue")
+    up.ann.mention_bot(own_thread(up, ask), "blue")
     note = await told(up, LABELS.words_for_select)
     await marked(up, up.ann.replies(note, "green"), "✅")
     assert await answers(up, ask) == [["green"]]
@@ -224,7 +224,7 @@ async def test_who_takes_no_direct_messages_is_told_in_place(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
     up.ann.user.dms_open = False
     thread = own_thread(up, ask)
-    message = up.ann.mentions_bot(thread, "blue")
+    message = up.ann.mention_bot(thread, "blue")
     await marked(up, message, "❌")
     note = (await up.ann.finds("none of the options", thread)).message
     assert note.reply_to == message.id
@@ -234,7 +234,7 @@ async def test_who_takes_no_direct_messages_is_told_in_place(up: Rig) -> None:
 async def test_a_stranger_who_mentions_the_bot_is_told_who_may_answer(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
     ask = await asked(up)
-    await marked(up, eve.mentions_bot(own_thread(up, ask), "I say no"), "❌")
+    await marked(up, eve.mention_bot(own_thread(up, ask), "I say no"), "❌")
     assert f"<@{up.ann.id}>" in (await eve.finds("Only")).message.content
     assert await answers(up, ask) == [[]]
 
@@ -257,7 +257,7 @@ async def test_words_are_taken_once_discord_tells_where_they_stand(up: Rig) -> N
     ask = await asked(up)
     up.discord.faults.server_error("GET /channels/*")
     up.discord.faults.rate_limit("PUT /channels/*", retry_after=0.3)
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "not lost"), "✅")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "not lost"), "✅")
     assert await answers(up, ask) == [["not lost"]]
 
 
@@ -267,7 +267,7 @@ async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
 ) -> None:
     ask = await asked(up)
     up.discord.faults.server_error("GET /channels/*", times=4)
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "lost"), "❌")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "lost"), "❌")
     await told(up, LABELS.words_not_kept)
 
     async def broken(*_: object, **__: object) -> None:
@@ -275,8 +275,8 @@ async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
 
     with monkeypatch.context() as broken_for_now:
         broken_for_now.setattr(Service, "apply", broken)
-        await marked(up, up.ann.mentions_bot(own_thread(up, ask), "lost again"), "❌")
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
+        await marked(up, up.ann.mention_bot(own_thread(up, ask), "lost again"), "❌")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
 
 
@@ -292,10 +292,10 @@ async def test_a_message_whose_handling_crashes_is_logged_and_holds_up_no_other(
 
     with monkeypatch.context() as odd_for_now:
         odd_for_now.setattr(Service, "apply", odd)
-        up.ann.mentions_bot(own_thread(up, ask), "odd")
+        up.ann.mention_bot(own_thread(up, ask), "odd")
         async with asyncio.timeout(WAIT):
             await crashed.wait()
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
     [failed] = [each for each in caplog.records if each.message == "A message failed"]
     assert failed.exc_info is not None
@@ -307,9 +307,9 @@ async def test_a_note_that_cannot_be_sent_is_logged(
 ) -> None:
     ask = await asked(up)
     up.discord.faults.server_error("POST /users/@me/channels", times=4)
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), ""), "❌")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), ""), "❌")
     await up.discord.faults.called("POST /users/@me/channels", 4)
-    await marked(up, up.ann.mentions_bot(own_thread(up, ask), "here now"), "✅")
+    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert "could not be told about their words" in caplog.text
 
 

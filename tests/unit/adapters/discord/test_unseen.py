@@ -12,7 +12,7 @@ from answerback.core.labels import Labels
 from tests.unit.adapters.discord.rig import Rig, rig
 
 LABELS = Labels()
-UNSEEN = "safe\u202egnp.exe"
+INVISIBLE_TEXTS = "safe\u202egnp.exe"
 SPELT = "safe⟨U+202E⟩gnp.exe"
 OBJECT = {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
 LIST = {"type": "array", "items": {"type": "array"}}
@@ -28,13 +28,21 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 @pytest.mark.parametrize(
     ("question", "button", "warned"),
     [
-        ({"answer_type": "text", "default": UNSEEN}, LABELS.answer, True),
+        ({"answer_type": "text", "default": INVISIBLE_TEXTS}, LABELS.answer, True),
         (
-            {"answer_type": "schema", "schema": OBJECT, "default": {"a": UNSEEN, "b": "seen"}},
+            {
+                "answer_type": "schema",
+                "schema": OBJECT,
+                "default": {"a": INVISIBLE_TEXTS, "b": "seen"},
+            },
             LABELS.fill_in,
             True,
         ),
-        ({"answer_type": "schema", "schema": LIST, "default": [[UNSEEN]]}, LABELS.fill_in, False),
+        (
+            {"answer_type": "schema", "schema": LIST, "default": [[INVISIBLE_TEXTS]]},
+            LABELS.fill_in,
+            False,
+        ),
     ],
     ids=["text", "form", "json"],
 )

@@ -16,7 +16,7 @@ from playwright.async_api import Page, async_playwright
 
 from answerback.core.ask import Ask
 from answerback.dialects.registry import result_of
-from tests.chromium import ARGUMENTS, found
+from tests.chromium import ARGUMENTS, find_chromium
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.pictures import FOLDER
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
@@ -151,7 +151,9 @@ async def main() -> None:
     """Takes the frames in a browser, and writes the picture."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
+            browser = await playwright.chromium.launch(
+                executable_path=find_chromium(), args=ARGUMENTS
+            )
             page = await browser.new_page(viewport={"width": 720, "height": 590})
             frames = await take(up, page)
             await browser.close()

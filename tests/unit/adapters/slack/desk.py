@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.testing.surface_harness import Bench, together
+from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat.control_codec import Verb
 from answerback_slack.adapter import PATH
 from tests.fakes import unhurried
@@ -21,13 +21,13 @@ from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.sight import Control, Sight, look
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.workspace import Message, Snapshot, View
-from tests.stores import Balanced, Setup
+from tests.stores import LoadBalancer, Setup
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
     Mode,
-    app_in_front_of,
     belongs,
+    run_app,
     workspace,
 )
 
@@ -44,40 +44,40 @@ class SlackStage:
         self.slack = slack
         self._setup = setup
         self._mode: Mode = mode
-        self._balanced = Balanced(PATH, slack.deliver_to)
+        self._balanced = LoadBalancer(PATH, slack.deliver_to)
         self._up = AsyncExitStack()
         self._people = 0
-        self.bench: Bench
+        self.harness: SurfaceHarness
 
-    async def person(self, name: str) -> SlackDesk:
+    async def add_person(self, name: str) -> SimulatedSlackPerson:
         self._people += 1
         person = self.slack.person(f"U0{name.upper()}{self._people}", name)
         self.slack.workspace.channels[CHANNEL].members.add(person.id)
-        return SlackDesk(self.slack, person)
+        return SimulatedSlackPerson(self.slack, person)
 
     async def restart(self) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._balanced.stop)
         benches = []
         for _ in range(self._setup.replicas):
-            up = app_in_front_of(self.slack, self._setup.database, self._mode, self._balanced.serve)
+            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve)
             app = await self._up.enter_async_context(up)
-            benches.append(Bench(app.service, app.shower))
-        self.bench = together(benches)
+            benches.append(SurfaceHarness(app.service, app.shower))
+        self.harness = combine_replicas(benches)
 
     async def stop(self) -> None:
         await self._up.aclose()
 
-    def limits(self, calls: int) -> None:
+    def rate_limit_next(self, calls: int) -> None:
         self.slack.faults.clear()
         self.slack.faults.add("*", times=calls, status=429, retry_after=0, channel=CHANNEL)
 
-    def limited(self) -> int:
+    def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.slack.calls)
 
 
 @asynccontextmanager
-async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
+async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
     """A fake Slack with the service in front of it, or several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
         unhurried.slack(patch)
@@ -90,8 +90,8 @@ async def stage_of(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
                 await stage.stop()
 
 
-class SlackDesk:
-    """See `answerback.testing.simulated_people.Desk`."""
+class SimulatedSlackPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, slack: FakeSlack, person: Person) -> None:
         self._slack = slack
@@ -103,7 +103,7 @@ class SlackDesk:
 
     # --- seeing ---
 
-    async def looks(self, ask: Ask) -> None:
+    async def look_at(self, ask: Ask) -> None:
         self._slack.workspace.stacks.pop(self.user_id, None)  # who looks again closes the modal
         self._ask_id = ask.id
         await self._slack.until(self._standing)
@@ -119,10 +119,10 @@ class SlackDesk:
     def _sight(self) -> Sight:
         return look(self._copy)
 
-    def offers(self) -> set[str]:
+    def available_actions(self) -> set[str]:
         return {c.action_id for c in self._sight().controls} & _OFFERS
 
-    async def reads(self) -> str:
+    async def read_all_text(self) -> str:
         sight = self._sight()
         found = [sight.words]
         if any(control.action_id == Verb.SHOW_IN_FULL for control in sight.controls):
@@ -131,7 +131,7 @@ class SlackDesk:
             await self._person.close_modal()
         return "\n".join(found)
 
-    async def starts_from(self, question: Question) -> JsonValue:
+    async def read_prefill(self, question: Question) -> JsonValue:
         sight = self._sight()
         if question.answer_type in {AnswerType.TEXT, AnswerType.SCHEMA}:
             return await self._entry_start(question)
@@ -162,14 +162,14 @@ class SlackDesk:
             return text or None
         return json.loads(text) if text else None
 
-    async def told(self, count: int) -> list[str]:
+    async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
             return self._person.private_notes(CHANNEL)
 
         await self._slack.until(lambda: len(notes()) >= count)
         return notes()
 
-    def notified(self) -> list[str]:
+    def mentions_and_links(self) -> list[str]:
         sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
         mentions = [whom for sight in sights for whom in sight.mentions]
         disguised = [to for sight in sights for words, to in sight.links if words != to]
@@ -179,13 +179,13 @@ class SlackDesk:
         live = self._live()
         return live.ts in (message.ts, message.thread_ts)
 
-    async def reminders(self, count: int) -> int:
+    async def count_reminders(self, count: int) -> int:
         live = self._live()
         return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(CHANNEL))
 
     # --- acting ---
 
-    async def answers(self, question: Question, value: JsonValue) -> None:
+    async def answer(self, question: Question, value: JsonValue) -> None:
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._press(f"{Verb.ANSWER}.{json.dumps(value)}")
@@ -240,36 +240,36 @@ class SlackDesk:
         )
         return self._person.modal is not None
 
-    async def opens_modal(self) -> bool:
+    async def open_modal(self) -> bool:
         return await self._opens(Verb.WRITE)
 
-    async def hands_in(self, text: str) -> str:
+    async def submit_modal(self, text: str) -> str:
         assert (await self._person.submit({LABELS.other_label: text})).ok
         return look(self._person.modal).text if self._person.modal else ""
 
-    async def writes_other(self, text: str) -> None:
+    async def answer_other(self, text: str) -> None:
         await self._writes(Verb.OTHER, text)
 
-    async def goes_back(self) -> None:
+    async def go_back(self) -> None:
         await self._press(Verb.BACK)
 
-    async def edits(self, ask: Ask, question: Question) -> None:
+    async def edit(self, ask: Ask, question: Question) -> None:
         place = [given.question_id for given in ask.walk.answers].index(question.id)
         await self._press(f"{Verb.EDIT}.{place}")
 
-    async def submits(self) -> None:
+    async def submit(self) -> None:
         await self._press(Verb.SUBMIT)
 
-    async def replies(self, text: str | None) -> None:
+    async def reply(self, text: str | None) -> None:
         await self._writes(Verb.REPLY, text or "")
 
-    async def asks_back(self, text: str) -> None:
+    async def ask_back(self, text: str) -> None:
         await self._writes(Verb.ASK_BACK, text)
 
-    async def ends_turn(self) -> None:
+    async def end_turn(self) -> None:
         await self._press(Verb.END_TURN)  # with Slack's own dialog
 
-    async def types(self, text: str, *, meant: bool = True) -> bool:
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
         self._slack.clock.advance(2)  # nobody types within the moment that a question appears
         thread, notes = self._live().ts, len(self._person.private_notes(CHANNEL))
         say = self._person.mention_bot if meant else self._person.post
@@ -282,7 +282,7 @@ class SlackDesk:
             await self._slack.queue.settle()
         return "white_check_mark" in said.reactions
 
-    async def deletes(self) -> None:
+    async def delete_message(self) -> None:
         gone = self._live()
         await self._person.delete(gone)
         await self._slack.until(lambda: any(m is not gone for m in self._standing()))

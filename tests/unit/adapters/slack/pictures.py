@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
-from tests.chromium import ARGUMENTS, found
+from tests.chromium import ARGUMENTS, find_chromium
 from tests.fakes.slack import home
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
@@ -84,7 +84,9 @@ async def main() -> None:
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
-            browser = await playwright.chromium.launch(executable_path=found(), args=ARGUMENTS)
+            browser = await playwright.chromium.launch(
+                executable_path=find_chromium(), args=ARGUMENTS
+            )
             page = await browser.new_page(viewport={"width": 720, "height": 480})
             await take(up, page)
             await browser.close()

@@ -16,13 +16,13 @@ from answerback.ports.store import Store
 from answerback.runtime.app import chat_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
-from answerback.testing.surface_harness import among_others
+from answerback.testing.surface_harness import follow_other_replicas
 from answerback.workers.message_sync import Shower
 from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
-from tests.stores import held
+from tests.stores import open_store
 
 Mode = Literal["socket", "http"]
 MODES: tuple[Mode, ...] = ("socket", "http")
@@ -113,7 +113,7 @@ def belongs(message: Message, ask_id: str) -> bool:
 
 
 @asynccontextmanager
-async def app_in_front_of(
+async def run_app(
     slack: FakeSlack,
     database: Path | str,
     mode: Mode,
@@ -126,7 +126,7 @@ async def app_in_front_of(
         serves: is told where it takes what Slack sends; without it, Slack is.
     """
     async with AsyncExitStack() as stack:
-        store, claim, clock = await stack.enter_async_context(held(database))
+        store, claim, clock = await stack.enter_async_context(open_store(database))
         http = await stack.enter_async_context(chat_session())
         surface = SlackSurface(
             bot_token=slack.bot_token,
@@ -140,7 +140,7 @@ async def app_in_front_of(
         names = frozenset({"slack"})
         service = Service(store, clock, {"slack": surface}, known_surfaces=names, claim=claim)
         shower = Shower(service, first_pause=0.02)
-        await stack.enter_async_context(among_others(service, shower))
+        await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
         service.hooks.show = shower.poke
         stack.push_async_callback(surface.stop)
@@ -181,6 +181,6 @@ async def rig(tmp_path: Path, mode: Mode = "socket") -> AsyncIterator[Rig]:
     """A fresh world with the surface connected to it."""
     async with (
         workspace() as (slack, ada, bob),
-        app_in_front_of(slack, tmp_path / "answerback.db", mode) as app,
+        run_app(slack, tmp_path / "answerback.db", mode) as app,
     ):
         yield Rig(slack, app, ada, bob)

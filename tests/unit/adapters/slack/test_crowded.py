@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 
 from answerback_slack import socket_mode_client
-from tests.unit.adapters.slack.rig import app_in_front_of, workspace
+from tests.unit.adapters.slack.rig import run_app, workspace
 
 
 @pytest.mark.rule("SLACK-19")
@@ -21,7 +21,7 @@ async def test_a_connection_too_many_is_told_in_the_log_and_by_readiness_until_t
         for _ in range(10):
             url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
             others.append(await session.ws_connect(url))
-        async with app_in_front_of(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
+        async with run_app(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
             while "Run fewer replicas" not in (app.surface.ready() or ""):  # noqa: ASYNC110 as below
                 await asyncio.sleep(0.05)
             assert f"Socket Mode: {socket_mode_client.CROWDED}" in caplog.text

@@ -28,7 +28,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
         yield made
 
 
-def setup_of(slack: FakeSlack) -> Setup:
+def create_setup(slack: FakeSlack) -> Setup:
     """All is well."""
     return Setup(slack.bot_token, slack.app_token, None, None, slack.api_url, ["C0OPS"], ["S0OPS"])
 
@@ -40,7 +40,7 @@ async def found(setup: Setup) -> list[Finding]:
 
 @pytest.mark.rule("CLI-8")
 async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
-    told = await found(setup_of(slack))
+    told = await found(create_setup(slack))
     assert [finding.wrong for finding in told] == [None] * 8
     assert slack.messages("C0OPS") == []
 
@@ -49,7 +49,7 @@ async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
 async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlack) -> None:
     slack.scopes -= {"reactions:write", "im:write"}
     setup = replace(
-        setup_of(slack),
+        create_setup(slack),
         app_token="xoxb-not-an-app-token",
         channels=["C0ELSE", "C0NONE"],
         groups=["S0NONE"],
@@ -87,7 +87,7 @@ async def test_connections_are_counted_and_the_eleventh_is_told_with_what_to_do(
 async def _of_sockets(slack: FakeSlack) -> Finding:
     """What is told of Socket Mode, once the connection that was made for it is gone."""
     before = len(slack.socket.connections)
-    [told] = [one for one in await found(setup_of(slack)) if "Socket Mode" in one.what]
+    [told] = [one for one in await found(create_setup(slack)) if "Socket Mode" in one.what]
     async with asyncio.timeout(WAIT):
         while len(slack.socket.connections) > before:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0.01)
@@ -102,7 +102,7 @@ async def test_a_socket_that_cannot_be_opened_is_named(
         raise aiohttp.ClientConnectionError(url)
 
     monkeypatch.setattr(aiohttp.ClientSession, "_ws_connect", lost)
-    [told] = [one for one in await found(setup_of(slack)) if not one.well]
+    [told] = [one for one in await found(create_setup(slack)) if not one.well]
     assert told.wrong == "no connection could be made"
     assert "WebSockets" in told.fix
 
@@ -113,15 +113,15 @@ async def test_whether_the_app_is_an_agent_is_told_and_nothing_wrong(slack: Fake
         [what] = [finding.what for finding in told if "agent sessions" in finding.what]
         return what
 
-    assert "socket-agent" in about(await found(setup_of(slack)))
+    assert "socket-agent" in about(await found(create_setup(slack)))
     slack.scopes |= {"assistant:write"}
-    assert about(await found(setup_of(slack))) == "Slack: agent sessions"
+    assert about(await found(create_setup(slack))) == "Slack: agent sessions"
 
 
 @pytest.mark.rule("CLI-8", "SLACK-11")
 async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
     slack.home_tab = False
-    told = await found(setup_of(slack))
+    told = await found(create_setup(slack))
     [off] = [finding for finding in told if finding.wrong]
     assert off.what == "Slack: Home tab"
     assert off.well
@@ -142,7 +142,7 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
 async def test_wrong_credentials_are_named(
     slack: FakeSlack, changes: dict[str, str | None], word: str
 ) -> None:
-    setup = replace(setup_of(slack), **changes)  # type: ignore[arg-type]
+    setup = replace(create_setup(slack), **changes)  # type: ignore[arg-type]
     wrong = [finding for finding in await found(setup) if not finding.well]
     assert len(wrong) == 1
     assert word in f"{wrong[0].wrong}"

@@ -22,7 +22,7 @@ from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.sight import controls_of
 from tests.fakes.slack.state import initial
 from tests.unit.adapters.slack.asks import big_texts
-from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, app_in_front_of, rig, workspace
+from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig, run_app, workspace
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
@@ -242,7 +242,7 @@ async def test_places_are_checked_before_anybody_is_asked(
 async def test_a_surface_that_slack_does_not_know_says_so(tmp_path: Path) -> None:
     async with workspace() as (slack, _, _):
         slack.revoked = True
-        async with app_in_front_of(slack, tmp_path / "db", "http") as app:
+        async with run_app(slack, tmp_path / "db", "http") as app:
             assert "token_revoked" in (app.surface.ready() or "")
             place = Destination(surface="slack", channel="D0ADA")
             assert app.surface.default_responders(place) == ("anyone",)

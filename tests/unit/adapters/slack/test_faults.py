@@ -30,8 +30,8 @@ from tests.unit.adapters.slack.rig import (
     LABELS,
     MODES,
     Rig,
-    app_in_front_of,
     rig,
+    run_app,
     workspace,
 )
 
@@ -269,14 +269,14 @@ async def test_a_restart_between_post_and_note_finds_the_message_again(
     tmp_path: Path, mode: Any
 ) -> None:
     async with workspace() as (slack, ada, bob):
-        async with app_in_front_of(slack, tmp_path / "db", mode) as app:
+        async with run_app(slack, tmp_path / "db", mode) as app:
             slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
             up = Rig(slack, app, ada, bob)
             submitting = asyncio.create_task(up.submit(APPLY, NOTE))
             await slack.until(lambda: slack.messages(CHANNEL))
             submitting.cancel()
         slack.faults.clear()
-        async with app_in_front_of(slack, tmp_path / "db", mode) as app:
+        async with run_app(slack, tmp_path / "db", mode) as app:
             up = Rig(slack, app, ada, bob)
             [message] = slack.messages(CHANNEL)
             await app.shower.idle()

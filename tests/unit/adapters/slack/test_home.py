@@ -34,8 +34,8 @@ from tests.unit.adapters.slack.rig import (
     MODES,
     App,
     Rig,
-    app_in_front_of,
     rig,
+    run_app,
     workspace,
 )
 
@@ -183,9 +183,9 @@ async def test_pages_are_turned_and_stay_turned_while_the_home_is_kept_up_to_dat
 async def test_a_home_that_was_opened_before_a_restart_is_kept_up_to_date(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
         slack.event_types |= {"app_home_opened"}
-        async with app_in_front_of(slack, tmp_path / "answerback.db", "socket") as app:
+        async with run_app(slack, tmp_path / "answerback.db", "socket") as app:
             await opened(Rig(slack, app, ada, bob), ada)
-        async with app_in_front_of(slack, tmp_path / "answerback.db", "socket") as app:
+        async with run_app(slack, tmp_path / "answerback.db", "socket") as app:
             up = Rig(slack, app, ada, bob)
             await up.submit(question("Apply the migration?"))
             await until(up, ada, "Apply the migration?")

@@ -25,7 +25,7 @@ from tests.unit.adapters.slack.rig import (
     MODES,
     Mode,
     Rig,
-    app_in_front_of,
+    run_app,
     workspace,
 )
 
@@ -46,7 +46,7 @@ class Town:
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
         """The service, for a while."""
-        async with app_in_front_of(self.slack, self._folder / "a.db", self._mode) as app:
+        async with run_app(self.slack, self._folder / "a.db", self._mode) as app:
             yield Rig(self.slack, app, self.ada, self.bob)
         self.slack.clock.advance(2)
 

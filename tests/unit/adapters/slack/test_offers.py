@@ -12,8 +12,8 @@ from tests.unit.adapters.slack.rig import (
     LABELS,
     MODES,
     Rig,
-    app_in_front_of,
     rig,
+    run_app,
     workspace,
 )
 
@@ -81,12 +81,12 @@ async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
 @pytest.mark.rule("TYPED-5")
 async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
-        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+        async with run_app(slack, tmp_path / "a.db", "socket") as app:
             up = Rig(slack, app, ada, bob)
             ask = await up.submit(NOTE)
             await ada.type_in_thread(up.live(ask), "blue")
             [offer] = await up.offers()
-        async with app_in_front_of(slack, tmp_path / "a.db", "socket") as app:
+        async with run_app(slack, tmp_path / "a.db", "socket") as app:
             up = Rig(slack, app, ada, bob)
             await slack.socket.connected()
             await ada.type_in_thread(up.live(ask), "or green?")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback.testing.strategies import UNSEEN
+from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Control, Verb, decode
 from answerback_chat.sanitize import visible
 from answerback_slack import modals, show_in_full
@@ -135,7 +135,7 @@ def squeezed(text: str) -> str:
 
 
 @settings(max_examples=settings().max_examples // 2)
-@given(UNSEEN)
+@given(INVISIBLE_TEXTS)
 def test_what_cannot_be_seen_is_shown_in_full_like_any_other_text(text: str) -> None:
     shown = "".join(str(each["text"]["text"]) for each in json.loads(json.dumps(sections(text))))
     assert "".join(shown.split()) == "".join(visible(text).split())

@@ -12,11 +12,16 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Person, place_of
 from answerback.ports.person_key import Holder, operators
-from answerback.testing.surface_harness import SWEEP, Bench, among_others, together
+from answerback.testing.surface_harness import (
+    SWEEP,
+    SurfaceHarness,
+    combine_replicas,
+    follow_other_replicas,
+)
 from answerback.workers.message_sync import Shower
 from answerback_web.page_access import PageLinks
 from tests.browser.site import SECRET, site
-from tests.stores import Balanced, Setup
+from tests.stores import LoadBalancer, Setup
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
 _OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
@@ -31,31 +36,31 @@ class WebStage:
         self._setup = setup
         self._keys: dict[str, Person] = {}
         self._up = AsyncExitStack()
-        self._balanced = Balanced("", self._is_at)
+        self._balanced = LoadBalancer("", self._is_at)
         self._url: str
-        self.bench: Bench
+        self.harness: SurfaceHarness
 
-    async def person(self, name: str) -> WebDesk:
+    async def add_person(self, name: str) -> SimulatedWebPerson:
         key = f"abk_{len(self._keys)}"
         person = Person(surface="web", user_id=f"{name}{len(self._keys)}@example.com", name=name)
         self._keys[key] = person
-        return WebDesk(self, operators(key, person))
+        return SimulatedWebPerson(self, operators(key, person))
 
     async def restart(self) -> None:
         await self._up.aclose()
         self._up.push_async_callback(self._balanced.stop)
-        self.bench = together([await self._begun() for _ in range(self._setup.replicas)])
+        self.harness = combine_replicas([await self._begun() for _ in range(self._setup.replicas)])
         self.reader: Reader = await self._up.enter_async_context(reader(self._url))
 
-    async def _begun(self) -> Bench:
+    async def _begun(self) -> SurfaceHarness:
         up = await self._up.enter_async_context(site(self._setup.database, keys=self._keys))
         shower = Shower(up.service)
-        await self._up.enter_async_context(among_others(up.service, shower))
+        await self._up.enter_async_context(follow_other_replicas(up.service, shower))
         self._up.push_async_callback(shower.stop)
         up.service.hooks.show = shower.poke
         await shower.sweep(SWEEP)
         await self._balanced.serve(up.url)
-        return Bench(up.service, shower)
+        return SurfaceHarness(up.service, shower)
 
     def _is_at(self, url: str) -> None:
         self._url = url
@@ -65,7 +70,7 @@ class WebStage:
 
 
 @asynccontextmanager
-async def stage_of(setup: Setup) -> AsyncIterator[WebStage]:
+async def run_stage(setup: Setup) -> AsyncIterator[WebStage]:
     """A site with the service behind it, or several behind a load balancer."""
     stage = WebStage(setup)
     try:
@@ -75,8 +80,8 @@ async def stage_of(setup: Setup) -> AsyncIterator[WebStage]:
         await stage.stop()
 
 
-class WebDesk:
-    """See `answerback.testing.simulated_people.Desk`."""
+class SimulatedWebPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
     def __init__(self, stage: WebStage, holder: Holder) -> None:
         self._stage = stage
@@ -87,26 +92,26 @@ class WebDesk:
         self._path = ""
         self._page = Document("")
 
-    async def looks(self, ask: Ask) -> None:
+    async def look_at(self, ask: Ask) -> None:
         self._path = f"/a/{PageLinks(SECRET).answering_link(ask.id, self._holder)}"
         self._page = await self._stage.reader.open(self._path)
         assert self._page.status == 200
 
-    async def reads(self) -> str:
+    async def read_all_text(self) -> str:
         return self._page.text
 
-    async def told(self, count: int) -> list[str]:
+    async def private_notes(self, count: int) -> list[str]:
         """By what stands on top of the page that answers a post."""
         return self._told
 
-    def offers(self) -> set[str]:
+    def available_actions(self) -> set[str]:
         """By the buttons, and the choice of one's own words."""
         offered = _OFFERS & self._page.buttons.keys()
         inputs = [attrs for tag, attrs in self._page.tags if tag == "input"]
         own = any((one.get("name"), one.get("value")) == ("choice", "other") for one in inputs)
         return offered | ({"other"} if own else set())
 
-    async def starts_from(self, question: Question) -> JsonValue:
+    async def read_prefill(self, question: Question) -> JsonValue:
         page = self._page
         match question.answer_type:
             case AnswerType.TEXT:
@@ -125,7 +130,7 @@ class WebDesk:
                     return values or None
                 return values[0] if values else None
 
-    async def answers(self, question: Question, value: JsonValue) -> None:
+    async def answer(self, question: Question, value: JsonValue) -> None:
         match question.answer_type:
             case AnswerType.BOOLEAN:
                 await self._press("yes" if value else "no")
@@ -148,27 +153,27 @@ class WebDesk:
         self._page.fields = [pair for pair in self._page.fields if pair[0] != "choice"]
         await self._press("answer", [*(("choice", place) for place in places), ("other", other)])
 
-    async def writes_other(self, text: str) -> None:
+    async def answer_other(self, text: str) -> None:
         boxes = any(attrs.get("type") == "checkbox" for _, attrs in self._page.tags)
         selected = self._page.values("choice") if boxes else []
         await self._choose([*selected, "other"], text)
 
-    async def goes_back(self) -> None:
+    async def go_back(self) -> None:
         await self._press("back")
 
-    async def edits(self, ask: Ask, question: Question) -> None:
+    async def edit(self, ask: Ask, question: Question) -> None:
         await self._press(f"edit:{place_of(ask.form, question.id)}")
 
-    async def submits(self) -> None:
+    async def submit(self) -> None:
         await self._press("submit")
 
-    async def replies(self, text: str | None) -> None:
+    async def reply(self, text: str | None) -> None:
         await self._press("reply", [("reply", text or "")])
 
-    async def asks_back(self, text: str) -> None:
+    async def ask_back(self, text: str) -> None:
         await self._press("ask_back", [("ask_back", text)])
 
-    async def ends_turn(self) -> None:
+    async def end_turn(self) -> None:
         """By its button, and the page that asks whether one means it."""
         page = await self._press("end_turn")
         if page.status == 200:

@@ -309,20 +309,22 @@ def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_address() -
     assert not is_own_page("http://a:1", "cross-site", "a:1")
 
 
-UNSEEN = "safe\u202egnp.exe"
+INVISIBLE_TEXTS = "safe\u202egnp.exe"
 
 
 @pytest.mark.rule("TEXT-3")
 @pytest.mark.parametrize(
     "question",
     [
-        Question(id="q", text="?", answer_type=AnswerType.TEXT, default=UNSEEN, has_default=True),
+        Question(
+            id="q", text="?", answer_type=AnswerType.TEXT, default=INVISIBLE_TEXTS, has_default=True
+        ),
         Question(
             id="q",
             text="?",
             answer_type=AnswerType.SCHEMA,
             json_schema={"type": "object", "properties": {"a": {"type": "string"}}},
-            default={"a": UNSEEN},
+            default={"a": INVISIBLE_TEXTS},
             has_default=True,
         ),
     ],
@@ -333,7 +335,7 @@ def test_what_cannot_be_seen_in_an_input_is_spelled_out_beside_it_and_kept(
 ) -> None:
     page = shown(ask_of(Form(questions=(question,))))
     assert "safe⟨U+202E⟩gnp.exe" in page.text
-    assert UNSEEN in dict(page.fields).values()
+    assert INVISIBLE_TEXTS in dict(page.fields).values()
 
 
 @pytest.mark.rule("TEXT-3")
@@ -343,9 +345,9 @@ def test_a_json_editor_holds_the_same_value_with_what_cannot_be_seen_escaped() -
         text="?",
         answer_type=AnswerType.SCHEMA,
         json_schema={"type": "array"},
-        default=[UNSEEN],
+        default=[INVISIBLE_TEXTS],
         has_default=True,
     )
     page = shown(ask_of(Form(questions=(question,))))
     assert "\u202e" not in dict(page.fields)["json"]
-    assert json.loads(dict(page.fields)["json"]) == [UNSEEN]
+    assert json.loads(dict(page.fields)["json"]) == [INVISIBLE_TEXTS]

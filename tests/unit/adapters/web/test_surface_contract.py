@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from answerback.testing.simulated_people import Capability
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.stores import setup_of, staged
-from tests.unit.adapters.web.desk import WebStage, stage_of
+from tests.stores import create_setup, parametrize_stage
+from tests.unit.adapters.web.desk import WebStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")
@@ -19,12 +19,12 @@ async def stage(
 ) -> AsyncIterator[WebStage]:
     """A site that all cases share."""
     _, where = request.param
-    with setup_of(where, request, tmp_path_factory.mktemp("web")) as setup:
-        async with stage_of(setup) as made:
+    with create_setup(where, request, tmp_path_factory.mktemp("web")) as setup:
+        async with run_stage(setup) as made:
             yield made
 
 
-LACKS = {
+UNSUPPORTED = {
     Capability.MODALS: "Everything is written on the page itself.",
     Capability.TYPED_ANSWERS: "There is nobody to talk to beside the question.",
     Capability.REMINDERS: "A page cannot reach who does not look at it.",
@@ -34,15 +34,15 @@ LACKS = {
 }
 
 
-@staged(("page", "sqlite"))
+@parametrize_stage(("page", "sqlite"))
 class TestWeb(SurfaceContract):
     """`SurfaceContract`, without what a page of one's own does not have."""
 
-    lacks = LACKS
+    unsupported = UNSUPPORTED
 
 
-@staged(("page", "postgresql"), ("page", "replicas"))
+@parametrize_stage(("page", "postgresql"), ("page", "replicas"))
 class TestWebOnPostgres(SharedSurfaceContract):
     """One service, and two that take what people do in turn."""
 
-    lacks = LACKS
+    unsupported = UNSUPPORTED

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.surface import Rejected, Why
-from answerback_storage.person_key_file import KeyFile
+from answerback_storage.person_key_file import PersonKeyFile
 from tests.service_parts import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
@@ -215,7 +215,7 @@ async def test_who_bears_the_key_alone_is_the_operator(api: Served) -> None:
 
 @pytest.mark.rule("AUTH-10")
 async def test_a_rotated_key_counts_at_once(api: Served, tmp_path: Path) -> None:
-    ask, key = await api.asked(), KeyFile(tmp_path / "asks.db")
+    ask, key = await api.asked(), PersonKeyFile(tmp_path / "asks.db")
     fresh = await asyncio.to_thread(key.rotate)
     assert (await api.act(ask, action="answer", value=True))[0] == 401
     api.person["Authorization"] = f"Bearer {fresh}"
@@ -225,7 +225,7 @@ async def test_a_rotated_key_counts_at_once(api: Served, tmp_path: Path) -> None
 
 
 async def test_a_key_file_that_cannot_be_read_lets_nobody_act(api: Served, tmp_path: Path) -> None:
-    ask, path = await api.asked(), KeyFile(tmp_path / "asks.db").path
+    ask, path = await api.asked(), PersonKeyFile(tmp_path / "asks.db").path
     path.unlink()
     path.mkdir()
     assert (await api.act(ask, action="answer", value=True))[0] == 503

@@ -15,7 +15,7 @@ from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
 from answerback.cli import export_and_erase, main
 from answerback.cli.api_client import resolve_service
-from answerback_storage.person_key_file import KeyFile
+from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended
 
@@ -144,7 +144,7 @@ def test_the_key_of_this_folder_is_sent_to_no_other_machine(tmp_path: Path) -> N
     config = tmp_path / "answerback.toml"
     config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
     assert resolve_service("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
-    key = KeyFile(tmp_path / "none.db").ensure()
+    key = PersonKeyFile(tmp_path / "none.db").ensure()
     assert resolve_service("http://127.0.0.1:1", None, config)[1] == key
     assert resolve_service("http://answerback.example", None, config)[1] is None
     assert resolve_service("http://answerback.example", "t", config)[1] == "t"

@@ -19,7 +19,7 @@ from answerback.ports.person_key import (
     personal,
     wrong_name,
 )
-from answerback_storage.personal_links_file import PeopleFile
+from answerback_storage.personal_links_file import PersonalLinksFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 
 TEXT: Json = {"question": "Which port?"}
@@ -34,7 +34,7 @@ async def api(serve: Serve, request: pytest.FixtureRequest) -> AsyncIterator[Ser
 
 async def link(folder: Path, name: str) -> dict[str, str]:
     """A new personal link's header."""
-    key = await asyncio.to_thread(PeopleFile(folder / "asks.db").add, name, 1.0)
+    key = await asyncio.to_thread(PersonalLinksFile(folder / "asks.db").add, name, 1.0)
     return {"Authorization": f"Bearer {key}"}
 
 
@@ -90,7 +90,7 @@ async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Pat
 @pytest.mark.rule("AUTH-14", "CLI-24")
 async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) -> None:
     ask, alice = await asked(api), await link(tmp_path, "alice")
-    await asyncio.to_thread(PeopleFile(tmp_path / "asks.db").revoke, "alice")
+    await asyncio.to_thread(PersonalLinksFile(tmp_path / "asks.db").revoke, "alice")
     status, _ = await act(api, ask, alice, action="answer", value="80")
     assert status == 401
 

@@ -170,7 +170,7 @@ async def test_a_thread_reply_reaches_a_session_without_content_only_when_it_is_
         ada.types(channel, "plain")
         ada.replies(sent, "a reply")
         ada.replies(sent, "a quiet reply", ping=False)
-        ada.mentions_bot(channel, "a mention")
+        ada.mention_bot(channel, "a mention")
         ada.dm("direct")
         texts: list[str] = []
         while len(texts) < 5:
