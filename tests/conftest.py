@@ -20,7 +20,7 @@ from blockbuster import BlockBuster
 from coverage import Coverage
 from hypothesis import HealthCheck, settings
 
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
 from tests import postgres
 from tests.meta.project import PACKAGES
@@ -68,7 +68,7 @@ def pytest_configure(config: pytest.Config) -> None:
     gc.set_threshold(
         20_000, 20, 20
     )  # what a thousand modules import is not looked through again and again
-    installed()  # reads the disk once, as every command does before its event loop runs
+    installed_plugins()  # reads the disk once, as every command does before its event loop runs
     if _in_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, Asks, Later, Shown
+from answerback.ports.surface import Actor, Asks, RetryLater, Shown
 from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
@@ -90,15 +90,15 @@ class FakeSurface:
     async def stop(self) -> None:
         pass
 
-    def ready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         return self.not_ready
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
         async with self.changed:
             self.shows += 1
             self.changed.notify_all()
         if self.later:
-            return Later(self.later)
+            return RetryLater(self.later)
         if self.hold is not None:
             await self.hold.wait()
         await self._fail_if_told()
@@ -131,7 +131,9 @@ class FakeSurface:
             self.reminders.append((ask.id, number))
             self.changed.notify_all()
 
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+    async def retire_message(
+        self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
+    ) -> None:
         async with self.changed:
             self.notes.append((ask.id, to))
             self.changed.notify_all()
@@ -149,7 +151,7 @@ class FakeSurface:
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return self._responders
 
-    def check(self, destination: Destination) -> str | None:
+    def destination_problem(self, destination: Destination) -> str | None:
         return None if destination.channel or destination.user else f"{self.name} needs a channel."
 
     async def until(self, holds: Callable[[], bool]) -> None:
@@ -163,7 +165,7 @@ class FakePage(FakeSurface):
 
     live = False
 
-    def check(self, destination: Destination) -> str | None:
+    def destination_problem(self, destination: Destination) -> str | None:
         return None
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:

@@ -9,10 +9,10 @@ from typing import Final, NamedTuple
 
 import pytest
 
-from answerback.ports.claims import SOLE
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.runtime.clock import SystemClock
-from answerback.runtime.config import Storage
-from answerback.runtime.open_store import Opened, opened
+from answerback.runtime.config import StorageSettings
+from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback_storage.sqlite.store import SqliteStore
 from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
@@ -48,16 +48,16 @@ def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Ite
 
 
 @asynccontextmanager
-async def open_store(database: Path | str) -> AsyncIterator[Opened]:
+async def open_store(database: Path | str) -> AsyncIterator[OpenStore]:
     """A store, open, as a process has it."""
     if isinstance(database, str):
-        async with opened(Storage(url=database)) as shared:
+        async with open_configured_store(StorageSettings(url=database)) as shared:
             yield shared
         return
     store = SqliteStore(database)
     await store.open()
     try:
-        yield Opened(store, SOLE, SystemClock())
+        yield OpenStore(store, SOLE_CLAIM, SystemClock())
     finally:
         await store.close()
 

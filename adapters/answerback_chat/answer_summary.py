@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Final, NamedTuple
 
 from answerback.core.labels import Labels
-from answerback.core.view import Line, Prompt, View, texts_of
+from answerback.core.view import Line, Prompt, View, answer_lines
 from answerback_chat import wording
 from answerback_chat.sanitize import as_json, one_line
 from answerback_chat.text_fitting import utf16_length
@@ -32,7 +32,7 @@ def answer_texts(line: Line, labels: Labels) -> list[str]:
     """An answer as people read it, with who gave it: where that was no person, and where several have answered."""
     if line.given is None:
         return [labels.not_answered]
-    said = texts_of(line.question, line.given, labels)
+    said = answer_lines(line.question, line.given, labels)
     by = line.by and labels.by.format(name=line.by.name or labels.somebody)
     about = wording.source_note(line.given.source, labels) or by
     return [*said[:-1], f"{said[-1]} ({about})"] if about else said

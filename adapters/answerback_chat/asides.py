@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
-from answerback.core.markdown import Block, Verbatim, read
+from answerback.core.markdown import Block, Verbatim, parse_context
 from answerback.core.view import View
 from answerback_chat.sanitize import visible
 
@@ -30,7 +30,7 @@ def aside(
     if name is not None:
         return (Verbatim(visible(labels.asked_back.format(name=name, text=text))),)
     heading = Verbatim(visible(labels.explained.format(label=label)))
-    return (heading, *read(visible(text), context_format))
+    return (heading, *parse_context(visible(text), context_format))
 
 
 def asides_text(view: View, labels: Labels) -> str:

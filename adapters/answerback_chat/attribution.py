@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from answerback.core.ask import ANYONE
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback.core.walker import Given, Person
+from answerback.core.walker import GivenAnswer, Person
 from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import shorten
 
@@ -80,7 +80,7 @@ class _Turn(NamedTuple):
     until: float | None
 
 
-def _turns(answers: Iterable[Given]) -> list[_Turn]:
+def _turns(answers: Iterable[GivenAnswer]) -> list[_Turn]:
     people: dict[tuple[str, str], Person] = {}
     times: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
     for given in answers:

@@ -13,7 +13,12 @@ from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Final, Generic, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from answerback.core.errors import (
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+    StoreError,
+)
 from answerback.core.form import AnswerType
 from answerback.ports.surface import Asks
 from answerback_client.backoff import Backoff
@@ -177,7 +182,7 @@ class MissedMessageReader(Generic[Place]):
                 if limited > _MOST_LIMITED:
                     raise
                 pause = error.retry_after
-            except (UnavailableError, StoreError):
+            except (PlatformUnavailableError, StoreError):
                 failed += 1
                 if failed > _MOST_FAILED:
                     raise

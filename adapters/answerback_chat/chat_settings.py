@@ -7,7 +7,7 @@ from typing import ClassVar, Self
 
 from pydantic import SecretStr, model_validator
 
-from answerback.ports.plugin import Checkup, SurfaceSettings
+from answerback.ports.plugin import DoctorContext, SurfaceSettings
 from answerback.ports.settings_tables import HttpUrl, Names
 
 
@@ -48,7 +48,7 @@ class ChatSettings(SurfaceSettings):
             raise AssertionError("a surface without a bot token is not configured")
         return self.bot_token.get_secret_value()
 
-    def groups(self, checkup: Checkup) -> list[str]:
+    def groups(self, checkup: DoctorContext) -> list[str]:
         """The groups among all responders that are configured, without the leading @."""
         people = (*self.responders, *checkup.responders)
         return [who[1:] for who in people if who.startswith("@")]

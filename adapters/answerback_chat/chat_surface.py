@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.walker import Person
-from answerback.ports.surface import Later, Shown
+from answerback.ports.surface import RetryLater, Shown
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.live_message import LiveMessages, Save
 
@@ -34,7 +34,7 @@ class ChatSurface(ABC):
     _groups: GroupMembership
     _missed: MissedMessageReader[Any] | None
 
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
+    async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         shown = await self._posting.show(ask, save)
         if ask.message is not None and not ask.seen and isinstance(shown, Shown):
@@ -44,15 +44,17 @@ class ChatSurface(ABC):
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
+        """See `answerback.ports.surface.SupportsReminders.remind`."""
         await self._posting.remind(ask, number)
 
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
+    async def retire_message(
+        self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
+    ) -> None:
+        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         await self._posting.moved(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """See `answerback.ports.surface.Groups.groups_of`."""
+        """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
 
     def _catch_up(self) -> None:

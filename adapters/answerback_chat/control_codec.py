@@ -12,7 +12,7 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
-from answerback.core.intents import Choose, EditAt, Wanted
+from answerback.core.intents import Choose, EditAt, RequestedAction
 from answerback.core.walker import Answer, Back, EndTurn, Submit
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
@@ -86,7 +86,7 @@ class Control(NamedTuple):
         """See `encode`."""
         return encode(self.ask_id, self.revision, self.verb, self.argument)
 
-    def wanted(self, places: tuple[int, ...] | None) -> Wanted | None:
+    def wanted(self, places: tuple[int, ...] | None) -> RequestedAction | None:
         """What somebody who uses it wants of the ask; None where it only shows them something.
 
         Args:

@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.core.intents import Intent, Wanted
+from answerback.core.intents import Intent, RequestedAction
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
 from answerback_chat.control_codec import Control
 
@@ -33,7 +33,7 @@ class Interaction(Protocol):
         """Who used it."""
 
     @property
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> RequestedAction | None:
         """What they want of the ask, where that is known without the ask."""
 
     @property
@@ -69,7 +69,7 @@ class Platform(Protocol[U, R_co]):
     async def respond_to_read_only(self, ask: Ask | None, used: U) -> R_co:
         """The answer that shows what everybody may read; ``ask`` is None where there is none of this id."""
 
-    async def respond_with_view(self, ask: Ask, used: U) -> Wanted | R_co:
+    async def respond_with_view(self, ask: Ask, used: U) -> RequestedAction | R_co:
         """The answer that shows an input or a page; or what is wanted by what was entered in one."""
 
     async def respond_to_acted(self, acted: Acted, used: U) -> R_co:
@@ -118,7 +118,7 @@ class Interactions(Generic[U, R]):
             logger.exception("A click failed", extra=extra)
             return await self._platform.respond_to_failure(error, used)
 
-    async def _act(self, used: U, wanted: Wanted) -> R:
+    async def _act(self, used: U, wanted: RequestedAction) -> R:
         told = await self._asks.apply(_intent(used, wanted), used.actor)
         if isinstance(told, Rejected):
             return await self._platform.respond_to_rejected(told, used)
@@ -131,10 +131,10 @@ class Interactions(Generic[U, R]):
         if told.repeated:
             return await self._platform.respond_to_acted(told, used)
         found = await self._platform.respond_with_view(told.ask, used)
-        return await self._act(used, found) if isinstance(found, Wanted) else found
+        return await self._act(used, found) if isinstance(found, RequestedAction) else found
 
 
-def _intent(used: Interaction, wanted: Wanted | None) -> Intent:
+def _intent(used: Interaction, wanted: RequestedAction | None) -> Intent:
     control = used.control
     return Intent(control.ask_id, wanted, control.revision, used.delivery, used.at)
 

@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
-from answerback.ports.claims import Claim, Fence, Shared
+from answerback.ports.claims import Claim, Fence, SharedClaims
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
 
 logger = logging.getLogger(__name__)
@@ -40,7 +40,7 @@ class LeaderLease:
 
     def __init__(
         self,
-        shared: Shared,
+        shared: SharedClaims,
         name: str,
         begin: Callable[[], Coroutine[Any, Any, None]],
         end: Callable[[], Coroutine[Any, Any, None]],
@@ -157,5 +157,5 @@ class _Fenced:
 
 
 def with_fence(asks: Asks, fence: Callable[[], Fence]) -> Asks:
-    """The service, which refuses with FencedError what is done once the lease is lost."""
+    """The service, which refuses with LeaseLostError what is done once the lease is lost."""
     return cast("Asks", _Fenced(asks, fence))

@@ -17,14 +17,14 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
     NotDoneError,
+    PayloadRejectedError,
     PlatformError,
-    RefusedError,
+    PlatformUnavailableError,
     UnauthorizedError,
-    UnavailableError,
 )
-from answerback.ports.surface import Later, Shown
+from answerback.ports.surface import RetryLater, Shown
 
 logger = logging.getLogger(__name__)
 
@@ -44,7 +44,7 @@ class Uneditable(Enum):
     """It is still to be seen, perhaps: another one takes its place."""
 
 
-class HistoryTooLongError(UnavailableError):
+class HistoryTooLongError(PlatformUnavailableError):
     """More was said at a place than is read to find a message."""
 
 
@@ -59,7 +59,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         self._unsent: set[tuple[str, int]] = set()
         """Reminders of which it is certain that they were not posted: nothing is searched for them."""
 
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
+    async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         ref, current = self.parse_ref(ask.message), False
         if ref is None:
@@ -68,7 +68,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             ref = await self.choose_place(ask)
         elif self.is_posted(ref):
             brought = await self.is_current(ask, ref)
-            if isinstance(brought, Later):
+            if isinstance(brought, RetryLater):
                 return brought
             current = brought
         else:
@@ -89,10 +89,12 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         return self.shown(ref, ask.revision)
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """See `answerback.ports.surface.Reminds.remind`."""
+        """See `answerback.ports.surface.SupportsReminders.remind`."""
         ref = self.parse_ref(ask.message)
         if ref is None or not self.is_posted(ref):
-            raise UnavailableError("The question is not shown yet, so nobody can be reminded of it")
+            raise PlatformUnavailableError(
+                "The question is not shown yet, so nobody can be reminded of it"
+            )
         unsent = (ask.id, number) in self._unsent
         self._unsent.discard((ask.id, number))
         if not unsent:
@@ -107,7 +109,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
             raise
 
     async def moved(self, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
+        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         ref = self.parse_ref(left)
         if ref is not None and self.is_posted(ref):
             await self.show_moved_note(ref, to)
@@ -137,13 +139,13 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         """Sends the ask's message: the least that can be shown where the platform refuses what we rendered."""
         try:
             return await send(await self.render(ask))
-        except RefusedError as error:
+        except PayloadRejectedError as error:
             if not self.is_defect(error):
                 raise
             self._log_defect(ask, error)
             return await send(self.minimal_payload(ask))
 
-    def _log_defect(self, ask: Ask, error: RefusedError) -> None:
+    def _log_defect(self, ask: Ask, error: PayloadRejectedError) -> None:
         extra = {"action": "payload_refused", "ask_id": ask.id, "code": error.code}
         logger.error(
             "%s refuses what we rendered, a defect of ours; the least is shown instead: %s",
@@ -155,7 +157,12 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
         try:
             for reminder in [each async for each, _ in self.reminders(ask, ref)]:
                 await self.close_reminder(ask, ref, reminder)
-        except (GoneError, RefusedError, UnauthorizedError, HistoryTooLongError) as error:
+        except (
+            DestinationGoneError,
+            PayloadRejectedError,
+            UnauthorizedError,
+            HistoryTooLongError,
+        ) as error:
             # The live message says how it ended.
             extra = {"action": "reminders_stay", "ask_id": ask.id, "code": error.code}
             logger.warning(
@@ -194,7 +201,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     async def find(self, ask: Ask, ref: Ref) -> Ref:
         """The message that an interrupted post has left behind; ``ref`` where there is none."""
 
-    async def is_current(self, ask: Ask, ref: Ref) -> bool | Later:
+    async def is_current(self, ask: Ask, ref: Ref) -> bool | RetryLater:
         """Whether the message shows the ask already; or it may by other means, and is looked at again later."""
         return False
 
@@ -209,7 +216,7 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
     def minimal_payload(self, ask: Ask) -> Payload:
         """The least that can be shown of it."""
 
-    def is_defect(self, error: RefusedError) -> bool:
+    def is_defect(self, error: PayloadRejectedError) -> bool:
         """Whether what was refused is how we rendered it."""
         return True
 
@@ -252,4 +259,4 @@ class LiveMessages(ABC, Generic[Ref, Payload]):
 
 def may_have_succeeded(error: PlatformError) -> bool:
     """Whether a platform may have done what it was asked for, although it answered like this or not at all."""
-    return isinstance(error, UnavailableError) and not isinstance(error, NotDoneError)
+    return isinstance(error, PlatformUnavailableError) and not isinstance(error, NotDoneError)

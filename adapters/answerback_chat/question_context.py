@@ -24,9 +24,9 @@ from answerback.core.markdown import (
     Spans,
     Table,
     Verbatim,
+    blocks_to_text,
     parse_start,
-    spans_text,
-    text_of,
+    spans_to_text,
 )
 from answerback.core.view import Prompt, View
 from answerback_chat.asides import asides
@@ -74,7 +74,7 @@ def fit_text(text: str, room: int, *, is_markdown: bool = True) -> FittedBlocks:
 def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
     """`asides` in about ``room`` units of text: where that is too little, the newest of them."""
     blocks, whole = asides(view, labels), True
-    while len(blocks) > 1 and sum(utf16_length(text_of((one,))) for one in blocks) > room:
+    while len(blocks) > 1 and sum(utf16_length(blocks_to_text((one,))) for one in blocks) > room:
         blocks, whole = blocks[1:], False
     cut = _Cut(room)
     kept = tuple(cut.blocks(blocks))
@@ -83,7 +83,7 @@ def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
 
 def align_columns(table: Table) -> str:
     """A table as lines of text, its columns below each other where every character is as wide as the next."""
-    rows = [[spans_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
+    rows = [[spans_to_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = [
         " | ".join(c + " " * (w - cell_len(c)) for c, w in zip(row, widths, strict=True)).rstrip()

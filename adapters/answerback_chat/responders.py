@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.walker import Person
-from answerback.ports.surface import Actor, Groups
+from answerback.ports.surface import Actor, SupportsGroups
 
 
 def responder_groups(ask: Ask) -> frozenset[str]:
@@ -20,7 +20,7 @@ def is_excluded(ask: Ask, actor: Actor) -> bool:
     return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)
 
 
-async def resolve_actor(ask: Ask, person: Person, surface: Groups) -> Actor:
+async def resolve_actor(ask: Ask, person: Person, surface: SupportsGroups) -> Actor:
     """A person with those of their groups that decide whether they may act; looked up only where they do.
 
     Raises:

@@ -7,9 +7,9 @@ from typing import Final, TypeVar
 
 from answerback.core.errors import (
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
     StoreError,
-    UnavailableError,
 )
 from answerback_client.backoff import Backoff
 
@@ -26,7 +26,7 @@ def _passing(error: Exception) -> float | None:
     """How long to wait before a failure may have passed, at the least; None where it will not pass."""
     if isinstance(error, RateLimitedError):
         return min(error.retry_after, _LONGEST_LIMIT)
-    return 0.0 if isinstance(error, (UnavailableError, StoreError)) else None
+    return 0.0 if isinstance(error, (PlatformUnavailableError, StoreError)) else None
 
 
 async def retry(

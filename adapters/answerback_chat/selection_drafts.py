@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask
-from answerback.core.clarification import walked
+from answerback.core.clarification import walk_revision
 from answerback.ports.surface import Asks
 
 
@@ -34,4 +34,4 @@ class SelectionDrafts:
 
 
 def _key(ask: Ask) -> str:
-    return f"{ask.id}:{walked(ask)}:ticks"
+    return f"{ask.id}:{walk_revision(ask)}:ticks"

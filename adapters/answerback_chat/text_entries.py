@@ -8,7 +8,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import text_value
+from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.view import Control as Offered
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Other, Reply
@@ -63,7 +63,7 @@ def action_from_text(verb: Verb, text: str) -> Action | AskBack | Problem:
         case Verb.OTHER:
             return Other(text=text)
         case Verb.FILL:
-            value = text_value(text)
+            value = parse_json_answer(text)
             return value if isinstance(value, Problem) else Answer(value=value)
         case _:
             return Answer(value=text)

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import FencedError, PlatformError, UnavailableError
-from answerback.core.intents import Intent, Words
-from answerback.ports.surface import Acted, Actor, Asks, Rejected, Why
+from answerback.core.errors import LeaseLostError, PlatformError, PlatformUnavailableError
+from answerback.core.intents import Intent, TypedText
+from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 
@@ -83,16 +83,16 @@ class TypedMessageHandler(Generic[M]):
             if sentence := self._platform.disambiguation_note(said, meant):
                 self.tell_author_once(said, sentence)
             return
-        words = Words(self._platform.words(said))
+        words = TypedText(self._platform.words(said))
         intent = Intent(meant[0].id, words, delivery=said.delivery, at=said.at)
         try:
             told = await self._asks.apply(intent, said.actor)
-        except FencedError:
+        except LeaseLostError:
             return  # another process hears what is typed now, and reads what it did not hear
         if isinstance(told, Acted):
             self._background.spawn("mark", retry(lambda: self._platform.mark_taken(said)))
-        elif told.why is Why.UNCHECKED:
-            raise UnavailableError("Whether who typed this may answer is not known yet")
+        elif told.why is RejectReason.UNCHECKED:
+            raise PlatformUnavailableError("Whether who typed this may answer is not known yet")
         else:
             self.tell_author_once(said, self._platform.refusal(told, said))
 

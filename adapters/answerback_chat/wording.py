@@ -8,7 +8,7 @@ from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import Person, Source
-from answerback.ports.surface import Rejected, Why
+from answerback.ports.surface import Rejected, RejectReason
 
 _RACE_SECONDS: Final = 10.0
 """How long after a change somebody may have pressed what was there before it; later, their copy was out of date."""
@@ -112,19 +112,19 @@ def rejection_note(
         copy: what they acted on; None where it is always up to date.
     """
     match rejected.why:
-        case Why.NOT_FOUND:
+        case RejectReason.NOT_FOUND:
             return labels.not_found
-        case Why.NOT_ALLOWED:
+        case RejectReason.NOT_ALLOWED:
             return labels.not_allowed.format(who=who)
-        case Why.UNCHECKED:
+        case RejectReason.UNCHECKED:
             return labels.unchecked
-        case Why.ENDED:
+        case RejectReason.ENDED:
             return labels.has_ended.format(how=ending_with_person(view, labels) if view else "")
-        case Why.STALE if rejected.problems:
+        case RejectReason.STALE if rejected.problems:
             return "\n".join(problem.message for problem in rejected.problems)
-        case Why.STALE:
+        case RejectReason.STALE:
             return _stale(rejected.ask, labels, reader, copy)
-        case Why.INVALID:
+        case RejectReason.INVALID:
             return "\n".join(problem.message for problem in rejected.problems)
 
 

@@ -18,7 +18,7 @@ from aiohttp import web
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
-from answerback.ports.claims import Shared
+from answerback.ports.claims import SharedClaims
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
@@ -28,22 +28,22 @@ from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_chat.outage_log import Outage
 from answerback_discord import private_notes, slash_commands
-from answerback_discord.api_client import Calls
-from answerback_discord.catch_up import Place, missed
-from answerback_discord.channels import Channels
+from answerback_discord.api_client import DiscordApi
+from answerback_discord.catch_up import Conversation, create_missed_message_reader
+from answerback_discord.channels import ChannelDirectory
 from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED
-from answerback_discord.gateway_client import Gateway, Shards
-from answerback_discord.group_membership import Groups
-from answerback_discord.http_endpoint import PATH, Front
-from answerback_discord.interaction_responses import Reply, private
-from answerback_discord.interactions import Inbound
-from answerback_discord.option_controls import Look
-from answerback_discord.parse import SURFACE, Interaction, moment
-from answerback_discord.pending_edits import Answers
-from answerback_discord.platform_events import EVENTS, Events
+from answerback_discord.gateway_client import GatewayClient, Shards
+from answerback_discord.group_membership import RoleMembership
+from answerback_discord.http_endpoint import PATH, HttpEndpoint
+from answerback_discord.interaction_responses import InteractionResponse, private_response
+from answerback_discord.interactions import InteractionHandler
+from answerback_discord.option_controls import ListState
+from answerback_discord.parse import SURFACE, Interaction, snowflake_time
+from answerback_discord.pending_edits import PendingEdits
+from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.posting import Posting
-from answerback_discord.typed_messages import Listener
+from answerback_discord.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class DiscordSurface(ChatSurface):
 
     name = SURFACE
     _posting: Posting
-    _groups: Groups
+    _groups: RoleMembership
 
     def __init__(
         self,
@@ -87,15 +87,15 @@ class DiscordSurface(ChatSurface):
         shards: Shards = 1,
         confirm_after: float = 3.5,
         now: Callable[[], float] = time.time,
-        shared: Shared | None = None,
+        shared: SharedClaims | None = None,
     ) -> None:
         self._now = now
-        self.calls = Calls(http, bot_token, api_url, self._token_refused)
+        self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)
         self._labels = labels
         self._responders = responders
-        self._channels = Channels(self.calls)
-        self._groups = Groups(self.calls)
-        self._answers = Answers(confirm_after)
+        self._channels = ChannelDirectory(self.calls)
+        self._groups = RoleMembership(self.calls)
+        self._answers = PendingEdits(confirm_after)
         self._outage = Outage(logger, "Discord")
         self._posting = Posting(
             self.calls,
@@ -103,15 +103,15 @@ class DiscordSurface(ChatSurface):
             labels,
             self._look,
             self._answers,
-            self._groups.demand_somebody,
+            self._groups.require_reachable_responders,
             now,
         )
         self._front = (
-            Front(public_key, self._not_started, self._replied, now) if public_key else None
+            HttpEndpoint(public_key, self._not_started, self._replied, now) if public_key else None
         )
-        self._gateway: Gateway | None = None
+        self._gateway: GatewayClient | None = None
         if gateway:
-            self._gateway = Gateway(
+            self._gateway = GatewayClient(
                 self.calls,
                 bot_token,
                 content=content,
@@ -119,7 +119,7 @@ class DiscordSurface(ChatSurface):
                 outage=self._outage,
                 handlers={
                     name: partial(self._came, name)
-                    for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *EVENTS)
+                    for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *HANDLED_EVENTS)
                 },
                 lost=lambda: self._missed.mark_disconnected() if self._missed else None,
                 back=self._back,
@@ -128,12 +128,12 @@ class DiscordSurface(ChatSurface):
         if self._gateway is not None and shared is not None:
             self._leading = LeaderLease(shared, LEASE, self._gateway.start, self._disconnect)
         self._asks: Asks | None = None
-        self._platform: Inbound | None = None
-        self._interactions: Interactions[Interaction, Reply] | None = None
-        self._listener: Listener | None = None
-        self._missed: MissedMessageReader[Place] | None = None
+        self._platform: InteractionHandler | None = None
+        self._interactions: Interactions[Interaction, InteractionResponse] | None = None
+        self._listener: TypedMessageListener | None = None
+        self._missed: MissedMessageReader[Conversation] | None = None
         self._connected = False
-        self._events: Events | None = None
+        self._events: EventHandler | None = None
         self._background = BackgroundTasks()
         self._identifying = IdentityResolver("discord", self._identify, self._unknown)
         self._refused: str | None = None
@@ -141,14 +141,18 @@ class DiscordSurface(ChatSurface):
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
-        self._platform = Inbound(asks, self._labels, self._now)
+        self._platform = InteractionHandler(asks, self._labels, self._now)
         heard = asks if self._leading is None else with_fence(asks, self._leading.fence)
         self._interactions = Interactions(asks if self._front else heard, self._platform, SURFACE)
         if self._front is not None:
             self._front.receive = self._interactions.receive
-        self._events = Events(asks, self.calls, lambda: self._posting.bot_id)
-        self._listener = Listener(heard, self.calls, self._channels, self._labels, self._background)
-        self._missed = missed(asks, self.calls, self._listener, lambda: self._posting.bot_id)
+        self._events = EventHandler(asks, self.calls, lambda: self._posting.bot_id)
+        self._listener = TypedMessageListener(
+            heard, self.calls, self._channels, self._labels, self._background
+        )
+        self._missed = create_missed_message_reader(
+            asks, self.calls, self._listener, lambda: self._posting.bot_id
+        )
         await self._identifying.start().wait()
         if self._refused is not None:
             return
@@ -169,8 +173,8 @@ class DiscordSurface(ChatSurface):
         await self._background.stop(_STOP_WITHIN)
         await self._groups.stop()
 
-    def ready(self) -> str | None:
-        """See `answerback.ports.surface.Surface.ready`."""
+    def unready_reason(self) -> str | None:
+        """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._refused is not None:
             return self._refused
         if self._interactions is None:
@@ -179,10 +183,10 @@ class DiscordSurface(ChatSurface):
             return None  # clicks come by HTTP; without the gateway only typed words go unheard
         if self._leading is not None and not self._leading.is_held:
             return None  # another process holds the gateway, or one is about to
-        return self._gateway.trouble()
+        return self._gateway.outage_reason()
 
-    def leads(self) -> bool | None:
-        """See `answerback.ports.surface.Leads.leads`."""
+    def is_leader(self) -> bool | None:
+        """See `answerback.ports.surface.SupportsLeading.is_leader`."""
         return None if self._leading is None else self._leading.is_held
 
     def public_routes(self) -> list[web.RouteDef]:
@@ -193,8 +197,8 @@ class DiscordSurface(ChatSurface):
         """See `answerback.ports.surface.Surface.default_responders`."""
         return (destination.user,) if destination.user else self._responders
 
-    def check(self, destination: Destination) -> str | None:
-        """See `answerback.ports.surface.Surface.check`."""
+    def destination_problem(self, destination: Destination) -> str | None:
+        """See `answerback.ports.surface.Surface.destination_problem`."""
         named = {
             "user": destination.user,
             "channel": destination.channel,
@@ -212,11 +216,11 @@ class DiscordSurface(ChatSurface):
 
     # --- what comes in ---------------------------------------------------------------------------
 
-    def _replied(self, body: Json, reply: Reply) -> Json:
+    def _replied(self, body: Json, reply: InteractionResponse) -> Json:
         """What an interaction that came by HTTP is answered: nobody will tell whether Discord takes it."""
         if reply.shown is not None:
-            self._answers.answered(reply.shown)
-        if reply.follows:
+            self._answers.record_unconfirmed_response(reply.shown)
+        if reply.has_followup:
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
@@ -226,29 +230,29 @@ class DiscordSurface(ChatSurface):
         taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited: the show that the commit has set off finds it.
-            self._answers.answering(reply.shown, taken)
+            self._answers.track_response(reply.shown, taken)
         done: bool | None = None
         try:
-            done = await self.calls.answer(
+            done = await self.calls.respond_to_interaction(
                 str(body.get("id")), str(body.get("token")), reply.callback
             )
         finally:
             if done is None and reply.shown is not None:
-                self._answers.answered(reply.shown)  # it may still be taken
+                self._answers.record_unconfirmed_response(reply.shown)  # it may still be taken
             taken.set_result(bool(done))
         if not done and (ask := reply.shown) and ask.shown_revision >= ask.revision:
             # Selections and pages move no ask: nothing else would bring the message to what is stored.
             await self._show_again(ask, lost=True)
         await self._follow_up(body, reply if done else reply._replace(note=None))
 
-    async def _follow_up(self, body: Json, reply: Reply) -> None:
+    async def _follow_up(self, body: Json, reply: InteractionResponse) -> None:
         """What an interaction leads to behind its answer."""
         if reply.again is not None:
             await self._show_again(reply.again)
         if reply.selected is not None:
             await self._show_again(reply.selected, lost=True)
         if reply.note is not None:
-            await self.calls.follow_up(body, reply.note)
+            await self.calls.send_followup(body, reply.note)
 
     async def _show_again(self, ask: Ask, *, lost: bool = False) -> None:
         if self._asks is None:
@@ -259,8 +263,8 @@ class DiscordSurface(ChatSurface):
             extra = {"action": "show_again_failed", "ask_id": ask.id}
             logger.warning("A message stays as it is for now: %s", error, extra=extra)
 
-    async def _not_started(self, _body: Json) -> Reply:
-        return private(private_notes.retry(self._labels.try_again, "", self._labels))
+    async def _not_started(self, _body: Json) -> InteractionResponse:
+        return private_response(private_notes.retry_note(self._labels.try_again, "", self._labels))
 
     async def _disconnect(self) -> None:
         """Leaves the gateway to another process."""
@@ -277,14 +281,14 @@ class DiscordSurface(ChatSurface):
         elif name == "MESSAGE_CREATE":
             self._background.spawn("message", self._heard(body))
         elif self._events is not None:
-            self._background.spawn("event", self._events.heard(name, body))
+            self._background.spawn("event", self._events.handle_event(name, body))
 
     async def _heard(self, body: Json) -> None:
         if self._listener is None or self._posting.bot_id is None:
             return
-        await self._listener.heard(body, self._posting.bot_id)
+        await self._listener.handle_message(body, self._posting.bot_id)
         if self._missed is not None:
-            await self._missed.record_heard(moment(str(body.get("id"))))
+            await self._missed.record_heard(snowflake_time(str(body.get("id"))))
 
     def _back(self, anew: bool) -> None:
         self._connected = True
@@ -296,8 +300,8 @@ class DiscordSurface(ChatSurface):
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None
 
-    async def _look(self, ask: Ask) -> Look | None:
-        return await self._platform.look(ask) if self._platform else None
+    async def _look(self, ask: Ask) -> ListState | None:
+        return await self._platform.list_state(ask) if self._platform else None
 
     async def _identify(self) -> None:
         me = await self.calls.get("/users/@me")
@@ -305,7 +309,9 @@ class DiscordSurface(ChatSurface):
         self._refused = None
         self._outage.record_success("api")
         self._catch_up()
-        self._background.spawn("command", slash_commands.registered(self.calls, self._labels))
+        self._background.spawn(
+            "command", slash_commands.register_with_retry(self.calls, self._labels)
+        )
 
     def _unknown(self, error: PlatformError) -> bool:
         """Whether to ask again: a token that was never good will not become so."""

@@ -20,12 +20,12 @@ from typing import Final
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback_chat.retry import retry
 from answerback_client.backoff import Backoff
 from answerback_discord import limits
 from answerback_discord.components import Json
-from answerback_discord.errors import TOKEN_REFUSED, Code, has_code, translate
+from answerback_discord.errors import TOKEN_REFUSED, ErrorCode, error_from_response, has_code
 
 logger = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ class _Bucket:
     window: float
 
 
-class Calls:
+class DiscordApi:
     """The bot's requests.
 
     Args:
@@ -108,7 +108,7 @@ class Calls:
         """One request, tried once.
 
         Raises:
-            PlatformError: `UnavailableError` where nobody knows whether Discord acted.
+            PlatformError: `PlatformUnavailableError` where nobody knows whether Discord acted.
         """
         key = f"{method} {_route(path)}"
         self._take(key)
@@ -127,15 +127,19 @@ class Calls:
                 self.date = response.headers.get("Date")
                 if response.status < 400:
                     return answer
-                error = translate(response.status, answer, response.headers, what)
+                error = error_from_response(response.status, answer, response.headers, what)
         except (aiohttp.ClientError, TimeoutError) as failure:
-            raise UnavailableError(f"Discord did not answer {what}: {failure!r}.") from failure
+            raise PlatformUnavailableError(
+                f"Discord did not answer {what}: {failure!r}."
+            ) from failure
         self._close(key, error, answer, response.headers)
         if error.code == TOKEN_REFUSED:
             self._refused(error)
         raise error
 
-    async def answer(self, interaction_id: str, token: str, callback: Json) -> bool | None:
+    async def respond_to_interaction(
+        self, interaction_id: str, token: str, callback: Json
+    ) -> bool | None:
         """Answers an interaction by its callback route, at once or not at all.
 
         Returns:
@@ -147,10 +151,10 @@ class Calls:
             async with asyncio.timeout(ANSWER_TIMEOUT):
                 return await self._answer(url, callback, what)
         except PlatformError as error:
-            if has_code(error, Code.ALREADY_ACKNOWLEDGED):
+            if has_code(error, ErrorCode.ALREADY_ACKNOWLEDGED):
                 return False  # another delivery of the same click was quicker: the person has an answer
             self._log_unanswered(what, error)
-            return None if isinstance(error, UnavailableError) else False
+            return None if isinstance(error, PlatformUnavailableError) else False
         except (aiohttp.ClientError, TimeoutError) as failure:
             self._log_unanswered(what, failure)
         return None
@@ -164,13 +168,13 @@ class Calls:
                     if response.status < 400:
                         return True
                     answer = _json(await response.text())
-                    raise translate(response.status, answer, response.headers, what)
+                    raise error_from_response(response.status, answer, response.headers, what)
             except aiohttp.ClientConnectionError:
                 if last:
                     raise
         return False
 
-    async def follow_up(self, interaction: Json, message: Json) -> None:
+    async def send_followup(self, interaction: Json, message: Json) -> None:
         """Sends a further message to who made an interaction; Discord knows its token once it has taken the answer.
 
         https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
@@ -256,11 +260,11 @@ class Calls:
 
 def _too_early(error: Exception) -> float | None:
     """A follow-up may come before the answer that it follows, which may be taken for 3 s."""
-    early = isinstance(error, PlatformError) and has_code(error, Code.UNKNOWN_WEBHOOK)
+    early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
     return 0.0 if early else None
 
 
-def page_behind(message_id: str) -> dict[str, str]:
+def query_after(message_id: str) -> dict[str, str]:
     """The query for the next messages behind one."""
     return {"after": message_id, "limit": str(limits.MESSAGES_PER_PAGE)}
 

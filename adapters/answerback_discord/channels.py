@@ -11,8 +11,8 @@ from enum import StrEnum
 from typing import Final
 
 from answerback.core.ask import Destination
-from answerback.core.errors import UnavailableError
-from answerback_discord.api_client import Calls
+from answerback.core.errors import PlatformUnavailableError
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 
 THREADS: Final = frozenset({10, 11, 12})
@@ -21,7 +21,7 @@ DIRECT: Final = 1
 _REMEMBERED: Final = 2_000
 
 
-class Kind(StrEnum):
+class ChannelKind(StrEnum):
     """How an ask is put somewhere."""
 
     CHANNEL = "channel"
@@ -37,19 +37,19 @@ class Place:
     """Where messages go: ``parent`` is a thread's channel, ``guild`` the server (None: a direct message)."""
 
     id: str
-    kind: Kind
+    kind: ChannelKind
     parent: str | None = None
     guild: str | None = None
 
 
-class Channels:
+class ChannelDirectory:
     """Looks places up, and remembers some thousand of them: what is remembered of a place never changes."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
         self._known: OrderedDict[str, Place] = OrderedDict()
 
-    async def place(self, channel_id: str) -> Place:
+    async def get_place(self, channel_id: str) -> Place:
         """What a channel is.
 
         Raises:
@@ -60,12 +60,12 @@ class Channels:
             self._known.move_to_end(channel_id)
         else:
             found = await self._calls.get(f"/channels/{channel_id}")
-            known = self.learn(found) if isinstance(found, dict) else None
+            known = self.remember(found) if isinstance(found, dict) else None
         if known is None:
-            raise UnavailableError(f"Discord told nothing of channel {channel_id}.")
+            raise PlatformUnavailableError(f"Discord told nothing of channel {channel_id}.")
         return known
 
-    async def destination(self, to: Destination) -> Place:
+    async def resolve_destination(self, to: Destination) -> Place:
         """The place that a destination names.
 
         Raises:
@@ -74,29 +74,29 @@ class Channels:
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
             opened = await self._calls.request("POST", "/users/@me/channels", body)
-            found = self.learn(opened) if isinstance(opened, dict) else None
+            found = self.remember(opened) if isinstance(opened, dict) else None
             if found is None:
-                raise UnavailableError(f"Discord opened no direct messages with {to.user}.")
+                raise PlatformUnavailableError(f"Discord opened no direct messages with {to.user}.")
             return found
-        return await self.place(to.thread or to.channel or "")
+        return await self.get_place(to.thread or to.channel or "")
 
-    def learn(self, channel: Json) -> Place | None:
+    def remember(self, channel: Json) -> Place | None:
         """Notes a channel as Discord describes it."""
         channel_id, number = channel.get("id"), channel.get("type")
         if not isinstance(channel_id, str) or not isinstance(number, int):
             return None
-        kind = Kind.CHANNEL
+        kind = ChannelKind.CHANNEL
         if number in THREADS:
-            kind = Kind.THREAD
+            kind = ChannelKind.THREAD
         elif number in FORUMS:
-            kind = Kind.FORUM
+            kind = ChannelKind.FORUM
         elif number == DIRECT:
-            kind = Kind.DIRECT
+            kind = ChannelKind.DIRECT
         parent, guild = channel.get("parent_id"), channel.get("guild_id")
         place = Place(
             channel_id,
             kind,
-            parent if isinstance(parent, str) and kind is Kind.THREAD else None,
+            parent if isinstance(parent, str) and kind is ChannelKind.THREAD else None,
             guild if isinstance(guild, str) else None,
         )
         self._known[channel_id] = place

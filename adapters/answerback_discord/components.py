@@ -27,11 +27,11 @@ LABEL: Final = 18
 RADIO_GROUP: Final = 21
 CHECKBOX_GROUP: Final = 22
 
-NOBODY: Final[Json] = {"parse": []}
+NO_MENTIONS: Final[Json] = {"parse": []}
 """`allowed_mentions` that notify nobody; without it an edit notifies everybody who is mentioned."""
 
 
-class Style(IntEnum):
+class ButtonStyle(IntEnum):
     """How a button looks."""
 
     PRIMARY = 1
@@ -51,14 +51,14 @@ def separator() -> Json:
     return {"type": SEPARATOR, "divider": True, "spacing": 1}
 
 
-def button(label: str, custom_id: str, style: Style = Style.SECONDARY) -> Json:
+def button(label: str, custom_id: str, style: ButtonStyle = ButtonStyle.SECONDARY) -> Json:
     """A button that hands in its custom_id."""
     return {"type": BUTTON, "style": int(style), "label": label, "custom_id": custom_id}
 
 
 def link_button(label: str, url: str) -> Json:
     """A button that opens an address, and of which we hear nothing."""
-    return {"type": BUTTON, "style": int(Style.LINK), "label": label, "url": url}
+    return {"type": BUTTON, "style": int(ButtonStyle.LINK), "label": label, "url": url}
 
 
 def rows(buttons: Sequence[Json]) -> list[Json]:
@@ -120,12 +120,12 @@ def message(parts: Sequence[Json], *, private: bool = False) -> Json:
     return {"flags": flags, "components": [*parts], "allowed_mentions": {"parse": []}}
 
 
-def walk(components: JsonValue) -> Iterator[Json]:
+def iter_components(components: JsonValue) -> Iterator[Json]:
     """Every component in a message or modal as received, outer ones first; what is malformed is passed over."""
     if not isinstance(components, list):
         return
     for component in components:
         if isinstance(component, dict):
             yield component
-            yield from walk(component.get("components"))
-            yield from walk([component.get("component"), component.get("accessory")])
+            yield from iter_components(component.get("components"))
+            yield from iter_components([component.get("component"), component.get("accessory")])

@@ -12,11 +12,11 @@ from answerback.core import clarification
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
-from answerback.core.intents import Choose, Wanted
+from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.core.walker import Action, Answer, Other
-from answerback.ports.surface import Asks, Rejected, Why
+from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb, parse_index
 from answerback_discord import (
     long_lists,
@@ -28,19 +28,25 @@ from answerback_discord import (
     show_in_full,
 )
 from answerback_discord.components import Json
-from answerback_discord.interaction_responses import Callback, Replies, Reply, told, update
+from answerback_discord.interaction_responses import (
+    InteractionResponse,
+    InteractionResponseType,
+    ResponseBuilder,
+    note_response,
+    update_response,
+)
 from answerback_discord.markdown_text import escape
-from answerback_discord.modal_pages import Sheet
-from answerback_discord.option_controls import Look
+from answerback_discord.modal_pages import ModalSpec
+from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction
 
-OPENS = frozenset(
+MODAL_VERBS = frozenset(
     {Verb.WRITE, Verb.OTHER, Verb.NOTE, Verb.FILL, Verb.REPLY, Verb.ASK_BACK, Verb.SEARCH}
 )
 """What opens a modal."""
 
 
-class Drafts:
+class FormDraft:
     """What a person has entered so far in a form of several pages, kept beside the ask."""
 
     def __init__(self, asks: Asks, used: Interaction) -> None:
@@ -52,9 +58,9 @@ class Drafts:
         kept = await self._asks.draft(self._key(verb))
         return kept if isinstance(kept, dict) else {}
 
-    async def begun(self, ask: Ask) -> dict[str, JsonValue]:
+    async def load_across_revisions(self, ask: Ask) -> dict[str, JsonValue]:
         """What was entered so far, also before the question was asked back or explained."""
-        for revision in clarification.revisions(ask):
+        for revision in clarification.open_question_revisions(ask):
             kept = await self._asks.draft(self._key(revision=revision))
             if isinstance(kept, dict):
                 if revision != ask.revision:
@@ -62,7 +68,7 @@ class Drafts:
                 return kept
         return {}
 
-    async def entered(self) -> dict[str, JsonValue]:
+    async def merged_values(self) -> dict[str, JsonValue]:
         """What was entered on all pages, this one included."""
         return {**(await self.of()), **self._used.inputs}
 
@@ -76,11 +82,11 @@ class Drafts:
         return f"{ask_id}:{at}:{verb or used}:{self._used.actor.person.user_id}"
 
 
-class Entering:
+class ControlHandler:
     """One interaction with the ask it is about."""
 
     def __init__(
-        self, asks: Asks, replies: Replies, labels: Labels, used: Interaction, ask: Ask
+        self, asks: Asks, replies: ResponseBuilder, labels: Labels, used: Interaction, ask: Ask
     ) -> None:
         self._asks = asks
         self._replies = replies
@@ -90,27 +96,29 @@ class Entering:
         self._control: Control = used.control
         self._ask = ask
         self._view: View = view_of(ask)
-        self._drafts = Drafts(asks, used)
+        self._drafts = FormDraft(asks, used)
 
-    async def read(self) -> Reply:
+    async def read_page(self) -> InteractionResponse:
         """A page of what a message of ours has not shown, or of what this person had entered."""
         entry, _, page = self._control.argument.partition(".")
-        if entry not in OPENS:
+        if entry not in MODAL_VERBS:
             verb, number = self._control.verb, self._control.number or 0
-            look = Look(chosen=await self._selected())
+            look = ListState(chosen=await self._selected())
             return self._private(show_in_full.page(self._view, verb, number, self._labels, look))
         of = self._control._replace(verb=Verb(entry))
-        entered = private_notes.Entered(modal_inputs.words_of(await self._drafts.of(of.verb)), of)
+        entered = private_notes.TypedInput(
+            modal_inputs.typed_text(await self._drafts.of(of.verb)), of
+        )
         return self._private(
-            private_notes.given_back(entered, parse_index(page) or 0, self._labels)
+            private_notes.typed_input_note(entered, parse_index(page) or 0, self._labels)
         )
 
-    async def shown(self) -> Wanted | Reply:
+    async def handle(self) -> RequestedAction | InteractionResponse:
         """What an interaction shows that says nothing by itself; or what is wanted by what was entered or selected."""
-        if self._used.entered:
+        if self._used.is_modal_submit:
             return await self._entered()
         verb, page = self._control.verb, self._control.number or 0
-        if verb in OPENS:
+        if verb in MODAL_VERBS:
             return await self._open(page)
         match verb:
             case Verb.CHOOSE if self._is_several():
@@ -120,22 +128,24 @@ class Entering:
             case Verb.SUBMIT_SELECTION if self._is_several():
                 return await self._take()
             case Verb.PAGE:
-                return await self._list(Look(page=page))
-            case Verb.END_TURN if self._control.argument == private_notes.KEPT:
-                return self._private(private_notes.kept_going(self._ask, self._labels))
+                return await self._list(ListState(page=page))
+            case Verb.END_TURN if self._control.argument == private_notes.KEEP_GOING:
+                return self._private(private_notes.end_turn_declined_note(self._ask, self._labels))
             case Verb.END_TURN:
                 return self._private(private_notes.confirm_end_turn(self._view, self._labels))
             case _:
                 return await self._not_found()
 
-    def _mistakes(self, problems: Sequence[Problem], sheet: Sheet) -> Reply:
-        return self._private(mistakes(self._view, self._control, problems, sheet, self._labels))
+    def _mistakes(self, problems: Sequence[Problem], sheet: ModalSpec) -> InteractionResponse:
+        return self._private(
+            problems_note(self._view, self._control, problems, sheet, self._labels)
+        )
 
-    async def _not_found(self) -> Reply:
-        return await self._replies.rejected(Rejected(Why.NOT_FOUND, self._ask), self._used)
+    async def _not_found(self) -> InteractionResponse:
+        return await self._replies.rejected(Rejected(RejectReason.NOT_FOUND, self._ask), self._used)
 
-    def _private(self, message: Json) -> Reply:
-        return told(message, self._used)
+    def _private(self, message: Json) -> InteractionResponse:
+        return note_response(message, self._used)
 
     def _is_several(self) -> bool:
         """Whether several options may be selected."""
@@ -144,24 +154,24 @@ class Entering:
 
     # --- entering --------------------------------------------------------------------------------
 
-    async def _open(self, page: int) -> Reply:
+    async def _open(self, page: int) -> InteractionResponse:
         verb, selected = self._control.verb, await self._beside()
-        sheet = modal_inputs.sheet_of(self._view, verb, self._labels, selected)
+        sheet = modal_inputs.modal_spec(self._view, verb, self._labels, selected)
         if sheet is None:
             return await self._not_found()
         page = page if page < len(sheet.pages()) else 0
-        values = await self._drafts.begun(self._ask)
-        nonce = f"{secrets.token_hex(4)}.{option_controls.digest(selected)}"
+        values = await self._drafts.load_across_revisions(self._ask)
+        nonce = f"{secrets.token_hex(4)}.{option_controls.selection_digest(selected)}"
         data = modals.modal(self._view, sheet, verb, page, values, nonce, self._labels)
-        return Reply({"type": int(Callback.MODAL), "data": data})
+        return InteractionResponse({"type": int(InteractionResponseType.MODAL), "data": data})
 
-    async def _entered(self) -> Wanted | Reply:
+    async def _entered(self) -> RequestedAction | InteractionResponse:
         verb, page = self._control.verb, self._control.number or 0
-        sheet = modal_inputs.sheet_of(self._view, verb, self._labels)
+        sheet = modal_inputs.modal_spec(self._view, verb, self._labels)
         if sheet is None:
             return await self._not_found()
         if verb is Verb.SEARCH:
-            return await self._search(modal_inputs.words_of(self._used.inputs))
+            return await self._search(modal_inputs.typed_text(self._used.inputs))
         several = len(sheet.pages()) > 1
         values = (
             {**(await self._drafts.of()), **self._used.inputs}
@@ -170,13 +180,13 @@ class Entering:
         )
         if page + 1 < len(sheet.pages()):
             await self._drafts.keep(values)
-            if wrong := modal_inputs.mistakes_on(sheet, page, values):
+            if wrong := modal_inputs.page_problems(sheet, page, values):
                 return self._mistakes(wrong, sheet)
-            following = private_notes.next_page(
+            following = private_notes.continue_note(
                 self._view, verb, page + 1, len(sheet.pages()), self._labels
             )
             return self._private(following)
-        found = modal_inputs.read(self._view.prompt, sheet, verb, values)
+        found = modal_inputs.parse_values(self._view.prompt, sheet, verb, values)
         if isinstance(found, Other) and self._is_several():
             found = await self._with_selection(found)
         if isinstance(found, tuple):
@@ -186,7 +196,7 @@ class Entering:
 
     # --- looking through long lists --------------------------------------------------------------
 
-    async def _select(self) -> Reply:
+    async def _select(self) -> InteractionResponse:
         prompt = self._view.prompt
         if prompt is None:
             return await self._not_found()
@@ -194,37 +204,39 @@ class Entering:
         offered = {
             place for value in self._used.offered if (place := parse_index(value)) is not None
         }
-        kept = set(option_controls.selected(prompt, Look(chosen=before))) - offered
+        kept = set(option_controls.selected_indexes(prompt, ListState(chosen=before))) - offered
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in kept | {*self._used.places})
         await self._selections.save(self._ask, chosen)
         found = tuple(sorted(offered)) if self._control.argument == "found" else None
-        look = Look(self._control.number or 0, chosen, found)
+        look = ListState(self._control.number or 0, chosen, found)
         if self._used.private:
             return (await self._turned(look))._replace(selected=self._ask)
         latest = await self._latest()
         if isinstance(latest, Rejected):
             return await self._replies.rejected(latest, self._used)
-        return update(render.message(view_of(latest), self._labels, look), latest)
+        return update_response(render.message(view_of(latest), self._labels, look), latest)
 
-    async def _take(self) -> Action | Reply:
+    async def _take(self) -> Action | InteractionResponse:
         prompt = self._view.prompt
         if prompt is None:
             return await self._not_found()
         chosen = await self._selections.load(self._ask)
-        selected = option_controls.selected(prompt, Look(chosen=chosen))
-        if self._control.argument != option_controls.digest(selected):
+        selected = option_controls.selected_indexes(prompt, ListState(chosen=chosen))
+        if self._control.argument != option_controls.selection_digest(selected):
             # The selection that is kept is not the one that this person saw: the answer that was to show
             # them is lost or on its way, or somebody else has changed them.
             changed = self._labels.selection_changed.format(submit=self._labels.submit)
             if self._used.private:
-                return await self._turned(Look(option_controls.page_of(prompt), chosen), changed)
-            return await self._replies.redrawn(
+                return await self._turned(
+                    ListState(option_controls.initial_page(prompt), chosen), changed
+                )
+            return await self._replies.redraw(
                 self._ask, self._used, private_notes.note(escape(changed))
             )
         return Answer(value=self._values(selected))
 
-    async def _list(self, look: Look, note: str = "") -> Reply:
+    async def _list(self, look: ListState, note: str = "") -> InteractionResponse:
         return await self._turned(replace(look, chosen=await self._selected()), note)
 
     async def _beside(self) -> tuple[int, ...]:
@@ -232,12 +244,12 @@ class Entering:
         prompt = self._view.prompt
         if prompt is None or not self._is_several():
             return ()
-        return option_controls.selected(prompt, Look(chosen=await self._selected()))
+        return option_controls.selected_indexes(prompt, ListState(chosen=await self._selected()))
 
     async def _with_selection(self, words: Other) -> Other | tuple[Problem, ...]:
         """Words of one's own with what is selected, if that is what their modal named."""
         selected = await self._beside()
-        if self._control.argument.endswith(option_controls.digest(selected)):
+        if self._control.argument.endswith(option_controls.selection_digest(selected)):
             return replace(words, value=self._values(selected))
         message = self._labels.selection_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
@@ -249,34 +261,38 @@ class Entering:
     async def _selected(self) -> tuple[int, ...] | None:
         return await self._selections.load(self._ask) if self._is_several() else None
 
-    async def _search(self, words: str) -> Reply:
+    async def _search(self, words: str) -> InteractionResponse:
         prompt = self._view.prompt
-        found = option_controls.matching(prompt.question, words) if prompt else ()
+        found = option_controls.search_options(prompt.question, words) if prompt else ()
         if not found:
-            return await self._list(Look(), self._labels.nothing_found.format(words=words[:100]))
-        return await self._list(Look(found=found, words=words))
+            return await self._list(
+                ListState(), self._labels.nothing_found.format(words=words[:100])
+            )
+        return await self._list(ListState(found=found, words=words))
 
-    async def _turned(self, look: Look, note: str = "") -> Reply:
+    async def _turned(self, look: ListState, note: str = "") -> InteractionResponse:
         """The list, for this person alone."""
         latest = await self._latest()
         if isinstance(latest, Rejected):
             return await self._replies.rejected(latest, self._used)
-        return self._private(long_lists.opened(view_of(latest), self._labels, look, note))
+        return self._private(
+            long_lists.render_option_list(view_of(latest), self._labels, look, note)
+        )
 
     async def _latest(self) -> Ask | Rejected:
         """The ask, still as this person saw it; nothing is awaited after it, since later commits are shown later."""
         latest = await self._asks.get(self._ask.id) or self._ask
         if latest.revision == self._ask.revision:
             return latest
-        return Rejected(Why.STALE if latest.open else Why.ENDED, latest)
+        return Rejected(RejectReason.STALE if latest.open else RejectReason.ENDED, latest)
 
 
-def mistakes(
-    view: View, control: Control, problems: Sequence[Problem], sheet: Sheet, labels: Labels
+def problems_note(
+    view: View, control: Control, problems: Sequence[Problem], sheet: ModalSpec, labels: Labels
 ) -> Json:
     """What is wrong with an entry, and a button that opens it again at the page of the first mistake."""
     page = sheet.page_with(problems[0].pointer.removeprefix("/value"))
     label = labels.fill_in if control.verb is Verb.FILL else labels.answer
     own = {Verb.REPLY: labels.reply, Verb.ASK_BACK: labels.ask_back}
     label = own.get(control.verb, label)
-    return private_notes.mistakes(view, problems, (control.verb, page), label, labels)
+    return private_notes.problems_note(view, problems, (control.verb, page), label, labels)

@@ -10,12 +10,12 @@ from typing import Final
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError, RefusedError
+from answerback.core.errors import PayloadRejectedError, PlatformError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_discord import limits, manifest, slash_commands
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from answerback_discord.http_endpoint import SIGNATURE_WINDOW
 from answerback_discord.parse import INBOX
@@ -41,7 +41,7 @@ class Setup:
 
 async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
     """Looks at everything, one after the other."""
-    calls = Calls(http, setup.bot_token, setup.api_url)
+    calls = DiscordApi(http, setup.bot_token, setup.api_url)
     try:
         application = _object(await calls.get("/applications/@me"))
         if setup.fix:
@@ -64,9 +64,9 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield await _roles(setup.roles, guilds, calls)
 
 
-async def _fixed(setup: Setup, calls: Calls, application: Json) -> Json:
+async def _fixed(setup: Setup, calls: DiscordApi, application: Json) -> Json:
     """Sets in the application what is not as it should be; the endpoint last, since Discord tries it at once."""
-    wanted = manifest.settings(setup.public_url if setup.public_key else None)
+    wanted = manifest.application_settings(setup.public_url if setup.public_key else None)
     endpoint = wanted.pop("interactions_endpoint_url", None)
     flags = _flags(application)
     if not setup.content or flags & limits.FLAG_MESSAGE_CONTENT:
@@ -76,7 +76,7 @@ async def _fixed(setup: Setup, calls: Calls, application: Json) -> Json:
     application = _object(await calls.request("PATCH", "/applications/@me", wanted))
     if endpoint is None or application.get("interactions_endpoint_url") == endpoint:
         return application
-    with contextlib.suppress(RefusedError):  # what is wrong with it is found below
+    with contextlib.suppress(PayloadRejectedError):  # what is wrong with it is found below
         body: Json = {"interactions_endpoint_url": endpoint}
         application = _object(await calls.request("PATCH", "/applications/@me", body))
     return application
@@ -130,7 +130,7 @@ def _way_in(setup: Setup, application: Json) -> Finding:
             what,
             "Set public.url to the https address of the public listener.",
         )
-    wanted = manifest.endpoint(setup.public_url)
+    wanted = manifest.interactions_url(setup.public_url)
     if address == wanted:
         return _DISCORD.ok(f"{what}, by {wanted}")
     return _DISCORD.problem(
@@ -147,18 +147,18 @@ def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
     return _DISCORD.problem(
         "servers",
         "the app is in none",
-        f"Open {manifest.install_link(application_id)} and choose one.",
+        f"Open {manifest.install_url(application_id)} and choose one.",
     )
 
 
-async def _command(setup: Setup, calls: Calls, application_id: str) -> Finding:
+async def _command(setup: Setup, calls: DiscordApi, application_id: str) -> Finding:
     """Whether the slash command is there; its words are set by the service, which knows the labels."""
     what = f"command /{INBOX}"
     try:
-        found = await slash_commands.known(calls, application_id)
+        found = await slash_commands.fetch_command(calls, application_id)
         if found is None and setup.fix:
             await slash_commands.register(calls, Labels(), application_id)
-            found = await slash_commands.known(calls, application_id)
+            found = await slash_commands.fetch_command(calls, application_id)
     except PlatformError as error:
         return _DISCORD.call_failed(what, error)
     if found is not None:
@@ -170,7 +170,7 @@ async def _command(setup: Setup, calls: Calls, application_id: str) -> Finding:
     )
 
 
-async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
+async def _channel(channel_id: str, bot: str, calls: DiscordApi) -> Finding:
     what = f"channel {channel_id}"
     try:
         channel = _object(await calls.get(f"/channels/{channel_id}"))
@@ -181,7 +181,7 @@ async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
         member = _object(await calls.get(f"/guilds/{guild}/members/{bot}"))
     except PlatformError as error:
         return _DISCORD.call_failed(what, error)
-    has = permissions(guild, roles, member, place.get("permission_overwrites"), bot)
+    has = compute_permissions(guild, roles, member, place.get("permission_overwrites"), bot)
     missing = [name for name, bit in limits.PERMISSIONS.items() if not has & bit]
     if not missing:
         return _DISCORD.ok(what)
@@ -192,7 +192,7 @@ async def _channel(channel_id: str, bot: str, calls: Calls) -> Finding:
     )
 
 
-def permissions(
+def compute_permissions(
     guild: str, roles: Sequence[Json], member: Json, overwrites: JsonValue, bot: str
 ) -> int:
     """What the bot may do in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites."""
@@ -212,7 +212,7 @@ def permissions(
     return bits
 
 
-async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: Calls) -> Finding:
+async def _roles(wanted: Sequence[str], guilds: Sequence[Json], calls: DiscordApi) -> Finding:
     known: set[str] = set()
     try:
         for guild in guilds:

@@ -12,13 +12,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.errors import (
+    DestinationGoneError,
     ForbiddenError,
-    GoneError,
+    PayloadRejectedError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
-    RefusedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback_chat.platform_errors import (
     ErrorMeaning,
@@ -28,7 +28,7 @@ from answerback_chat.platform_errors import (
 )
 
 
-class Code(IntEnum):
+class ErrorCode(IntEnum):
     """Discord's error codes that are told apart."""
 
     UNKNOWN_CHANNEL = 10003
@@ -66,40 +66,45 @@ LIMIT_PAUSE: Final = 5.0
 _TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
     {
         RateLimitedError: without_advice(
-            Code.SLOW_MODE, Code.CHANNEL_WRITE_LIMIT, Code.GUILD_WRITE_LIMIT, Code.OLD_EDITS_LIMIT
+            ErrorCode.SLOW_MODE, ErrorCode.CHANNEL_WRITE_LIMIT, ErrorCode.GUILD_WRITE_LIMIT, ErrorCode.OLD_EDITS_LIMIT
         ),
-        UnavailableError: without_advice(Code.OVERLOADED),
-        GoneError: {
-            Code.UNKNOWN_CHANNEL: "the channel or thread does not exist, or not any more",
-            Code.UNKNOWN_MESSAGE: "the message was deleted",
-            Code.UNKNOWN_USER: "there is no such user",
-            Code.NO_DIRECT_MESSAGES: "this person takes no direct messages from the app",
-            Code.NOT_A_TEXT_CHANNEL: "nobody can write in this kind of channel",
+        PlatformUnavailableError: without_advice(ErrorCode.OVERLOADED),
+        DestinationGoneError: {
+            ErrorCode.UNKNOWN_CHANNEL: "the channel or thread does not exist, or not any more",
+            ErrorCode.UNKNOWN_MESSAGE: "the message was deleted",
+            ErrorCode.UNKNOWN_USER: "there is no such user",
+            ErrorCode.NO_DIRECT_MESSAGES: "this person takes no direct messages from the app",
+            ErrorCode.NOT_A_TEXT_CHANNEL: "nobody can write in this kind of channel",
         },
         ForbiddenError: {
-            Code.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",
-            Code.NO_PERMISSION: "the app lacks a permission there: `answerback doctor` says which",
+            ErrorCode.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",
+            ErrorCode.NO_PERMISSION: "the app lacks a permission there: `answerback doctor` says which",
         },
         UnauthorizedError: {
-            Code.THREAD_LOCKED: "the thread is locked: a moderator has to unlock it",
-            Code.TAG_REQUIRED: "the forum wants a tag on every post: switch that off, or choose another channel",
-            Code.BAD_USER_AGENT: "Discord does not take our User-Agent",
+            ErrorCode.THREAD_LOCKED: "the thread is locked: a moderator has to unlock it",
+            ErrorCode.TAG_REQUIRED: "the forum wants a tag on every post: switch that off, or choose another channel",
+            ErrorCode.BAD_USER_AGENT: "Discord does not take our User-Agent",
         },
-        RefusedError: {
-            Code.AUTO_MODERATED: "the server's AutoMod blocked the text: let the app's role pass its rules",
-            Code.LINK_FILTERED: "Discord's filter of harmful links blocked the text: ask again without its links",
-            Code.THREAD_ARCHIVED: "the thread is archived, and opening it did not last: "
+        PayloadRejectedError: {
+            ErrorCode.AUTO_MODERATED: "the server's AutoMod blocked the text: let the app's role pass its rules",
+            ErrorCode.LINK_FILTERED: "Discord's filter of harmful links blocked the text: ask again without its links",
+            ErrorCode.THREAD_ARCHIVED: "the thread is archived, and opening it did not last: "
             "open it in Discord, or ask elsewhere",
-            Code.TOO_MANY_THREADS: "the server has as many active threads as it may: "
+            ErrorCode.TOO_MANY_THREADS: "the server has as many active threads as it may: "
             "close some, or ask in a channel that is no forum",
         },
     }
 )  # fmt: skip
-_KINDS: Final[Mapping[int, type[PlatformError]]] = {403: UnauthorizedError, 404: GoneError}
-"""What a status stands for whose code is not in the table; every other one is `RefusedError`."""
+_KINDS: Final[Mapping[int, type[PlatformError]]] = {
+    403: UnauthorizedError,
+    404: DestinationGoneError,
+}
+"""What a status stands for whose code is not in the table; every other one is `PayloadRejectedError`."""
 
 
-def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: str) -> PlatformError:
+def error_from_response(
+    status: int, body: JsonValue, headers: Mapping[str, str], what: str
+) -> PlatformError:
     """The error that a refused request stands for.
 
     Args:
@@ -110,18 +115,18 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
     name = str(number or status)
     said = str(answer.get("message") or f"HTTP {status}")[:300]
-    kind, advice = _TABLE.get(number, ErrorMeaning(_KINDS.get(status, RefusedError)))
+    kind, advice = _TABLE.get(number, ErrorMeaning(_KINDS.get(status, PayloadRejectedError)))
     if status == 429 or kind is RateLimitedError:
         told = answer.get("retry_after"), headers.get("Retry-After")
         wait = retry_after_of(*told, default=LIMIT_PAUSE)
         # Edits of old messages are limited message by message, whatever else is done in the channel.
-        alone = number == Code.OLD_EDITS_LIMIT
+        alone = number == ErrorCode.OLD_EDITS_LIMIT
         return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name, alone=alone)
     if advice:
         return kind(f"Discord refused {what}: {advice} ({said}).", code=name)
-    if number == Code.INVALID_FORM:
+    if number == ErrorCode.INVALID_FORM:
         where = "; ".join(_paths(answer.get("errors"), ())) or said
-        return RefusedError(f"Discord refused {what} as malformed: {where}.", code=name)
+        return PayloadRejectedError(f"Discord refused {what} as malformed: {where}.", code=name)
     if (
         status == 401 and not number
     ):  # a number says that something else is refused, such as a webhook's token
@@ -131,13 +136,13 @@ def translate(status: int, body: JsonValue, headers: Mapping[str, str], what: st
         return UnauthorizedError(f"Discord refused {what}: {words}.", code=TOKEN_REFUSED)
     if status == 403 and not answer:
         words = "something on the way there, such as a proxy or Cloudflare, refused it"
-        return UnavailableError(f"Discord did not answer {what}: {words}.", code=name)
-    if status >= 500 or kind is UnavailableError:
-        return UnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
+        return PlatformUnavailableError(f"Discord did not answer {what}: {words}.", code=name)
+    if status >= 500 or kind is PlatformUnavailableError:
+        return PlatformUnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
     return kind(f"Discord refused {what}: {said}.", code=name)
 
 
-def has_code(error: PlatformError, *codes: Code) -> bool:
+def has_code(error: PlatformError, *codes: ErrorCode) -> bool:
     """Whether an error is one of these."""
     return error.code in {str(int(code)) for code in codes}
 

@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError
 from answerback_chat.outage_log import Outage
 from answerback_client.backoff import Backoff
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 
 logger = logging.getLogger(__name__)
@@ -33,7 +33,7 @@ Handler: TypeAlias = Callable[[Json], None]
 
 GRACE: Final = 60.0
 """Seconds of a lost connection before people count as out of reach: it mostly comes back within a few."""
-FIRST_CONNECT: Final = 10.0
+CONNECT_TIMEOUT: Final = 10.0
 """Seconds that a start waits for the first connection."""
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
@@ -41,7 +41,7 @@ _FATAL_PAUSE: Final = 300.0
 _PART: Final = "gateway"
 
 
-class Gateway:
+class GatewayClient:
     """Holds the connection and says how it stands.
 
     Args:
@@ -56,7 +56,7 @@ class Gateway:
 
     def __init__(
         self,
-        calls: Calls,
+        calls: DiscordApi,
         token: str,
         *,
         content: bool,
@@ -88,10 +88,10 @@ class Gateway:
         """Begins to connect, and waits for it a little."""
         self._task = asyncio.create_task(self._run(), name="discord gateway")
         try:
-            async with asyncio.timeout(FIRST_CONNECT):
+            async with asyncio.timeout(CONNECT_TIMEOUT):
                 await self._first.wait()
         except TimeoutError:
-            self._outage.record_failure(_PART, self.trouble())
+            self._outage.record_failure(_PART, self.outage_reason())
 
     async def stop(self) -> None:
         """Disconnects."""
@@ -101,9 +101,9 @@ class Gateway:
             self._task = None
             self._first.clear()
             for shard in range(self._of):
-                self.lost(shard)
+                self.mark_disconnected(shard)
 
-    def trouble(self) -> str | None:
+    def outage_reason(self) -> str | None:
         """None while all shards are connected, or for so short a time not connected that nobody need know."""
         now = time.monotonic()
         out = sorted(shard for shard, since in self._down.items() if now - since >= GRACE)
@@ -112,7 +112,7 @@ class Gateway:
         which = f" (shard {', '.join(map(str, out))} of {self._of})" if self._of > 1 else ""
         return f"the connection to Discord's gateway is lost and being made again{which}"
 
-    def connected(self, shard: int, of: int) -> None:
+    def mark_connected(self, shard: int, of: int) -> None:
         """One of so many shards is connected."""
         if of != self._of:
             since = min(self._down.values(), default=time.monotonic())
@@ -125,7 +125,7 @@ class Gateway:
             anew, self._anew = self._anew, False
             self._back(anew)
 
-    def lost(self, shard: int) -> None:
+    def mark_disconnected(self, shard: int) -> None:
         """A shard's connection is gone; discord.py makes it again."""
         self._lost()
         self._down.setdefault(shard, time.monotonic())
@@ -138,7 +138,7 @@ class Gateway:
             since = time.monotonic()
             wait = await self._connect_once()
             for shard in range(self._of):
-                self.lost(shard)
+                self.mark_disconnected(shard)
             if time.monotonic() - since > _LONGEST_PAUSE:
                 backoff.reset()
             pause = backoff.next_delay()
@@ -208,14 +208,14 @@ class Gateway:
         self._anew = True
         match data.get("shard"):
             case [int(shard), int(of)]:
-                self.connected(shard, of)
+                self.mark_connected(shard, of)
             case _:
-                self.connected(0, 1)
+                self.mark_connected(0, 1)
 
     def _resumed(self, data: Json) -> None:
         """A session goes on; discord.py notes whose."""
         shard = data.get("__shard_id__")
-        self.connected(shard if isinstance(shard, int) else 0, self._of)
+        self.mark_connected(shard if isinstance(shard, int) else 0, self._of)
 
     def _raw(self, name: str) -> Callable[[JsonValue], None]:
         handler = self._handlers[name]
@@ -230,22 +230,22 @@ class Gateway:
 class _Single(discord.Client):
     """One connection."""
 
-    def __init__(self, gateway: Gateway, intents: discord.Intents) -> None:
+    def __init__(self, gateway: GatewayClient, intents: discord.Intents) -> None:
         super().__init__(intents=intents)
         self._gateway = gateway
 
     async def on_disconnect(self) -> None:
         """The connection is gone."""
-        self._gateway.lost(0)
+        self._gateway.mark_disconnected(0)
 
 
 class _Sharded(discord.AutoShardedClient):
     """Several connections, each with its part of the servers."""
 
-    def __init__(self, gateway: Gateway, intents: discord.Intents, count: int | None) -> None:
+    def __init__(self, gateway: GatewayClient, intents: discord.Intents, count: int | None) -> None:
         super().__init__(intents=intents, shard_count=count)
         self._gateway = gateway
 
     async def on_shard_disconnect(self, shard: int) -> None:
         """One shard's connection is gone."""
-        self._gateway.lost(shard)
+        self._gateway.mark_disconnected(shard)

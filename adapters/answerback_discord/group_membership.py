@@ -9,10 +9,15 @@ import asyncio
 from collections.abc import Sequence
 from typing import Final
 
-from answerback.core.errors import GoneError, PlatformError, RateLimitedError, UnavailableError
+from answerback.core.errors import (
+    DestinationGoneError,
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+)
 from answerback_chat.shared_lookups import SharedLookups
-from answerback_discord.api_client import Calls
-from answerback_discord.errors import Code, has_code
+from answerback_discord.api_client import DiscordApi
+from answerback_discord.errors import ErrorCode, has_code
 
 _WITHIN: Final = 2.0
 """Seconds that a click waits for its person's roles: Discord waits 3 for the answer."""
@@ -22,10 +27,10 @@ _KEPT: Final = 30.0
 """Seconds for which roles are remembered, so that who was told to try again finds them known."""
 
 
-class Groups:
+class RoleMembership:
     """Looks roles up, a person's all together and one time only for all who wait."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
         self._asking = SharedLookups("discord roles of", self._look, self._looked)
 
@@ -39,16 +44,18 @@ class Groups:
             async with asyncio.timeout(_WITHIN):
                 found, error = await self._asking.get(user_id)
         except TimeoutError as late:
-            raise UnavailableError(f"Discord did not tell in time who {user_id} is.") from late
+            raise PlatformUnavailableError(
+                f"Discord did not tell in time who {user_id} is."
+            ) from late
         if error is not None and not groups & found:
             raise error
         return groups & found
 
-    async def demand_somebody(self, responders: Sequence[str], guild: str) -> None:
+    async def require_reachable_responders(self, responders: Sequence[str], guild: str) -> None:
         """Refuses responders of whom it is certain that they are nobody: roles that a server does not have.
 
         Raises:
-            GoneError: nobody could answer, in words that say why.
+            DestinationGoneError: nobody could answer, in words that say why.
         """
         if any(not who.startswith("@") for who in responders):
             return
@@ -61,7 +68,7 @@ class Groups:
         known = {f"@{role.get('id')}" for role in roles if isinstance(role, dict)}
         if known.isdisjoint(responders):
             names = ", ".join(who[1:] for who in responders)
-            raise GoneError(
+            raise DestinationGoneError(
                 f"nobody could answer: the server has no role {names}", code="no_responders"
             )
 
@@ -90,7 +97,9 @@ class Groups:
                 looks = [look_in(str(each.get("id"))) for each in listed if isinstance(each, dict)]
                 ended = await asyncio.gather(*looks, return_exceptions=True)
         except TimeoutError:
-            late = UnavailableError(f"Discord did not tell in {_LONGEST:.0f} s who {user_id} is.")
+            late = PlatformUnavailableError(
+                f"Discord did not tell in {_LONGEST:.0f} s who {user_id} is."
+            )
             return frozenset(found), late
         except PlatformError as error:
             return frozenset(), error
@@ -104,7 +113,7 @@ class Groups:
         try:
             member = await self._get(f"/guilds/{guild}/members/{user_id}")
         except PlatformError as error:
-            if has_code(error, Code.UNKNOWN_MEMBER, Code.UNKNOWN_USER):
+            if has_code(error, ErrorCode.UNKNOWN_MEMBER, ErrorCode.UNKNOWN_USER):
                 return frozenset()
             raise
         roles = member.get("roles") if isinstance(member, dict) else None

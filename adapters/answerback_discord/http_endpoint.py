@@ -16,11 +16,11 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
-from answerback.http.unverified_connections import known
+from answerback.http.unverified_connections import mark_request_verified
 from answerback_chat.platform_bodies import BodyReader
 from answerback_discord.components import Json
-from answerback_discord.interaction_responses import Callback, Reply
-from answerback_discord.parse import Kind, read
+from answerback_discord.interaction_responses import InteractionResponse, InteractionResponseType
+from answerback_discord.parse import InteractionType, parse_body
 
 logger = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _SIGNATURE: Final = "X-Signature-Ed25519"
 _TIMESTAMP: Final = "X-Signature-Timestamp"
 
 
-class Front:
+class HttpEndpoint:
     """The endpoint.
 
     Args:
@@ -46,8 +46,8 @@ class Front:
     def __init__(
         self,
         public_key: str,
-        receive: Callable[[Json], Awaitable[Reply]],
-        replied: Callable[[Json, Reply], Json],
+        receive: Callable[[Json], Awaitable[InteractionResponse]],
+        replied: Callable[[Json, InteractionResponse], Json],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
@@ -64,12 +64,12 @@ class Front:
         headers = request.headers
         if not self._is_signed(headers.get(_SIGNATURE, ""), headers.get(_TIMESTAMP, ""), raw):
             return web.Response(status=401, text="invalid request signature")
-        known(request)
-        body = read(raw)
+        mark_request_verified(request)
+        body = parse_body(raw)
         if body is None:
             return web.Response(status=400, text="not a JSON object")
-        if body.get("type") == Kind.PING:
-            return _json({"type": int(Callback.PONG)})
+        if body.get("type") == InteractionType.PING:
+            return _json({"type": int(InteractionResponseType.PONG)})
         return _json(self._replied(body, await self.receive(body)))
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:

@@ -15,10 +15,10 @@ from answerback_chat.control_codec import NO_ASK, Verb, encode
 from answerback_chat.wording import asks_line
 from answerback_discord import components as c
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import escape, fit_button, in_a_line
-from answerback_discord.private_notes import link
+from answerback_discord.markdown_text import escape, fit_button, shorten_line
+from answerback_discord.private_notes import message_url
 
-ON_A_PAGE: Final = 8
+ASKS_PER_PAGE: Final = 8
 _WHO_ROOM: Final = 120
 _QUESTION_ROOM: Final = 280
 
@@ -37,16 +37,16 @@ def page(found: Page[Ask], labels: Labels) -> Json:
 def _entry(number: int, ask: Ask, labels: Labels) -> Json:
     """An ask; its number tells its button from the others where they are read out."""
     view = view_of(ask)
-    who, _ = in_a_line(asks_line(view, labels, briefly=True), _WHO_ROOM)
+    who, _ = shorten_line(asks_line(view, labels, briefly=True), _WHO_ROOM)
     words = view.prompt.question.text if view.prompt else labels.review_title
-    question, _ = in_a_line(words, _QUESTION_ROOM)
+    question, _ = shorten_line(words, _QUESTION_ROOM)
     # Discord writes the time as each reader's client has it:
     # https://docs.discord.com/developers/reference#message-formatting
     text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{number}. {question}**"
     if not (ask.message and "id" in ask.message):
         return c.text(text)  # it is still to be posted
     label = fit_button(f"{labels.open_message} {number}")
-    return c.section(text, c.link_button(label, link(ask.message)))
+    return c.section(text, c.link_button(label, message_url(ask.message)))
 
 
 def _turning(after: str | None, labels: Labels) -> list[Json]:

@@ -20,7 +20,7 @@ EXAMPLE_URL: Final = "https://answerback.example.com"
 _DESCRIPTION: Final = "An AI agent's questions, asked and answered where you already are."
 
 
-def settings(public_url: str | None) -> Json:
+def application_settings(public_url: str | None) -> Json:
     """The fields to set; with ``public_url`` clicks come to the endpoint there."""
     install: dict[str, JsonValue] = {"scopes": ["bot"], "permissions": PERMISSION_BITS}
     made: Json = {
@@ -31,16 +31,16 @@ def settings(public_url: str | None) -> Json:
         "flags": FLAG_MESSAGE_CONTENT_LIMITED,
     }
     if public_url is not None:
-        made["interactions_endpoint_url"] = endpoint(public_url)
+        made["interactions_endpoint_url"] = interactions_url(public_url)
     return made
 
 
-def endpoint(public_url: str) -> str:
+def interactions_url(public_url: str) -> str:
     """The address that Discord is to post interactions to."""
     return public_url.rstrip("/") + PATH
 
 
-def install_link(application_id: str) -> str:
+def install_url(application_id: str) -> str:
     """The address by which a server's admin adds the app, with the least permissions."""
     query = urlencode(
         {"client_id": application_id, "scope": "bot", "permissions": str(PERMISSION_BITS)}

@@ -27,7 +27,7 @@ _PIECE: Final = 900
 """Units of a text that are kept together on a page; escaping at most doubles them."""
 
 
-def fit(text: str, most: int) -> str:
+def fit_line(text: str, most: int) -> str:
     """A text on one line in at most ``most`` units, for where markdown is not read."""
     return (
         _fit_short(text, most)
@@ -80,7 +80,7 @@ def _escape_start(found: re.Match[str]) -> str:
     return f"{found[1]}\\{found[2]}"
 
 
-def whole(text: str) -> str:
+def escape_stripped(text: str) -> str:
     """A text as `escape` markdown in full, without the blanks around it."""
     return _whole_short(text) if len(text) <= _SHORT else _escape_shown(visible(text).strip())
 
@@ -90,7 +90,7 @@ def _whole_short(text: str) -> str:
     return _escape_shown(visible(text).strip())
 
 
-def in_a_line(text: str, most: int) -> tuple[str, bool]:
+def shorten_line(text: str, most: int) -> tuple[str, bool]:
     """`shorten`, of a text on one line."""
     return _in_a_line_short(text, most) if len(text) <= _SHORT else shorten(one_line(text), most)
 
@@ -113,19 +113,19 @@ def shorten(text: str, most: int) -> tuple[str, bool]:
     return before + text_fitting.ELLIPSIS, True
 
 
-def code_block(text: str, most: int) -> tuple[str, bool]:
+def shorten_code_block(text: str, most: int) -> tuple[str, bool]:
     """A text as a block of code in at most ``most`` units, and whether something was left out."""
-    body = backticks_apart(visible(text))
+    body = separate_backticks(visible(text))
     kept = text_fitting.shorten(body, most - len(_in_fence("", "")))
     return _in_fence(kept, ""), kept != body
 
 
-def fenced(text: str, language: str = "") -> str:
+def to_code_block(text: str, language: str = "") -> str:
     """A text that is visible already as a block of code."""
-    return _in_fence(backticks_apart(text), language)
+    return _in_fence(separate_backticks(text), language)
 
 
-def backticks_apart(text: str) -> str:
+def separate_backticks(text: str) -> str:
     """A text in which no two backticks stand together, so that none of them ends the code that it is in."""
     return _TWO_BACKTICKS.sub("`\u200b", text)
 
@@ -134,13 +134,13 @@ def _in_fence(body: str, language: str) -> str:
     return f"{_FENCE}{language}\n{body}\n{_FENCE}"
 
 
-def pieces(text: str) -> list[str]:
+def split_into_pieces(text: str) -> list[str]:
     """A text of any length as `escape` pieces that a page each holds; nothing but blanks at the cuts is lost."""
     parts = text_fitting.split_text(visible(text), _PIECE)
     return [_escape_shown(part.strip()) for part in parts if part.strip()]
 
 
-def paged(text: str, most: int) -> list[str]:
+def split_into_pages(text: str, most: int) -> list[str]:
     """A text of any length as `escape` pages of at most ``most`` units; nothing but blanks at the cuts is lost."""
     found, rest = [], visible(text).strip()
     while rest:
@@ -156,7 +156,7 @@ def paged(text: str, most: int) -> list[str]:
     return found
 
 
-def share(wanted: Sequence[int], total: int) -> list[int]:
+def divide_room(wanted: Sequence[int], total: int) -> list[int]:
     """Divides ``total`` among texts of the lengths ``wanted``: short ones get all, long ones equal parts."""
     given = [0] * len(wanted)
     left, waiting = total, sorted(range(len(wanted)), key=wanted.__getitem__)

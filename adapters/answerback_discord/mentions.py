@@ -17,7 +17,7 @@ from answerback.core.walker import Person
 from answerback_chat import attribution, wording
 from answerback_chat.attribution import AttributionFormat
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import escape, in_a_line
+from answerback_discord.markdown_text import escape, shorten_line
 from answerback_discord.parse import SURFACE
 
 _ID: Final = re.compile(r"[0-9]{1,20}")
@@ -27,10 +27,10 @@ MOST_NOTIFIED: Final = 40
 
 def mention(who: str) -> str:
     """A responder as markdown: a user or ``@`` and a role."""
-    return responder(who) or escape(who)
+    return responder_mention(who) or escape(who)
 
 
-def responder(who: str) -> str | None:
+def responder_mention(who: str) -> str | None:
     """A user or ``@`` and a role as a mention; None where the id can be none of Discord's."""
     number = who.removeprefix("@")
     if not _ID.fullmatch(number):
@@ -38,19 +38,19 @@ def responder(who: str) -> str | None:
     return f"<@&{number}>" if who.startswith("@") else f"<@{number}>"
 
 
-def person(who: Person) -> str:
+def person_name(who: Person) -> str:
     """Somebody who acted, by the name that they are known by."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
-    return in_a_line(wording.display_name(who), _NAME_ROOM)[0]
+    return shorten_line(wording.display_name(who), _NAME_ROOM)[0]
 
 
-def time(at: float) -> str:
+def timestamp(at: float) -> str:
     """A time that every reader sees on their own clock: https://docs.discord.com/developers/reference#message-formatting"""
     return f"<t:{int(at)}:f>"
 
 
-def notifying(responders: Sequence[str]) -> Json:
+def allowed_mentions(responders: Sequence[str]) -> Json:
     """`allowed_mentions` that notify responders, as many as Discord takes."""
     listed = [who for who in responders if who != ANYONE][:MOST_NOTIFIED]
     users: list[JsonValue] = [who for who in listed if who.isdigit()]
@@ -60,8 +60,8 @@ def notifying(responders: Sequence[str]) -> Json:
 
 def _named(who: str) -> str | None:
     name = attribution.responder_name(SURFACE, who)
-    return responder(who) if name is None else in_a_line(name, _NAME_ROOM)[0]
+    return responder_mention(who) if name is None else shorten_line(name, _NAME_ROOM)[0]
 
 
-MARKS: Final = AttributionFormat(escape, _named, person, time)
+MARKS: Final = AttributionFormat(escape, _named, person_name, timestamp)
 """What lines about people are made of."""

@@ -10,7 +10,7 @@ from answerback.core.view import Line
 from answerback_chat import answer_summary
 from answerback_chat.text_fitting import utf16_length
 from answerback_discord.limits import MESSAGE_TEXT
-from answerback_discord.markdown_text import share, shorten, whole
+from answerback_discord.markdown_text import divide_room, escape_stripped, shorten
 
 TEXT_BUDGET: Final = MESSAGE_TEXT - 100
 """What all texts of a message may take, with some room for marks around them."""
@@ -18,7 +18,7 @@ _EASY: Final = 150
 """Characters, of two units at the most, that texts of one message may always have together."""
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A text that may be shortened, and how it is set."""
 
     raw: str
@@ -26,9 +26,9 @@ class Block(NamedTuple):
     frame: str = "{}"
 
 
-def fitted(blocks: Sequence[Block], total: int) -> tuple[list[str], bool]:
+def fit_blocks(blocks: Sequence[TextBlock], total: int) -> tuple[list[str], bool]:
     """Texts in their frames within ``total`` units together, and whether something was left out."""
-    full = [whole(raw) if raw else "" for raw, _, _ in blocks]
+    full = [escape_stripped(raw) if raw else "" for raw, _, _ in blocks]
     if sum(map(len, full)) <= _EASY:  # as nearly always
         framed = zip(full, blocks, strict=True)
         return [block.frame.format(text) if text else "" for text, block in framed], False
@@ -42,14 +42,14 @@ def fitted(blocks: Sequence[Block], total: int) -> tuple[list[str], bool]:
         texts.append(frame.format(text) if text else "")
     if not left_out and sum(wanted) <= room:
         return texts, False
-    for i, (block, given) in enumerate(zip(blocks, share(wanted, room), strict=True)):
+    for i, (block, given) in enumerate(zip(blocks, divide_room(wanted, room), strict=True)):
         text, short = shorten(block.raw, given) if texts[i] else ("", False)
         texts[i] = block.frame.format(text) if text else ""
         left_out = left_out or short
     return texts, left_out
 
 
-def fitted_lines(
+def fit_answer_lines(
     lines: tuple[Line, ...], labels: Labels, total: int, *, numbered: bool = False
 ) -> tuple[list[str], bool]:
     """Questions with their answers, all of them, in ``total`` units."""
@@ -57,13 +57,13 @@ def fitted_lines(
         block
         for number, line in enumerate(lines, 1)
         for block in (
-            Block(
+            TextBlock(
                 line.question.text, MESSAGE_TEXT, f"**{number}. {{}}**" if numbered else "**{}**"
             ),
-            Block(answer_text(line, labels), MESSAGE_TEXT),
+            TextBlock(answer_text(line, labels), MESSAGE_TEXT),
         )
     ]
-    texts, left_out = fitted(blocks, total)
+    texts, left_out = fit_blocks(blocks, total)
     pairs = zip(texts[::2], texts[1::2], strict=True)
     return [f"{question}\n➜ {answer}" for question, answer in pairs], left_out
 

@@ -20,8 +20,8 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import Entry
-from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.schema_field_values import FieldEntry
+from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.view import Prompt, View
 from answerback.core.walker import Action, Answer
 from answerback_chat import text_fitting
@@ -31,8 +31,8 @@ from answerback_chat.sanitize import one_line, unseen
 from answerback_chat.text_entries import action_from_text, text_entry
 from answerback_chat.text_fitting import fits_line
 from answerback_discord import limits
-from answerback_discord.markdown_text import fit
-from answerback_discord.modal_pages import Look, Sheet, Slot, Values
+from answerback_discord.markdown_text import fit_line
+from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec, Values
 
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
@@ -43,7 +43,9 @@ SELECTION_ROOM: Final = 1_000
 _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 
-def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()) -> Sheet | None:
+def modal_spec(
+    shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()
+) -> ModalSpec | None:
     """The sheet that a control opens; None where it opens none now.
 
     Args:
@@ -53,7 +55,7 @@ def sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = 
     return sheet and replace(sheet, intro=_spelled_out(sheet, labels))
 
 
-def _spelled_out(sheet: Sheet, labels: Labels) -> str:
+def _spelled_out(sheet: ModalSpec, labels: Labels) -> str:
     """The intro; before it, what an input starts from that has characters that cannot be seen."""
     starts = [(s.label, unseen(s.start)) for s in sheet.slots if isinstance(s.start, str)]
     spelled = [f"{label}: {text}" for label, text in starts if text is not None]
@@ -61,27 +63,29 @@ def _spelled_out(sheet: Sheet, labels: Labels) -> str:
     return f"{warning}\n\n{sheet.intro}".strip() if spelled else sheet.intro
 
 
-def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> Sheet | None:
+def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> ModalSpec | None:
     prompt = shown.prompt
     if verb is Verb.SEARCH and prompt is not None:
-        return Sheet(labels.search, "", _text_slots(0, labels.search, "", True, "", Look.LINE))
-    if verb is Verb.NOTE and prompt is not None and takes_note(prompt.question):
+        return ModalSpec(
+            labels.search, "", _text_slots(0, labels.search, "", True, "", InputKind.LINE)
+        )
+    if verb is Verb.NOTE and prompt is not None and allows_note(prompt.question):
         return _noted_sheet(prompt, labels, selected)
     entry = text_entry(shown, verb, labels)
     if entry is None:
         return None
-    slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, Look.LINES)
+    slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, InputKind.LINES)
     if verb is Verb.REPLY or prompt is None:
-        return Sheet(labels.reply_title, "", slots)
+        return ModalSpec(labels.reply_title, "", slots)
     if verb is Verb.ASK_BACK:
-        return Sheet(labels.ask_back, "", slots)
+        return ModalSpec(labels.ask_back, "", slots)
     question = prompt.question
     if verb is Verb.OTHER:
-        return Sheet(labels.other, _beside(question, labels, selected), slots)
+        return ModalSpec(labels.other, _beside(question, labels, selected), slots)
     if verb is Verb.FILL:
         return _schema_sheet(prompt, slots, labels)
     shown_whole = len(slots) == 1 and fits_line(question.text, limits.MODAL_TITLE)
-    return Sheet(question.text, "" if shown_whole else question.text, slots)
+    return ModalSpec(question.text, "" if shown_whole else question.text, slots)
 
 
 def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
@@ -97,8 +101,8 @@ def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
     return f"{kept}\n{question.text}"
 
 
-def read(
-    prompt: Prompt | None, sheet: Sheet, verb: Verb, values: Values
+def parse_values(
+    prompt: Prompt | None, sheet: ModalSpec, verb: Verb, values: Values
 ) -> Action | AskBack | tuple[Problem, ...]:
     """The action that the entered values stand for, or every mistake in them."""
     if verb is Verb.FILL and prompt is not None and sheet.fields:
@@ -109,7 +113,7 @@ def read(
     return (found,) if isinstance(found, Problem) else found
 
 
-def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
+def page_problems(sheet: ModalSpec, page: int, values: Values) -> tuple[Problem, ...]:
     """What is wrong with the fields of one page of several, as far as it can be told before the last is filled in."""
     shown = {slot.field for slot in sheet.pages()[page]}
     later = {slot.field for each in sheet.pages()[page + 1 :] for slot in each}
@@ -121,7 +125,7 @@ def mistakes_on(sheet: Sheet, page: int, values: Values) -> tuple[Problem, ...]:
     )
 
 
-def takes_note(question: Question) -> bool:
+def allows_note(question: Question) -> bool:
     """Whether a note may stand beside a choice. Many choices of very many would not fit their modal."""
     several = question.answer_type is AnswerType.MULTI_SELECT
     return question.notes and bool(question.options) and not (several and _in_words(question))
@@ -132,7 +136,7 @@ def _in_words(question: Question) -> bool:
     return len(question.options) > limits.SELECT_OPTIONS
 
 
-def words_of(values: Values) -> str:
+def typed_text(values: Values) -> str:
     """What a person typed, to be given back where it could not be taken; the parts of a divided text together."""
     typed: dict[str, str] = {}
     for name, value in values.items():
@@ -142,24 +146,24 @@ def words_of(values: Values) -> str:
     return "\n".join(text for text in typed.values() if text.strip())
 
 
-def needs_full(prompt: Prompt) -> bool:
+def needs_full_view(prompt: Prompt) -> bool:
     """Whether a schema question says more than its modals show."""
     if prompt.question.answer_type is not AnswerType.SCHEMA:
         return False
-    fields = fields_of(prompt.question.json_schema)
+    fields = fields_from_schema(prompt.question.json_schema)
     return fields is None or any(not _shows_whole(field) for field in fields)
 
 
 # --- from a question to slots --------------------------------------------------------------------
 
 
-def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> Sheet:
+def _schema_sheet(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Labels) -> ModalSpec:
     question = prompt.question
-    fields = fields_of(question.json_schema)
+    fields = fields_from_schema(question.json_schema)
     if fields is None:
         schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
-        return Sheet(question.text, schema, as_json, code=True)
-    starts = schema_field_values.entries_of(fields, prompt.prefill)
+        return ModalSpec(question.text, schema, as_json, code=True)
+    starts = schema_field_values.entries_from_value(fields, prompt.prefill)
     slots = tuple(
         slot
         for i, field in enumerate(fields)
@@ -173,48 +177,54 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[Slot, ...], labels: Labels) -> 
             and fits_line(field.description or "", limits.LABEL_DESCRIPTION)
         )
     ]
-    return Sheet(question.text, "\n\n".join(spelled), slots, fields)
+    return ModalSpec(question.text, "\n\n".join(spelled), slots, fields)
 
 
-def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> Sheet:
+def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> ModalSpec:
     """The choice, and the note beside it."""
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
     count = len(question.options)
-    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", Look.LINES)
+    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", InputKind.LINES)
     if _in_words(question):
         names = [one_line(option.label) for option in question.options]
         line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
-        typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, Look.LINE)
-        return Sheet(question.text, question.text, (*typed, *note))
+        typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, InputKind.LINE)
+        return ModalSpec(question.text, question.text, (*typed, *note))
     start: list[JsonValue] = [str(i) for i in (selected if several else chosen_indexes(prompt))]
     most = count if several else 1
-    choice = Slot("0", Look.MENU, labels.choose, "", not several, start, most=most, several=several)
+    choice = ModalInput(
+        "0", InputKind.MENU, labels.choose, "", not several, start, most=most, several=several
+    )
     made = [(option.label, option.description or "") for option in question.options]
-    return Sheet(question.text, question.text, (_choosing(choice, made, labels), *note))
+    return ModalSpec(question.text, question.text, (_choosing(choice, made, labels), *note))
 
 
-def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot, ...]:
+def _slots(place: int, field: Field, start: FieldEntry, labels: Labels) -> tuple[ModalInput, ...]:
     description = field.description or ""
     needed = _is_needed(field)
-    if field.kind is Kind.BOOLEAN:
+    if field.kind is FieldKind.BOOLEAN:
         options = ((labels.yes, ""), (labels.no, ""))
         chosen: JsonValue = [] if start is None else ["0" if start else "1"]
-        return (Slot(str(place), Look.RADIO, field.title, description, needed, chosen, options),)
-    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+        return (
+            ModalInput(
+                str(place), InputKind.RADIO, field.title, description, needed, chosen, options
+            ),
+        )
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         chosen_indexes = start if isinstance(start, list) else []
         if len(field.choices) > limits.SELECT_OPTIONS:
             lines = "\n".join(
                 f"{i + 1}. {one_line(field.choices[i].title)}" for i in chosen_indexes
             )
-            look = Look.LINES if field.kind is Kind.CHOICES else Look.LINE
+            look = InputKind.LINES if field.kind is FieldKind.CHOICES else InputKind.LINE
             return _text_slots(place, field.title, description, needed, lines, look)
         return (_choice_slot(place, field, chosen_indexes, needed, labels),)
-    long = field.kind is Kind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
+    long = field.kind is FieldKind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
     text = start if isinstance(start, str) else ""
-    look = Look.LINES if long or "\n" in text else Look.LINE
+    look = InputKind.LINES if long or "\n" in text else InputKind.LINE
     slots = _text_slots(place, field.title, description, needed, text, look)
-    if len(slots) > 1 or field.kind is not Kind.TEXT:
+    if len(slots) > 1 or field.kind is not FieldKind.TEXT:
         return tuple(
             replace(slot, placeholder=schema_field_values.placeholder(field)) for slot in slots
         )
@@ -224,12 +234,12 @@ def _slots(place: int, field: Field, start: Entry, labels: Labels) -> tuple[Slot
 
 def _choice_slot(
     place: int, field: Field, chosen: Sequence[int], needed: bool, labels: Labels
-) -> Slot:
-    count, several = len(field.choices), field.kind is Kind.CHOICES
+) -> ModalInput:
+    count, several = len(field.choices), field.kind is FieldKind.CHOICES
     most = min(field.max_items or count, count) if several else 1
-    slot = Slot(
+    slot = ModalInput(
         str(place),
-        Look.MENU,
+        InputKind.MENU,
         field.title,
         field.description or "",
         needed,
@@ -242,32 +252,39 @@ def _choice_slot(
     return _choosing(slot, made, labels)
 
 
-def _choosing(slot: Slot, made: Sequence[tuple[str, str]], labels: Labels) -> Slot:
+def _choosing(slot: ModalInput, made: Sequence[tuple[str, str]], labels: Labels) -> ModalInput:
     """A slot with the input that shows these choices: their labels and descriptions."""
-    count, look = len(made), Look.MENU
+    count, look = len(made), InputKind.MENU
     if slot.several and count <= limits.CHECKBOX_OPTIONS:
-        look = Look.BOXES
+        look = InputKind.BOXES
     elif not slot.several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
-        look = Look.RADIO
-    titles = [fit(title, limits.OPTION_LABEL) for title, _ in made]
+        look = InputKind.RADIO
+    titles = [fit_line(title, limits.OPTION_LABEL) for title, _ in made]
     if len(set(titles)) < count:
-        titles = [fit(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
+        titles = [fit_line(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
     options = tuple(
-        (title, fit(description, limits.OPTION_DESCRIPTION))
+        (title, fit_line(description, limits.OPTION_DESCRIPTION))
         for title, (_, description) in zip(titles, made, strict=True)
     )
-    placeholder = labels.choose if look is Look.MENU else ""
-    return replace(slot, look=look, options=options, placeholder=placeholder)
+    placeholder = labels.choose if look is InputKind.MENU else ""
+    return replace(slot, kind=look, options=options, placeholder=placeholder)
 
 
 def _text_slots(
-    place: int, label: str, description: str, required: bool, start: str, look: Look
-) -> tuple[Slot, ...]:
+    place: int, label: str, description: str, required: bool, start: str, look: InputKind
+) -> tuple[ModalInput, ...]:
     parts = _parts(start) or [""]
     if len(parts) == 1:
-        return (Slot(str(place), look, label, description, required, start),)
+        return (ModalInput(str(place), look, label, description, required, start),)
     return tuple(
-        Slot(f"{place}.{n}", Look.LINES, f"{n + 1}/{len(parts)} {label}", description, False, part)
+        ModalInput(
+            f"{place}.{n}",
+            InputKind.LINES,
+            f"{n + 1}/{len(parts)} {label}",
+            description,
+            False,
+            part,
+        )
         for n, part in enumerate(parts)
     )
 
@@ -292,7 +309,7 @@ def _parts(text: str) -> list[str]:
 def _is_needed(field: Field) -> bool:
     """Whether leaving the field empty is certainly no answer."""
     empty_is_one = field.nullable or field.default == ""
-    if field.kind is Kind.CHOICES:
+    if field.kind is FieldKind.CHOICES:
         return field.required and field.min_items > 0
     return field.required and not empty_is_one
 
@@ -315,12 +332,12 @@ def _shows_whole(field: Field) -> bool:
 # --- from slots to an action ---------------------------------------------------------------------
 
 
-def _joined(sheet: Sheet, place: int, values: Values) -> str:
+def _joined(sheet: ModalSpec, place: int, values: Values) -> str:
     parts = [values.get(slot.name) for slot in sheet.slots if slot.field == place]
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _read_noted(prompt: Prompt, sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
+def _read_noted(prompt: Prompt, sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
     """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
     options = prompt.question.options
     places: Sequence[int] | Problem = _places(values.get("0"))
@@ -341,14 +358,14 @@ def _places(value: JsonValue) -> list[int]:
     return [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
 
 
-def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
-    entered: dict[str, Entry] = {}
+def _read_fields(sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
+    entered: dict[str, FieldEntry] = {}
     problems: list[Problem] = []
     for place, field in enumerate(sheet.fields):
         slot = next(slot for slot in sheet.slots if slot.field == place)
-        if slot.look in {Look.LINE, Look.LINES}:
+        if slot.kind in {InputKind.LINE, InputKind.LINES}:
             text = _joined(sheet, place, values)
-            if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+            if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
                 titles = [choice.title for choice in field.choices]
                 found = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
                 problems += [found] if isinstance(found, Problem) else []
@@ -357,7 +374,7 @@ def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
                 entered[field.name] = text
         else:
             entered[field.name] = _indexes(field, values.get(slot.name))
-    made = schema_field_values.value_of(sheet.fields, entered)
+    made = schema_field_values.value_from_entries(sheet.fields, entered)
     if isinstance(made, tuple):
         named = {problem.pointer for problem in problems}
         problems += [problem for problem in made if problem.pointer not in named]
@@ -366,9 +383,9 @@ def _read_fields(sheet: Sheet, values: Values) -> Action | tuple[Problem, ...]:
     return Answer(value=made)
 
 
-def _indexes(field: Field, value: JsonValue) -> Entry:
+def _indexes(field: Field, value: JsonValue) -> FieldEntry:
     indexes = _places(value)
-    if field.kind is Kind.BOOLEAN:
+    if field.kind is FieldKind.BOOLEAN:
         return indexes[0] == 0 if indexes else None
     return indexes or None
 

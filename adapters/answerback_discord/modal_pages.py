@@ -16,7 +16,7 @@ Values: TypeAlias = Mapping[str, JsonValue]
 """What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
 
 
-class Look(Enum):
+class InputKind(Enum):
     """Which input a slot is."""
 
     LINE = auto()
@@ -27,12 +27,12 @@ class Look(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Slot:
+class ModalInput:
     """One input of a modal."""
 
     name: str
     """The place of its field, and behind a dot the part of a divided text."""
-    look: Look
+    kind: InputKind
     label: str
     description: str = ""
     required: bool = False
@@ -53,18 +53,18 @@ class Slot:
 
 
 @dataclass(frozen=True, slots=True)
-class Sheet:
+class ModalSpec:
     """All inputs of one modal, or of several in a row."""
 
     title: str
     intro: str
     """What stands above the inputs, verbatim; empty: nothing."""
-    slots: tuple[Slot, ...]
+    slots: tuple[ModalInput, ...]
     fields: tuple[Field, ...] = ()
     code: bool = False
     """Whether the intro is code."""
 
-    def pages(self) -> list[tuple[Slot, ...]]:
+    def pages(self) -> list[tuple[ModalInput, ...]]:
         """The slots, a modal each."""
         size = limits.MODAL_COMPONENTS - bool(self.intro)
         return [self.slots[i : i + size] for i in range(0, len(self.slots), size)]

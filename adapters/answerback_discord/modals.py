@@ -16,15 +16,15 @@ from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import code_block, fit, shorten
-from answerback_discord.modal_pages import Look, Sheet, Slot, Values
+from answerback_discord.markdown_text import fit_line, shorten, shorten_code_block
+from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec, Values
 
 SHORT, PARAGRAPH = 1, 2
 INTRO_ROOM: Final = 2_000
 
 
 def modal(
-    view: View, sheet: Sheet, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
+    view: View, sheet: ModalSpec, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
 ) -> Json:
     """The `data` of a callback that opens one page.
 
@@ -36,28 +36,32 @@ def modal(
     pages = sheet.pages()
     where = labels.page_of.format(page=page + 1, pages=len(pages)) if len(pages) > 1 else ""
     room = limits.MODAL_TITLE - (len(where) + 3 if where else 0)
-    title = f"{fit(sheet.title, room)} · {where}" if where else fit(sheet.title, room)
+    title = f"{fit_line(sheet.title, room)} · {where}" if where else fit_line(sheet.title, room)
     parts: list[Json] = []
     if sheet.intro:
-        intro, _ = (code_block if sheet.code else shorten)(sheet.intro, INTRO_ROOM)
+        intro, _ = (shorten_code_block if sheet.code else shorten)(sheet.intro, INTRO_ROOM)
         parts.append(c.text(intro))
     parts += [_labelled(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
     custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
-    return {"custom_id": custom_id, "title": fit(title, limits.MODAL_TITLE), "components": [*parts]}
+    return {
+        "custom_id": custom_id,
+        "title": fit_line(title, limits.MODAL_TITLE),
+        "components": [*parts],
+    }
 
 
-def _labelled(slot: Slot, value: JsonValue) -> Json:
+def _labelled(slot: ModalInput, value: JsonValue) -> Json:
     made: Json = {
         "type": c.LABEL,
-        "label": fit(slot.label, limits.LABEL_TEXT),
+        "label": fit_line(slot.label, limits.LABEL_TEXT),
         "component": _input(slot, value),
     }
     if slot.description.strip():
-        made["description"] = fit(slot.description, limits.LABEL_DESCRIPTION)
+        made["description"] = fit_line(slot.description, limits.LABEL_DESCRIPTION)
     return made
 
 
-def _lengths(slot: Slot, text: str) -> Json:
+def _lengths(slot: ModalInput, text: str) -> Json:
     """The bounds of a text input, but for one that its own text would break: Discord refuses the modal for it.
 
     The least is left out where nothing has to be entered: a client might want that much all the same.
@@ -70,25 +74,25 @@ def _lengths(slot: Slot, text: str) -> Json:
     return {"max_length": bound}
 
 
-def _input(slot: Slot, value: JsonValue) -> Json:
-    if slot.look in {Look.LINE, Look.LINES}:
+def _input(slot: ModalInput, value: JsonValue) -> Json:
+    if slot.kind in {InputKind.LINE, InputKind.LINES}:
         text = value if isinstance(value, str) else ""
         made: Json = {
             "type": c.TEXT_INPUT,
             "custom_id": slot.name,
-            "style": SHORT if slot.look is Look.LINE else PARAGRAPH,
+            "style": SHORT if slot.kind is InputKind.LINE else PARAGRAPH,
             "required": slot.required,
             **_lengths(slot, text),
         }
         if slot.placeholder:
-            made["placeholder"] = fit(slot.placeholder, limits.INPUT_PLACEHOLDER)
+            made["placeholder"] = fit_line(slot.placeholder, limits.INPUT_PLACEHOLDER)
         return made | {"value": text} if text else made
     chosen = set(map(str, value)) if isinstance(value, list) else set()
     options = [
         c.option(label, str(i), description, str(i) in chosen)
         for i, (label, description) in enumerate(slot.options)
     ]
-    if slot.look is Look.RADIO:
+    if slot.kind is InputKind.RADIO:
         return {
             "type": c.RADIO_GROUP,
             "custom_id": slot.name,
@@ -97,13 +101,13 @@ def _input(slot: Slot, value: JsonValue) -> Json:
         }
     least = max(slot.least, 1 if slot.required else 0)
     most = max(slot.most, len(chosen))  # Discord refuses more defaults than may be chosen
-    if slot.look is Look.MENU:
+    if slot.kind is InputKind.MENU:
         return c.select(
             slot.name,
             options,
             least=least,
             most=most,
-            placeholder=fit(slot.placeholder, limits.PLACEHOLDER),
+            placeholder=fit_line(slot.placeholder, limits.PLACEHOLDER),
             required=slot.required,
         )
     return {

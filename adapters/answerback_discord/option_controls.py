@@ -1,6 +1,6 @@
 """The options of a question as buttons, sections and menus: paged, searched, numbered; nothing dropped. Pure.
 
-What a person did to a list without answering yet (a page, a search, a selection in a menu) is a `Look`.
+What a person did to a list without answering yet (a page, a search, a selection in a menu) is a `ListState`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from answerback_chat.option_controls import OptionLimits, chosen_indexes
 from answerback_chat.sanitize import one_line
 from answerback_discord import components as c
 from answerback_discord import limits
-from answerback_discord.components import Json, Style
+from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.limits import MESSAGE_TEXT
-from answerback_discord.markdown_text import fit, fit_button
-from answerback_discord.message_fitting import Block
-from answerback_discord.modal_inputs import takes_note
+from answerback_discord.markdown_text import fit_button, fit_line
+from answerback_discord.message_fitting import TextBlock
+from answerback_discord.modal_inputs import allows_note
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class ListState:
     """How a list stands in front of people who have not moved the ask: pages and searches are one person's own."""
 
     page: int = 0
@@ -41,7 +41,7 @@ class Look:
 
 _MAX_WORDS: Final = 20
 """Words of a search that count: nobody looks for more, and each is looked for in every option."""
-_UNTURNED: Final = Look()
+_UNTURNED: Final = ListState()
 SELECTION_ROOM: Final = 400
 """Units in which a message names what is selected on all pages of a menu."""
 OPTIONS: Final = OptionLimits(
@@ -56,89 +56,95 @@ OPTIONS: Final = OptionLimits(
 )
 
 
-def control(view: View, verb: Verb, argument: str | int = "") -> str:
+def control_id(view: View, verb: Verb, argument: str | int = "") -> str:
     """The custom_id of one control of a view."""
     return control_codec.encode(view.ask_id, view.revision, verb, str(argument))
 
 
 def button(
-    view: View, label: str, verb: Verb, argument: str | int = "", style: Style = Style.SECONDARY
+    view: View,
+    label: str,
+    verb: Verb,
+    argument: str | int = "",
+    style: ButtonStyle = ButtonStyle.SECONDARY,
 ) -> Json:
     """A button of a view, with as much of its label as it holds."""
     custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
     return c.button(fit_button(label), custom_id, style)
 
 
-Plan: TypeAlias = tuple[tuple[str, str, Style], ...]
+ButtonPlan: TypeAlias = tuple[tuple[str, str, ButtonStyle], ...]
 """Buttons of any ask's message: label, what stands behind the stem of its controls, look."""
 
 
-def planned(label: str, verb: Verb, argument: str = "", style: Style = Style.SECONDARY) -> Plan:
+def plan_button(
+    label: str, verb: Verb, argument: str = "", style: ButtonStyle = ButtonStyle.SECONDARY
+) -> ButtonPlan:
     """A plan of one button."""
     return ((fit_button(label), control_codec.control_suffix(verb, argument), style),)
 
 
-def laid_out(view: View, plan: Plan) -> list[Json]:
+def render_buttons(view: View, plan: ButtonPlan) -> list[Json]:
     """The buttons of a plan, on the message of a view."""
     stem = control_codec.control_prefix(view.ask_id, view.revision)
     return [c.button(label, stem + tail, style) for label, tail, style in plan]
 
 
-def selected(prompt: Prompt, look: Look) -> tuple[int, ...]:
+def selected_indexes(prompt: Prompt, look: ListState) -> tuple[int, ...]:
     """The indexes that are chosen in a multi-select now."""
     if look.chosen is not None:
         return look.chosen
     return tuple(chosen_indexes(prompt))
 
 
-def digest(chosen: Sequence[int]) -> str:
+def selection_digest(chosen: Sequence[int]) -> str:
     """What Submit carries of the selection that the person saw, so that it never hands in another."""
     text = ",".join(map(str, chosen))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
-def matching(question: Question, words: str) -> tuple[int, ...]:
+def search_options(question: Question, words: str) -> tuple[int, ...]:
     """The indexes of the options that hold every word of a search, in any case."""
     wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_WORDS]
     folded = (f"{o.label}\n{o.description or ''}".casefold() for o in question.options)
     return tuple(i for i, text in enumerate(folded) if all(word in text for word in wanted))
 
 
-def listed(question: Question, look: Look) -> tuple[int, ...]:
+def indexes_on_page(question: Question, look: ListState) -> tuple[int, ...]:
     """The indexes on the page that is shown."""
     everything = tuple(range(len(question.options)))
     if look.found is not None:
         return tuple(i for i in look.found if i < len(everything))[: limits.SELECT_OPTIONS]
-    if not 0 <= look.page < pages(question):
+    if not 0 <= look.page < page_count(question):
         return everything[: limits.SELECT_OPTIONS]
     start = look.page * limits.SELECT_OPTIONS
     return everything[start : start + limits.SELECT_OPTIONS]
 
 
-def opened(prompt: Prompt) -> Look:
+def initial_list_state(prompt: Prompt) -> ListState:
     """How the live message looks before anybody has turned it."""
-    return Look(page=page_of(prompt)) if prompt.question.options else _UNTURNED
+    return ListState(page=initial_page(prompt)) if prompt.question.options else _UNTURNED
 
 
-def page_of(prompt: Prompt) -> int:
+def initial_page(prompt: Prompt) -> int:
     """The page on which a list opens: the one with the option that is pre-populated."""
     return next(iter(chosen_indexes(prompt)), 0) // limits.SELECT_OPTIONS
 
 
-def pages(question: Question) -> int:
+def page_count(question: Question) -> int:
     """How many pages a question's options take in a menu."""
     return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
 
 
-def selection(prompt: Prompt, look: Look) -> str:
+def selection_text(prompt: Prompt, look: ListState) -> str:
     """The selected options, where a menu shows only some of them."""
     question = prompt.question
-    if question.answer_type is not AnswerType.MULTI_SELECT or pages(question) == 1:
+    if question.answer_type is not AnswerType.MULTI_SELECT or page_count(question) == 1:
         return ""
-    return " · ".join(OPTIONS.option_labels(question, selected(prompt, look)))
+    return " · ".join(OPTIONS.option_labels(question, selected_indexes(prompt, look)))
 
 
-def spelled(question: Question, look: Look) -> list[Block]:
+def option_text_blocks(question: Question, look: ListState) -> list[TextBlock]:
     """The options that stand as text: all where each has its button beside it, or those that no control shows whole."""
     if not question.options:
         return []
@@ -148,15 +154,15 @@ def spelled(question: Question, look: Look) -> list[Block]:
             block
             for i, each in enumerate(question.options)
             for block in (
-                Block(each.label, MESSAGE_TEXT, f"**{i + 1}. {{}}**" if numbered else "**{}**"),
-                Block(each.description or "", MESSAGE_TEXT, "\n{}"),
+                TextBlock(each.label, MESSAGE_TEXT, f"**{i + 1}. {{}}**" if numbered else "**{}**"),
+                TextBlock(each.description or "", MESSAGE_TEXT, "\n{}"),
             )
         ]
     if not numbered:
         return []
     return [
-        Block(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
-        for i in listed(question, look)
+        TextBlock(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
+        for i in indexes_on_page(question, look)
     ]
 
 
@@ -169,26 +175,29 @@ def sections(view: View, prompt: Prompt, labels: Labels, told: Sequence[str]) ->
     """Each option with its button beside it.
 
     Args:
-        told: the texts of `spelled`, as they fit the message.
+        told: the texts of `option_text_blocks`, as they fit the message.
     """
     names = OPTIONS.option_labels(prompt.question, range(len(prompt.question.options)))
     chosen = chosen_indexes(prompt)
     made = [
         c.section(
-            "".join(told[2 * i : 2 * i + 2]), pick(view, fit(name, OPTIONS.button), i, chosen)
+            "".join(told[2 * i : 2 * i + 2]),
+            option_button(view, fit_line(name, OPTIONS.button), i, chosen),
         )
         for i, name in enumerate(names)
     ]
     return [*made, *c.rows(_other(view, prompt, labels))]
 
 
-def pick(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
+def option_button(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
     """The button that answers with an option."""
-    style = Style.PRIMARY if index in chosen else Style.SECONDARY
+    style = ButtonStyle.PRIMARY if index in chosen else ButtonStyle.SECONDARY
     return button(view, name, Verb.ANSWER, index, style)
 
 
-def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+def render_option_controls(
+    view: View, prompt: Prompt, labels: Labels, look: ListState
+) -> list[Json]:
     """The rows by which an option is chosen, without Back, Reply and End Turn.
 
     Paging and searching opens a list for one person alone, in which they go on: see `lists`.
@@ -198,12 +207,12 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     if OPTIONS.fits_buttons(question):
         chosen = chosen_indexes(prompt)
         buttons = [
-            pick(view, name, i, chosen)
+            option_button(view, name, i, chosen)
             for i, name in enumerate(OPTIONS.option_labels(question, range(len(question.options))))
         ]
         return c.rows([*buttons, *other])
     several = question.answer_type is AnswerType.MULTI_SELECT
-    shown = listed(question, look)
+    shown = indexes_on_page(question, look)
     answers = _submit(view, prompt, labels, look) if several else _take_prefill(view, prompt)
     return [
         *([_menu(view, prompt, labels, look, shown)] if shown else []),
@@ -212,28 +221,30 @@ def widgets(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json
     ]
 
 
-def _menu(view: View, prompt: Prompt, labels: Labels, look: Look, shown: Sequence[int]) -> Json:
+def _menu(
+    view: View, prompt: Prompt, labels: Labels, look: ListState, shown: Sequence[int]
+) -> Json:
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
-    chosen = set(selected(prompt, look)) if several else set()
+    chosen = set(selected_indexes(prompt, look)) if several else set()
     place = labels.choose
-    if pages(question) > 1 and look.found is None:
-        page = labels.page_of.format(page=look.page + 1, pages=pages(question))
+    if page_count(question) > 1 and look.found is None:
+        page = labels.page_of.format(page=look.page + 1, pages=page_count(question))
         place = f"{place} {page}"
     menu = c.select(
-        control(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
+        control_id(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
         [
             c.option(
-                fit(name, limits.OPTION_LABEL),
+                fit_line(name, limits.OPTION_LABEL),
                 str(i),
-                fit(question.options[i].description or "", limits.OPTION_DESCRIPTION),
+                fit_line(question.options[i].description or "", limits.OPTION_DESCRIPTION),
                 i in chosen,
             )
             for i, name in zip(shown, OPTIONS.option_labels(question, shown), strict=True)
         ],
         least=0 if several else 1,
         most=len(shown) if several else 1,
-        placeholder=fit(place, limits.PLACEHOLDER),
+        placeholder=fit_line(place, limits.PLACEHOLDER),
     )
     return {"type": c.ACTION_ROW, "components": [menu]}
 
@@ -243,37 +254,37 @@ def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
     # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
     first = chosen_indexes(prompt)[:1]
     names = OPTIONS.option_labels(prompt.question, first)
-    return [pick(view, name, i, first) for i, name in zip(first, names, strict=True)]
+    return [option_button(view, name, i, first) for i, name in zip(first, names, strict=True)]
 
 
-def _submit(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
-    seen = digest(selected(prompt, look))
-    return [button(view, labels.submit, Verb.SUBMIT_SELECTION, seen, Style.PRIMARY)]
+def _submit(view: View, prompt: Prompt, labels: Labels, look: ListState) -> list[Json]:
+    seen = selection_digest(selected_indexes(prompt, look))
+    return [button(view, labels.submit, Verb.SUBMIT_SELECTION, seen, ButtonStyle.PRIMARY)]
 
 
 def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
     """The buttons of answers that take words."""
     made = []
     if prompt.question.other:
-        style = Style.SECONDARY if prompt.words is None else Style.PRIMARY
+        style = ButtonStyle.SECONDARY if prompt.words is None else ButtonStyle.PRIMARY
         made.append(button(view, labels.other, Verb.OTHER, style=style))
-    if takes_note(prompt.question):
-        style = Style.SECONDARY if prompt.note is None else Style.PRIMARY
+    if allows_note(prompt.question):
+        style = ButtonStyle.SECONDARY if prompt.note is None else ButtonStyle.PRIMARY
         made.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))
     return made
 
 
-def _paging(view: View, question: Question, labels: Labels, look: Look) -> list[Json]:
-    total = pages(question)
+def _paging(view: View, question: Question, labels: Labels, look: ListState) -> list[Json]:
+    total = page_count(question)
     if total == 1:
         return []
     search = button(view, labels.search, Verb.SEARCH)
     if look.found is not None:
         return [button(view, labels.close, Verb.PAGE, 0), search]
-    return [*turning(view, Verb.PAGE, look.page, total, labels), search]
+    return [*paging_buttons(view, Verb.PAGE, look.page, total, labels), search]
 
 
-def turning(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
+def paging_buttons(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
     """Previous and Next, each only where there is such a page."""
     buttons = []
     if page > 0:

@@ -16,7 +16,7 @@ from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 from typing_extensions import TypedDict
 
-from answerback.core.intents import Choose, Wanted
+from answerback.core.intents import Choose, RequestedAction
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat.control_codec import NO_ASK, Control, Verb, decode, parse_index
@@ -30,7 +30,7 @@ CONFIRMED: Final = "yes"
 """The argument of the End Turn control that ends the turn indeed."""
 
 
-class Kind(IntEnum):
+class InteractionType(IntEnum):
     """Types of interactions."""
 
     PING = 1
@@ -68,9 +68,9 @@ class Interaction(NamedTuple):
     """What a modal's inputs hold, by their custom_id."""
 
     @property
-    def entered(self) -> bool:
+    def is_modal_submit(self) -> bool:
         """Whether it is a modal that was handed in."""
-        return self.kind == Kind.MODAL_SUBMIT
+        return self.kind == InteractionType.MODAL_SUBMIT
 
     @property
     def places(self) -> tuple[int, ...]:
@@ -78,11 +78,11 @@ class Interaction(NamedTuple):
         return tuple(place for value in self.values if (place := parse_index(value)) is not None)
 
     @property
-    def wanted(self) -> Wanted | None:
+    def wanted(self) -> RequestedAction | None:
         """What is wanted, where it needs neither what is selected elsewhere nor a second step."""
         control, places = self.control, (self.places or None) if self.values else None
         match control.verb:
-            case Verb.CHOOSE if self.single and not self.entered:
+            case Verb.CHOOSE if self.single and not self.is_modal_submit:
                 return Choose(places)
             case Verb.SUBMIT_SELECTION:
                 return None
@@ -104,10 +104,10 @@ class Interaction(NamedTuple):
     @property
     def at(self) -> float | None:
         """When it was used, by Discord's clock."""
-        return moment(self.id)
+        return snowflake_time(self.id)
 
 
-class Replied(NamedTuple):
+class ReferencedMessage(NamedTuple):
     """The message of the bot's that somebody replied to, or the one that it points at, as a reminder does."""
 
     channel_id: str
@@ -118,7 +118,7 @@ class Replied(NamedTuple):
     """The ask whose controls it has."""
 
 
-class Typed(NamedTuple):
+class TypedMessage(NamedTuple):
     """A message that somebody wrote."""
 
     id: str
@@ -126,7 +126,7 @@ class Typed(NamedTuple):
     guild_id: str | None
     actor: Actor
     text: str
-    replied: Replied | None
+    replied: ReferencedMessage | None
     """None where it is no reply, or one to what somebody else wrote."""
     mentioned: frozenset[str]
     called: bool
@@ -140,7 +140,7 @@ class Typed(NamedTuple):
     @property
     def at(self) -> float | None:
         """When it was written, by Discord's clock."""
-        return moment(self.id)
+        return snowflake_time(self.id)
 
 
 class _User(TypedDict, total=False):
@@ -163,7 +163,9 @@ class _Message(TypedDict, total=False):
 class _Click(TypedDict, total=False):
     id: Any
     application_id: Any
-    type: Annotated[int, Field(strict=True, ge=Kind.COMPONENT, le=Kind.COMPONENT)]
+    type: Annotated[
+        int, Field(strict=True, ge=InteractionType.COMPONENT, le=InteractionType.COMPONENT)
+    ]
     token: Any
     guild_id: Any
     member: _Member
@@ -176,29 +178,29 @@ _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d
 _INBOX: Final = Control(NO_ASK, 0, Verb.INBOX)
 """What the command is the same as."""
 _CLICK: Final = TypeAdapter(_Click).validator
-"""What `interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
+"""What `parse_interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
 
 
-def moment(snowflake: str) -> float | None:
+def snowflake_time(snowflake: str) -> float | None:
     """The moment at which an id was made: https://docs.discord.com/developers/reference#snowflakes"""
     if not (snowflake.isascii() and snowflake.isdigit()):
         return None
     return ((int(snowflake) >> 22) + limits.EPOCH_MS) / 1_000
 
 
-def since(message: Mapping[str, JsonValue]) -> float | None:
+def changed_at(message: Mapping[str, JsonValue]) -> float | None:
     """Since when a message of ours is as it is now, by Discord's clock."""
     edited = message.get("edited_timestamp")
     if not isinstance(edited, str):
-        return moment(_text(message.get("id")) or "")
+        return snowflake_time(_text(message.get("id")) or "")
     try:
         return datetime.fromisoformat(edited).timestamp()
     except ValueError:
         return None
 
 
-def read(raw: bytes) -> c.Json | None:
-    """The body of a request, of a click no more than `interaction` wants; None where it is no JSON object."""
+def parse_body(raw: bytes) -> c.Json | None:
+    """The body of a request, of a click no more than `parse_interaction` wants; None where it is no JSON object."""
     try:
         body: JsonValue = _CLICK.validate_json(raw)
     except ValidationError:
@@ -209,7 +211,7 @@ def read(raw: bytes) -> c.Json | None:
     return body if isinstance(body, dict) else None
 
 
-def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
+def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     """A click, a submitted modal or our command; None where the payload is none, or has no control of ours."""
     number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
     actor = _actor(body, body.get("member"), body.get("user"))
@@ -218,7 +220,11 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     if not isinstance(kind, int) or not isinstance(number, str):
         return None
     custom_id = data.get("custom_id")
-    control = _INBOX if kind == Kind.COMMAND and data.get("name") == INBOX else decode(custom_id)
+    control = (
+        _INBOX
+        if kind == InteractionType.COMMAND and data.get("name") == INBOX
+        else decode(custom_id)
+    )
     if control is None:
         return None
     message = _object(body.get("message"))
@@ -239,7 +245,7 @@ def interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     )
 
 
-def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
+def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMessage | None:
     """A message that a person wrote with words in it; None for everything else that a channel shows.
 
     What bots and webhooks write is left alone. Without the privileged intent Discord
@@ -258,7 +264,7 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
         return None
     mentions = body.get("mentions")
     listed = mentions if isinstance(mentions, list) else []
-    return Typed(
+    return TypedMessage(
         id=str(body["id"]),
         channel_id=str(body["channel_id"]),
         guild_id=_text(body.get("guild_id")),
@@ -270,21 +276,23 @@ def typed(body: Mapping[str, JsonValue], bot_id: str) -> Typed | None:
     )
 
 
-def shown_in(message: Mapping[str, JsonValue]) -> str | None:
+def live_message_ask_id(message: Mapping[str, JsonValue]) -> str | None:
     """The id of the ask whose live message this is, by its controls."""
-    found = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
+    found = (decode(part.get("custom_id")) for part in c.iter_components(message.get("components")))
     return next((control.ask_id for control in found if control is not None), None)
 
 
-def _replied(body: Mapping[str, JsonValue], channel_id: str, bot_id: str) -> Replied | None:
+def _replied(
+    body: Mapping[str, JsonValue], channel_id: str, bot_id: str
+) -> ReferencedMessage | None:
     number = _text(_object(body.get("message_reference")).get("message_id"))
     message = _object(body.get("referenced_message"))
     if number is None or _object(message.get("author")).get("id") not in {None, bot_id}:
         return None
     link = _LINK.search(str(message.get("content") or ""))
     if link is not None:
-        return Replied(link[1], link[2])
-    return Replied(channel_id, number, bool(message), shown_in(message))
+        return ReferencedMessage(link[1], link[2])
+    return ReferencedMessage(channel_id, number, bool(message), live_message_ask_id(message))
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
@@ -307,7 +315,7 @@ def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) ->
 
 def _menu(message: Mapping[str, JsonValue], custom_id: JsonValue) -> c.Json:
     """The menu that was used, as the person saw it; empty where it was none."""
-    for component in c.walk(message.get("components")):
+    for component in c.iter_components(message.get("components")):
         if component.get("type") == c.STRING_SELECT and component.get("custom_id") == custom_id:
             return component
     return {}
@@ -321,7 +329,7 @@ def _offered(menu: c.Json) -> tuple[str, ...]:
 
 def _inputs(components: JsonValue) -> dict[str, JsonValue]:
     found: dict[str, JsonValue] = {}
-    for component in c.walk(components):
+    for component in c.iter_components(components):
         name = component.get("custom_id")
         if not isinstance(name, str):
             continue

@@ -26,7 +26,7 @@ class _Sent(NamedTuple):
     taken: asyncio.Future[bool]
 
 
-class Answers:
+class PendingEdits:
     """What is on its way, by ask.
 
     Args:
@@ -39,36 +39,36 @@ class Answers:
         self._unknown: OrderedDict[str, tuple[str, float]] = OrderedDict()
         """The message, and until when Discord may take an answer that brings it up to date (`time.monotonic`)."""
 
-    def answering(self, ask: Ask, taken: asyncio.Future[bool]) -> None:
+    def track_response(self, ask: Ask, taken: asyncio.Future[bool]) -> None:
         """An interaction is being answered with the ask as it stands; it will be known whether Discord took that."""
-        if message_id := message_id_of(ask):
+        if message_id := live_message_id(ask):
             # What was taken before this one was sent was applied before it.
             before = (sent for sent in self._of(ask) if not sent.taken.done())
-            appearance = None if self.may_come(ask) > 0 else ask.appearance
+            appearance = None if self.seconds_unconfirmed(ask) > 0 else ask.rendered_state
             self._sent[ask.id] = (*before, _Sent(message_id, appearance, taken))
             while len(self._sent) > _KEPT:
                 self._sent.popitem(last=False)
 
-    def answered(self, ask: Ask) -> None:
+    def record_unconfirmed_response(self, ask: Ask) -> None:
         """An interaction is answered with the ask as it stands, and nobody will tell whether Discord took that."""
-        if message_id := message_id_of(ask):
+        if message_id := live_message_id(ask):
             self._unknown[ask.id] = message_id, time.monotonic() + self._confirm_after
             while len(self._unknown) > _KEPT:
                 self._unknown.popitem(last=False)
 
-    def may_come(self, ask: Ask) -> float:
+    def seconds_unconfirmed(self, ask: Ask) -> float:
         """The seconds for which Discord may still take an answer nobody will tell of."""
         message_id, until = self._unknown.get(ask.id, ("", 0.0))
-        return until - time.monotonic() if message_id == message_id_of(ask) else 0.0
+        return until - time.monotonic() if message_id == live_message_id(ask) else 0.0
 
     async def brought(self, ask: Ask) -> bool:
         """Whether answers have brought the message to what the ask is now; waits for those that are on their way."""
         if under_way := [sent.taken for sent in self._of(ask) if not sent.taken.done()]:
             await asyncio.wait(under_way)  # it leaves them alone when it is cancelled
         taken = [s for s in self._of(ask) if s.taken.done() and s.taken.result()]
-        return bool(taken) and all(sent.appearance == ask.appearance for sent in taken)
+        return bool(taken) and all(sent.appearance == ask.rendered_state for sent in taken)
 
-    def edited(self, ask: Ask) -> None:
+    def record_edit(self, ask: Ask) -> None:
         """The message was edited: nobody knows which is applied last, that or what is on its way now."""
         under_way = (sent for sent in self._of(ask) if not sent.taken.done())
         if later := tuple(sent._replace(appearance=None) for sent in under_way):
@@ -78,11 +78,11 @@ class Answers:
 
     def _of(self, ask: Ask) -> tuple[_Sent, ...]:
         """What was sent to the message that the ask has now."""
-        message_id = message_id_of(ask)
+        message_id = live_message_id(ask)
         return tuple(s for s in self._sent.get(ask.id, ()) if s.message_id == message_id)
 
 
-def message_id_of(ask: Ask) -> str:
+def live_message_id(ask: Ask) -> str:
     """The live message; empty where there is none yet."""
     found = (ask.message or {}).get("id")
     return found if isinstance(found, str) else ""

@@ -14,10 +14,10 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
-from answerback.core.errors import GoneError, PlatformError, StoreError
-from answerback.ports.live_messages import Places
+from answerback.core.errors import DestinationGoneError, PlatformError, StoreError
+from answerback.ports.live_messages import LiveMessages
 from answerback_chat.retry import retry
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import THREADS
 from answerback_discord.components import Json
 from answerback_discord.parse import SURFACE
@@ -30,15 +30,17 @@ _NOBODY: Final = (
 )
 
 
-class Events:
+class EventHandler:
     """Takes in events as the gateway brings them."""
 
-    def __init__(self, asks: Places, calls: Calls, bot_id: Callable[[], str | None]) -> None:
+    def __init__(
+        self, asks: LiveMessages, calls: DiscordApi, bot_id: Callable[[], str | None]
+    ) -> None:
         self._asks = asks
         self._calls = calls
         self._bot_id = bot_id
 
-    async def heard(self, name: str, data: Json) -> None:
+    async def handle_event(self, name: str, data: Json) -> None:
         """One event."""
         try:
             await retry(lambda: _TAKES[name](self, data))
@@ -58,29 +60,29 @@ class Events:
             await self._deleted(message_id)
 
     async def _deleted(self, message_id: JsonValue) -> None:
-        ask = await self._asks.shown_at(SURFACE, str(message_id))
+        ask = await self._asks.find_by_message(SURFACE, str(message_id))
         if ask is not None:
             await self._asks.show_again(ask.id, deleted=True)
 
     async def _channel_deleted(self, data: Json) -> None:
         """Asks whose message was in it fail, once Discord confirms that it is not merely hidden from us."""
-        gone: GoneError | None = None
+        gone: DestinationGoneError | None = None
         async for ask in self._in(data):
             if gone is None:
                 try:
                     await self._calls.get(f"/channels/{data.get('id')}")
-                except GoneError as error:
+                except DestinationGoneError as error:
                     gone = error
                 else:
                     return
-            await self._asks.unreachable(ask, str(gone))
+            await self._asks.fail_unreachable(ask, str(gone))
 
     async def _guild_deleted(self, data: Json) -> None:
         if data.get("unavailable"):
             return  # an outage: https://docs.discord.com/developers/events/gateway-events#guild-delete
         async for ask in self._asks.each_open(SURFACE):
             if _guild_of(ask) == data.get("id"):
-                await self._asks.unreachable(ask, _REMOVED)
+                await self._asks.fail_unreachable(ask, _REMOVED)
 
     async def _role_deleted(self, data: Json) -> None:
         """Asks that only holders of deleted roles may answer fail."""
@@ -97,7 +99,7 @@ class Events:
                 roles = listed if isinstance(listed, list) else []
                 known = frozenset(str(role.get("id")) for role in roles if isinstance(role, dict))
             if not known or known.isdisjoint(who[1:] for who in others):
-                await self._asks.unreachable(ask, _NOBODY)
+                await self._asks.fail_unreachable(ask, _NOBODY)
 
     # --- opened again ----------------------------------------------------------------------------
 
@@ -110,13 +112,13 @@ class Events:
                 logger.warning(words, extra=extra)
             return
         place = data.get("id")
-        async for ask in self._asks.each_behind(SURFACE):
+        async for ask in self._asks.each_outdated(SURFACE):
             message = ask.message or {}
             if place in {message.get("channel"), message.get("parent"), message.get("thread")}:
                 await self._asks.show_again(ask.id)
 
     async def _guild_changed(self, data: Json) -> None:
-        async for ask in self._asks.each_behind(SURFACE):
+        async for ask in self._asks.each_outdated(SURFACE):
             if _guild_of(ask) == data.get("guild_id"):
                 await self._asks.show_again(ask.id)
 
@@ -144,17 +146,17 @@ def _is_locked(thread: Json) -> bool:
     return isinstance(state, dict) and bool(state.get("locked"))
 
 
-_TAKES: Final[Mapping[str, Callable[[Events, Json], Awaitable[None]]]] = {
-    "MESSAGE_DELETE": Events._message_deleted,
-    "MESSAGE_DELETE_BULK": Events._messages_deleted,
-    "CHANNEL_DELETE": Events._channel_deleted,
-    "THREAD_DELETE": Events._channel_deleted,
-    "GUILD_DELETE": Events._guild_deleted,
-    "GUILD_ROLE_DELETE": Events._role_deleted,
-    "CHANNEL_UPDATE": Events._channel_changed,
-    "THREAD_UPDATE": Events._channel_changed,
-    "GUILD_ROLE_UPDATE": Events._guild_changed,
-    "GUILD_MEMBER_UPDATE": Events._member_changed,
+_TAKES: Final[Mapping[str, Callable[[EventHandler, Json], Awaitable[None]]]] = {
+    "MESSAGE_DELETE": EventHandler._message_deleted,
+    "MESSAGE_DELETE_BULK": EventHandler._messages_deleted,
+    "CHANNEL_DELETE": EventHandler._channel_deleted,
+    "THREAD_DELETE": EventHandler._channel_deleted,
+    "GUILD_DELETE": EventHandler._guild_deleted,
+    "GUILD_ROLE_DELETE": EventHandler._role_deleted,
+    "CHANNEL_UPDATE": EventHandler._channel_changed,
+    "THREAD_UPDATE": EventHandler._channel_changed,
+    "GUILD_ROLE_UPDATE": EventHandler._guild_changed,
+    "GUILD_MEMBER_UPDATE": EventHandler._member_changed,
 }
-EVENTS: Final = frozenset(_TAKES)
+HANDLED_EVENTS: Final = frozenset(_TAKES)
 """The names of the events that are taken in."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from answerback.ports.plugin import (
-    Built,
-    Checkup,
+    BuiltSurface,
+    DoctorContext,
     Finding,
     Host,
     Preview,
@@ -44,8 +44,8 @@ class DiscordSettings(ChatSettings):
             return None
         return "clicks cannot come in: add public_key, or leave gateway on"
 
-    def by_http(self) -> str | None:
-        """See `SurfaceSettings.by_http`."""
+    def http_actions_setting(self) -> str | None:
+        """See `SurfaceSettings.http_actions_setting`."""
         return "discord.public_key" if self.public_key else None
 
     def connection(self) -> str:
@@ -71,7 +71,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_discord import adapter, doctor  # noqa: F401 - to have them loaded
 
-    async def build(self, settings: DiscordSettings, host: Host) -> Built:
+    async def build(self, settings: DiscordSettings, host: Host) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_discord.adapter import DiscordSurface
 
@@ -88,9 +88,11 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
             shards=settings.shards,
             shared=host.shared,
         )
-        return Built(surface, hooks=surface.public_routes())
+        return BuiltSurface(surface, hooks=surface.public_routes())
 
-    async def findings(self, settings: DiscordSettings, checkup: Checkup) -> AsyncIterator[Finding]:
+    async def findings(
+        self, settings: DiscordSettings, checkup: DoctorContext
+    ) -> AsyncIterator[Finding]:
         """See `SurfacePlugin.findings`."""
         from answerback_discord import doctor
 

@@ -14,32 +14,32 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
+    PayloadRejectedError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
-    RefusedError,
-    UnavailableError,
 )
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.surface import Later, Shown
+from answerback.ports.surface import RetryLater, Shown
 from answerback_chat import wording
 from answerback_chat.control_codec import decode
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c
 from answerback_discord import limits, mentions, parse, private_notes, render
-from answerback_discord.api_client import Calls, page_behind
-from answerback_discord.channels import Channels, Kind, Place
+from answerback_discord.api_client import DiscordApi, query_after
+from answerback_discord.channels import ChannelDirectory, ChannelKind, Place
 from answerback_discord.components import Json
-from answerback_discord.errors import Code, has_code
-from answerback_discord.markdown_text import fit
-from answerback_discord.option_controls import Look
-from answerback_discord.pending_edits import Answers
+from answerback_discord.errors import ErrorCode, has_code
+from answerback_discord.markdown_text import fit_line
+from answerback_discord.option_controls import ListState
+from answerback_discord.pending_edits import PendingEdits
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
-LookOf = Callable[[Ask], Awaitable[Look | None]]
+GetListState = Callable[[Ask], Awaitable[ListState | None]]
 
 _CLOCKS_APART_MS: Final = 120_000
 _PAGES: Final = 5
@@ -64,12 +64,12 @@ class Posting(LiveMessages[Json, Json]):
 
     def __init__(
         self,
-        calls: Calls,
-        channels: Channels,
+        calls: DiscordApi,
+        channels: ChannelDirectory,
         labels: Labels,
-        look: LookOf,
-        answers: Answers,
-        demand_somebody: Callable[[Sequence[str], str], Awaitable[None]],
+        look: GetListState,
+        answers: PendingEdits,
+        require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]],
         now: Callable[[], float],
     ) -> None:
         super().__init__("Discord")
@@ -78,7 +78,7 @@ class Posting(LiveMessages[Json, Json]):
         self._labels = labels
         self._look = look
         self._answers = answers
-        self._demand_somebody = demand_somebody
+        self._demand_somebody = require_reachable_responders
         self._now = now
         self.bot_id: str | None = None
 
@@ -106,7 +106,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def choose_place(self, ask: Ask) -> Json:
         """See `LiveMessages.choose_place`."""
-        place = await self._channels.destination(ask.destination)
+        place = await self._channels.resolve_destination(ask.destination)
         if place.guild is not None:
             await self._demand_somebody(ask.responders, place.guild)
         return _noted(place, self._now())
@@ -117,19 +117,19 @@ class Posting(LiveMessages[Json, Json]):
         if found is None:
             return ref
         ref = ref | {"id": found}
-        if ref["kind"] == Kind.FORUM:
+        if ref["kind"] == ChannelKind.FORUM:
             ref |= {"channel": found, "thread": found}
         # At the first revision it shows what it was posted with.
         return ref | _since({"id": found}) if ask.revision == 1 else ref
 
-    async def is_current(self, ask: Ask, ref: Json) -> bool | Later:
+    async def is_current(self, ask: Ask, ref: Json) -> bool | RetryLater:
         """See `LiveMessages.is_current`: by the answers to clicks, of which one may come late and undo an edit."""
-        if ref.get(_SHOWS) == [*ask.appearance]:
+        if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
         ref.pop(_SINCE, None)
         brought = await self._answers.brought(ask)
-        seconds = self._answers.may_come(ask)
-        return Later(seconds) if seconds > 0 else brought
+        seconds = self._answers.seconds_unconfirmed(ask)
+        return RetryLater(seconds) if seconds > 0 else brought
 
     def raise_if_limited(self, ref: Json) -> None:
         """See `LiveMessages.raise_if_limited`."""
@@ -143,16 +143,16 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.minimal_payload`."""
         return render.plain(view_of(ask), self._labels)
 
-    def is_defect(self, error: RefusedError) -> bool:
+    def is_defect(self, error: PayloadRejectedError) -> bool:
         """See `LiveMessages.is_defect`."""
-        return has_code(error, Code.INVALID_FORM)
+        return has_code(error, ErrorCode.INVALID_FORM)
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         """See `LiveMessages.post`."""
         method, path = _post_of(ref)
         if ask.request.mention:
-            payload = payload | {"allowed_mentions": mentions.notifying(ask.responders)}
-        if ref["kind"] == Kind.FORUM:
+            payload = payload | {"allowed_mentions": mentions.allowed_mentions(ask.responders)}
+        if ref["kind"] == ChannelKind.FORUM:
             sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
             first: Json = {"id": thread}  # a post's first message has the post's id
@@ -166,11 +166,11 @@ class Posting(LiveMessages[Json, Json]):
         try:
             sent = await self._in_open_thread(ref, *_edit_of(ref), payload)
         except PlatformError as error:
-            if has_code(error, Code.UNKNOWN_MESSAGE):
+            if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
                 return Uneditable.DELETED
             raise
         finally:
-            self._answers.edited(ask)
+            self._answers.record_edit(ask)
         return _since(sent) | ref
 
     async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
@@ -179,23 +179,23 @@ class Posting(LiveMessages[Json, Json]):
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
         """See `LiveMessages.complete`: a thread of its own, where it stands in a channel and none is there yet."""
-        if ref.get("kind") != Kind.CHANNEL or "thread" in ref or not ask.open:
+        if ref.get("kind") != ChannelKind.CHANNEL or "thread" in ref or not ask.open:
             return ref
         # The message is there, at this state: whatever becomes of its thread, it is neither posted nor
         # edited again for that.
-        ref = ref | {_SHOWS: [*ask.appearance]}
+        ref = ref | {_SHOWS: [*ask.rendered_state]}
         await save(Shown(ask.shown_revision, ref, _thread(ref)))
         path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
         thread: JsonValue = ref["id"]  # a thread made from a message has its id
         try:
             await self._calls.request("POST", path, thread_of(ask))
-        except (RateLimitedError, UnavailableError):
+        except (RateLimitedError, PlatformUnavailableError):
             raise
         except PlatformError as error:
-            if has_code(error, Code.UNKNOWN_MESSAGE):
+            if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
                 again = await self.post_recoverably(ask, await self.choose_place(ask), save)
                 return await self.complete(ask, again, save)
-            if not has_code(error, Code.THREAD_EXISTS):
+            if not has_code(error, ErrorCode.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
                 logger.warning(
                     "The ask stays in the channel, without a thread: %s", error, extra=log
@@ -211,11 +211,11 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask)
-        about = fit(wording.reminder_subject(view, self._labels), _QUESTION_ROOM)
+        about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_ROOM)
         words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
         body: Json = {
-            "content": private_notes.reminder(listed, words, private_notes.link(ref)),
-            "allowed_mentions": mentions.notifying(listed),
+            "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
+            "allowed_mentions": mentions.allowed_mentions(listed),
             "nonce": _nonce(f"{ask.id}:reminder:{number}", ref),
             "enforce_nonce": True,
         }
@@ -226,14 +226,16 @@ class Posting(LiveMessages[Json, Json]):
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
         """See `LiveMessages.reminders`: they end in the message's address."""
         found = await self._in_thread(ref, lambda where: self._listed(where, str(ref["id"])))
-        of_it = [one for one in found if str(one.get("content")).endswith(private_notes.link(ref))]
+        of_it = [
+            one for one in found if str(one.get("content")).endswith(private_notes.message_url(ref))
+        ]
         for number, one in enumerate(of_it):
             yield str(one["id"]), number
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
         ending = wording.ending_with_person(view_of(ask), self._labels)
-        content = private_notes.reminder((), ending, private_notes.link(ref))
+        content = private_notes.reminder((), ending, private_notes.message_url(ref))
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
             ref,
@@ -244,7 +246,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def show_moved_note(self, ref: Json, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
-        body = private_notes.elsewhere(private_notes.place(to), self._labels)
+        body = private_notes.moved_note(private_notes.destination_text(to), self._labels)
         await self._in_open_thread(ref, *_edit_of(ref), body)
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
@@ -252,7 +254,7 @@ class Posting(LiveMessages[Json, Json]):
         where = _where(ref)
         try:
             return await work(where)
-        except GoneError:
+        except DestinationGoneError:
             if where == ref["channel"]:
                 raise
             return await work(str(ref["channel"]))
@@ -262,7 +264,7 @@ class Posting(LiveMessages[Json, Json]):
         try:
             return await self._calls.request(method, path, body)
         except PlatformError as error:
-            if not has_code(error, Code.THREAD_ARCHIVED):
+            if not has_code(error, ErrorCode.THREAD_ARCHIVED):
                 raise
         await self._channels.unarchive(str(ref["channel"]))
         return await self._calls.request(method, path, body)
@@ -271,7 +273,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def _find(self, ask: Ask, noted: Json) -> str | None:
         """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
-        if noted["kind"] != Kind.FORUM:
+        if noted["kind"] != ChannelKind.FORUM:
             channel, since = str(noted["channel"]), str(noted["since"])
             async for message in self._ours(channel, since):
                 if self._is_of(ask, message):
@@ -292,7 +294,7 @@ class Posting(LiveMessages[Json, Json]):
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
         """Our own messages in a channel behind one of its messages, as far as some pages lead."""
         for _ in range(_PAGES):
-            query = page_behind(after)
+            query = query_after(after)
             page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:
                 if self._is_ours(message):
@@ -307,7 +309,9 @@ class Posting(LiveMessages[Json, Json]):
 
     @staticmethod
     def _is_of(ask: Ask, message: Json) -> bool:
-        controls = (decode(part.get("custom_id")) for part in c.walk(message.get("components")))
+        controls = (
+            decode(part.get("custom_id")) for part in c.iter_components(message.get("components"))
+        )
         return any(control is not None and control.ask_id == ask.id for control in controls)
 
     async def _listed(self, channel: str, after: str) -> list[Json]:
@@ -317,7 +321,7 @@ class Posting(LiveMessages[Json, Json]):
 def thread_of(ask: Ask) -> Json:
     """The thread of an ask, as the fields of its request."""
     first = ask.form.questions[0]
-    name = fit(first.header or first.text, limits.THREAD_NAME)
+    name = fit_line(first.header or first.text, limits.THREAD_NAME)
     return {"name": name, "auto_archive_duration": limits.THREAD_MINUTES}
 
 
@@ -327,11 +331,11 @@ def _noted(place: Place, now: float) -> Json:
     noted: Json = {
         "kind": str(place.kind),
         "channel": place.id,
-        "parent": place.id if place.kind is Kind.FORUM else place.parent,
+        "parent": place.id if place.kind is ChannelKind.FORUM else place.parent,
         "guild": place.guild,
         "since": str(since),
     }
-    return noted | {"thread": place.id} if place.kind is Kind.THREAD else noted
+    return noted | {"thread": place.id} if place.kind is ChannelKind.THREAD else noted
 
 
 def _thread(message: Mapping[str, JsonValue]) -> Thread:
@@ -340,13 +344,13 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
     return Thread(
         channel=str(channel),
         id=str(thread) if thread else None,
-        url=private_notes.link(message) if "id" in message else None,
+        url=private_notes.message_url(message) if "id" in message else None,
     )
 
 
 def _since(sent: JsonValue) -> Json:
     """What an answer of Discord's says of when it made the message as it is."""
-    return {_SINCE: parse.since(sent)} if isinstance(sent, dict) else {}
+    return {_SINCE: parse.changed_at(sent)} if isinstance(sent, dict) else {}
 
 
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
@@ -357,7 +361,7 @@ def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
 
 def _post_of(ref: Json) -> tuple[str, str]:
     """The method and path of the request that posts a message at a place."""
-    if ref["kind"] == Kind.FORUM:
+    if ref["kind"] == ChannelKind.FORUM:
         return "POST", f"/channels/{ref['parent']}/threads"
     return "POST", f"/channels/{ref['channel']}/messages"
 
@@ -374,7 +378,7 @@ def _where(ref: Json) -> str:
 
 def _id_of(sent: JsonValue) -> str:
     if not isinstance(sent, dict) or not isinstance(sent.get("id"), str):
-        raise UnavailableError("Discord answered a post without the message's id.")
+        raise PlatformUnavailableError("Discord answered a post without the message's id.")
     return str(sent["id"])
 
 

@@ -22,7 +22,7 @@ from answerback.core.markdown import (
     Spans,
     Table,
     Verbatim,
-    with_addresses,
+    append_link_addresses,
 )
 from answerback.core.view import Prompt, View
 from answerback_chat.question_context import (
@@ -33,7 +33,7 @@ from answerback_chat.question_context import (
     has_plain_numbering,
 )
 from answerback_chat.text_fitting import utf16_length
-from answerback_discord.markdown_text import backticks_apart, escape, fenced
+from answerback_discord.markdown_text import escape, separate_backticks, to_code_block
 
 _RULE: Final = "————————"
 _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")
@@ -43,7 +43,7 @@ _BARE: Final = re.compile(r"https?://[!-;=?-~]+")
 """An address that is a link by itself, in the brackets that keep Discord from previewing it."""
 
 
-class Within(NamedTuple):
+class RenderedContext(NamedTuple):
     """A context as Markdown in the room that it was given."""
 
     text: str
@@ -54,35 +54,35 @@ class Within(NamedTuple):
         return self.drawn.more_label(labels)
 
 
-_NOTHING: Final = Within("", FittedBlocks((), whole=True))
+_NOTHING: Final = RenderedContext("", FittedBlocks((), whole=True))
 
 
-def within(prompt: Prompt, most: int) -> Within:
+def render_context(prompt: Prompt, most: int) -> RenderedContext:
     """The context of a question in at most ``most`` units; marks and escapes count as well."""
     if not (prompt.question.context or "").strip():
         return _NOTHING
     return _fitting(lambda room: fit_context(prompt, room), most)
 
 
-def _fitting(draw: Callable[[int], FittedBlocks], most: int) -> Within:
+def _fitting(draw: Callable[[int], FittedBlocks], most: int) -> RenderedContext:
     room = most
     while True:
         found = draw(max(room, 1))
-        text = marked(found.blocks).strip("\n")
+        text = to_markdown(found.blocks).strip("\n")
         over = utf16_length(text) - most
         if over <= 0 or room <= 0:
-            return Within(text if over <= 0 else "", found)
+            return RenderedContext(text if over <= 0 else "", found)
         room -= max(over // 2, 1)
 
 
-def asides(view: View, labels: Labels, most: int) -> Within:
+def render_asides(view: View, labels: Labels, most: int) -> RenderedContext:
     """What was asked back about the open question, and explained, in at most ``most`` units."""
     if view.prompt is None or not view.prompt.asides:
         return _NOTHING
     return _fitting(lambda room: fit_asides(view, labels, room), most)
 
 
-def marked(blocks: Iterable[Block]) -> str:
+def to_markdown(blocks: Iterable[Block]) -> str:
     """Blocks as Markdown."""
     return "\n".join(_all(blocks))
 
@@ -110,7 +110,7 @@ def _lines(block: Block) -> Iterator[str]:
         case List():
             yield from _list(block)
         case Table():
-            yield from fenced(align_columns(block)).split("\n")
+            yield from to_code_block(align_columns(block)).split("\n")
         case Verbatim(text):
             yield from escape(text).split("\n")
         case Rule():
@@ -123,7 +123,7 @@ def _code(code: Code) -> Iterator[str]:
     is_name = _LANGUAGE.fullmatch(code.info) is not None
     if code.info:
         yield f"-# {escape(code.info)}"
-    yield from fenced(code.text, code.info if is_name else "").split("\n")
+    yield from to_code_block(code.text, code.info if is_name else "").split("\n")
 
 
 def _list(block: List) -> Iterator[str]:
@@ -142,7 +142,7 @@ def _list(block: List) -> Iterator[str]:
 
 def _text(spans: Spans) -> str:
     made, before = "", ""
-    for span in with_addresses(spans):
+    for span in append_link_addresses(spans):
         piece = _span(span)
         if before and piece[:1] in "*_~`" and made[-1:] in "*_~`":
             made += _APART
@@ -177,4 +177,4 @@ def _inline_code(text: str) -> str:
     """Code in a line; a backtick in it asks for two around it."""
     if "`" not in text:
         return f"`{text}`"
-    return f"`` {backticks_apart(text)} ``"
+    return f"`` {separate_backticks(text)} ``"

@@ -27,10 +27,16 @@ from answerback_discord import (
     option_controls,
     question_context,
 )
-from answerback_discord.components import Json, Style
-from answerback_discord.markdown_text import escape, in_a_line, shorten
-from answerback_discord.message_fitting import TEXT_BUDGET, Block, fitted, fitted_lines
-from answerback_discord.option_controls import Look, Plan, button, laid_out, planned
+from answerback_discord.components import ButtonStyle, Json
+from answerback_discord.markdown_text import escape, shorten, shorten_line
+from answerback_discord.message_fitting import TEXT_BUDGET, TextBlock, fit_answer_lines, fit_blocks
+from answerback_discord.option_controls import (
+    ButtonPlan,
+    ListState,
+    button,
+    plan_button,
+    render_buttons,
+)
 
 LABEL_ROOM: Final = 200
 HEADER_ROOM: Final = 60
@@ -56,11 +62,13 @@ _COLORS: Final = {
 }
 
 
-def message(view: View, labels: Labels, look: Look | None = None) -> Json:
+def message(view: View, labels: Labels, look: ListState | None = None) -> Json:
     """The live message of a view, as the fields of a post or an edit."""
     if view.prompt is not None:
-        return _prompt(view, view.prompt, labels, look or option_controls.opened(view.prompt))
-    return _record(view, labels) if view.outcome else _review(view, labels, look or Look())
+        return _prompt(
+            view, view.prompt, labels, look or option_controls.initial_list_state(view.prompt)
+        )
+    return _record(view, labels) if view.outcome else _review(view, labels, look or ListState())
 
 
 def plain(view: View, labels: Labels) -> Json:
@@ -75,7 +83,7 @@ def plain(view: View, labels: Labels) -> Json:
 
 def _heading(view: View, labels: Labels) -> tuple[str, bool]:
     """Who asks, and below it who may answer and until when; and whether anything was shortened."""
-    asks, short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
+    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_ROOM)
     for_whom = attribution.audience_line(view.responders, view.closes_at, labels, mentions.MARKS)
     return f"-# {asks}\n-# {for_whom}" if for_whom else f"-# {asks}", short
 
@@ -86,24 +94,24 @@ def _credits(view: View, labels: Labels) -> str:
     return f"\n-# {said}" if said else ""
 
 
-def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
+def _prompt(view: View, prompt: Prompt, labels: Labels, look: ListState) -> Json:
     question = prompt.question
     heading, short = _heading(view, labels)
     header, header_short = (
-        in_a_line(question.header, HEADER_ROOM) if question.header else ("", False)
+        shorten_line(question.header, HEADER_ROOM) if question.header else ("", False)
     )
     so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
-    options = option_controls.spelled(question, look)
-    blocks = [Block(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
-    if selected := option_controls.selection(prompt, look):
-        blocks.append(Block(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
-    blocks += [Block(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
+    options = option_controls.option_text_blocks(question, look)
+    blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
+    if selected := option_controls.selection_text(prompt, look):
+        blocks.append(TextBlock(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
+    blocks += [TextBlock(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
     room = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
-    asides = question_context.asides(view, labels, min(ASIDES_ROOM, room // 3))
+    asides = question_context.render_asides(view, labels, min(ASIDES_ROOM, room // 3))
     room -= utf16_length(asides.text)
-    about = question_context.within(prompt, room)
-    (asked, *others), left_out = fitted(blocks, room - min(utf16_length(about.text), room // 2))
-    about = question_context.within(
+    about = question_context.render_context(prompt, room)
+    (asked, *others), left_out = fit_blocks(blocks, room - min(utf16_length(about.text), room // 2))
+    about = question_context.render_context(
         prompt, room - sum(map(utf16_length, (asked, *others))) - len(blocks)
     )
     parts = [c.text(heading)]
@@ -123,7 +131,7 @@ def _prompt(view: View, prompt: Prompt, labels: Labels, look: Look) -> Json:
         parts += option_controls.sections(view, prompt, labels, told)
     else:
         parts += _answering(view, prompt, labels, look)
-    full = short or header_short or so_far_short or left_out or modal_inputs.needs_full(prompt)
+    full = short or header_short or so_far_short or left_out or modal_inputs.needs_full_view(prompt)
     more = labels.details if full else about.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
@@ -138,7 +146,7 @@ def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
     ]
 
 
-def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[Json]:
+def _answering(view: View, prompt: Prompt, labels: Labels, look: ListState) -> list[Json]:
     """The controls that answer a prompt."""
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
@@ -146,9 +154,9 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
             plan = _yes_no(labels.yes, labels.no, chosen)
             if prompt.remember:
                 plan += _for_turn(labels.yes_for_turn, labels.no_for_turn)
-            return c.rows(laid_out(view, plan))
+            return c.rows(render_buttons(view, plan))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return option_controls.widgets(view, prompt, labels, look)
+            return option_controls.render_option_controls(view, prompt, labels, look)
         case AnswerType.TEXT:
             return c.rows([_opening(view, Verb.WRITE, labels.answer)])
         case AnswerType.SCHEMA:
@@ -158,21 +166,23 @@ def _answering(view: View, prompt: Prompt, labels: Labels, look: Look) -> list[J
 
 
 def _opening(view: View, verb: Verb, label: str) -> Json:
-    return button(view, label, verb, style=Style.PRIMARY)
+    return button(view, label, verb, style=ButtonStyle.PRIMARY)
 
 
 @lru_cache(maxsize=64)
-def _yes_no(yes: str, no: str, chosen: bool | None) -> Plan:
+def _yes_no(yes: str, no: str, chosen: bool | None) -> ButtonPlan:
     """The buttons of a boolean question, of which one may be chosen from the start."""
-    styles = [Style.PRIMARY if chosen is value else Style.SECONDARY for value in (True, False)]
-    return planned(yes, Verb.ANSWER, "true", styles[0]) + planned(
+    styles = [
+        ButtonStyle.PRIMARY if chosen is value else ButtonStyle.SECONDARY for value in (True, False)
+    ]
+    return plan_button(yes, Verb.ANSWER, "true", styles[0]) + plan_button(
         no, Verb.ANSWER, "false", styles[1]
     )
 
 
 @lru_cache(maxsize=64)
-def _for_turn(yes: str, no: str) -> Plan:
-    return planned(yes, Verb.REMEMBER, "true") + planned(no, Verb.REMEMBER, "false")
+def _for_turn(yes: str, no: str) -> ButtonPlan:
+    return plan_button(yes, Verb.REMEMBER, "true") + plan_button(no, Verb.REMEMBER, "false")
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
@@ -185,40 +195,40 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     preview = bool(options) and any(o.preview for o in options)
     plan = _beside(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
-        plan += planned(more, Verb.SHOW_IN_FULL, "0")
+        plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
     if preview:
-        plan += planned(labels.preview, Verb.PREVIEW, "0")
-    return laid_out(view, plan)
+        plan += plan_button(labels.preview, Verb.PREVIEW, "0")
+    return render_buttons(view, plan)
 
 
 @lru_cache(maxsize=64)
 def _beside(
     controls: tuple[Control, ...], back: str, ask_back: str, reply: str, end_turn: str
-) -> Plan:
+) -> ButtonPlan:
     offered = {
-        Control.BACK: planned(back, Verb.BACK),
-        Control.ASK_BACK: planned(ask_back, Verb.ASK_BACK),
-        Control.REPLY: planned(reply, Verb.REPLY),
-        Control.END_TURN: planned(end_turn, Verb.END_TURN),  # its second step is the loud one
+        Control.BACK: plan_button(back, Verb.BACK),
+        Control.ASK_BACK: plan_button(ask_back, Verb.ASK_BACK),
+        Control.REPLY: plan_button(reply, Verb.REPLY),
+        Control.END_TURN: plan_button(end_turn, Verb.END_TURN),  # its second step is the loud one
     }
     return tuple(button for each in controls for button in offered[each])
 
 
-def _review(view: View, labels: Labels, look: Look) -> Json:
+def _review(view: View, labels: Labels, look: ListState) -> Json:
     heading = escape(f"{labels.review_title}")
     asks, short = _heading(view, labels)
     above = f"{asks}\n**{heading}**\n{escape(labels.review_text)}{_credits(view, labels)}"
     top = [c.text(above)]
     room = TEXT_BUDGET - utf16_length(above)
-    lines, left_out = fitted_lines(view.lines, labels, room, numbered=True)
+    lines, left_out = fit_answer_lines(view.lines, labels, room, numbered=True)
     parts: list[Json] = []
     if len(view.lines) <= SECTIONS:
         for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
             edit = button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i)
             parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
-        parts = [c.text("\n".join(lines)), *long_lists.edits(view, labels, look)]
-    submit = button(view, labels.submit, Verb.SUBMIT, style=Style.PRIMARY)
+        parts = [c.text("\n".join(lines)), *long_lists.render_edit_menu(view, labels, look)]
+    submit = button(view, labels.submit, Verb.SUBMIT, style=ButtonStyle.PRIMARY)
     ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
 
@@ -226,14 +236,14 @@ def _review(view: View, labels: Labels, look: Look) -> Json:
 def _record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = in_a_line(wording.ending_with_person(view, labels), LABEL_ROOM)
-    asks, asks_short = in_a_line(wording.asks_line(view, labels), LABEL_ROOM)
-    at = mentions.time(view.outcome.at)
+    heading, short = shorten_line(wording.ending_with_person(view, labels), LABEL_ROOM)
+    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_ROOM)
+    at = mentions.timestamp(view.outcome.at)
     above = f"-# {asks}\n**{heading}** · {at}{_credits(view, labels)}"
     room = TEXT_BUDGET - utf16_length(above)
     reply_room = room // 3 if view.reply and view.lines else room
     reply, reply_short = shorten(view.reply or "", reply_room)
-    lines, left_out = fitted_lines(view.lines, labels, room - utf16_length(reply))
+    lines, left_out = fit_answer_lines(view.lines, labels, room - utf16_length(reply))
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
@@ -251,9 +261,9 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
 
     def line_of(line: Line) -> str:
         nonlocal short
-        question, cut_question = in_a_line(line.question.text, QUESTION_IN_LINE)
+        question, cut_question = shorten_line(line.question.text, QUESTION_IN_LINE)
         said = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
-        answer, cut_answer = in_a_line(said, ANSWER_IN_LINE)
+        answer, cut_answer = shorten_line(said, ANSWER_IN_LINE)
         short = short or cut_question or cut_answer
         return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
 

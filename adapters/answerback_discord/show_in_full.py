@@ -8,7 +8,7 @@ from typing import Final
 
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_of
+from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
 from answerback_chat import answer_summary, wording
 from answerback_chat.asides import asides_text
@@ -18,26 +18,35 @@ from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import escape, in_a_line, pieces
+from answerback_discord.markdown_text import escape, shorten_line, split_into_pieces
 from answerback_discord.message_fitting import answer_text
-from answerback_discord.option_controls import OPTIONS, Look, button, pick, selection, turning
+from answerback_discord.option_controls import (
+    OPTIONS,
+    ListState,
+    button,
+    option_button,
+    paging_buttons,
+    selection_text,
+)
 
 ROOM: Final = limits.MESSAGE_TEXT - 200
 _TITLE_ROOM: Final = 300
 
 
-def page(view: View, verb: Verb, number: int, labels: Labels, look: Look | None = None) -> Json:
+def page(
+    view: View, verb: Verb, number: int, labels: Labels, look: ListState | None = None
+) -> Json:
     """One page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
     if verb is Verb.PREVIEW and view.prompt is not None:
         return _preview(view, view.prompt, number, labels)
-    pages = packed(_everything(view, labels, look or Look()))
+    pages = pack_into_pages(_everything(view, labels, look or ListState()))
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
         parts.append(
             c.text(f"-# {escape(labels.page_of.format(page=number + 1, pages=len(pages)))}")
         )
-        parts += c.rows(turning(view, verb, number, len(pages), labels))
+        parts += c.rows(paging_buttons(view, verb, number, len(pages), labels))
     return c.message(parts, private=True)
 
 
@@ -57,10 +66,10 @@ def _preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
     if len(pages) > 1:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
         parts.append(c.text(f"-# {escape(where)}"))
-    buttons = turning(view, Verb.PREVIEW, number, len(pages), labels)
+    buttons = paging_buttons(view, Verb.PREVIEW, number, len(pages), labels)
     if prompt.question.answer_type is AnswerType.SELECT:
         [name] = OPTIONS.option_labels(prompt.question, [place])
-        buttons.append(pick(view, name, place, chosen_indexes(prompt)))
+        buttons.append(option_button(view, name, place, chosen_indexes(prompt)))
     buttons.append(
         button(view, labels.details, Verb.SHOW_IN_FULL, "0")
     )  # the same as its author wrote it
@@ -69,17 +78,17 @@ def _preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
 
 def _drawn(prompt: Prompt, title: str, preview: str) -> list[str]:
     """A preview as Markdown on one page; one that does not fit there as it was written, on several."""
-    heading, _ = in_a_line(title, _TITLE_ROOM)
+    heading, _ = shorten_line(title, _TITLE_ROOM)
     question = prompt.question.model_copy(update={"context": preview})
-    found = question_context.within(
+    found = question_context.render_context(
         prompt._replace(question=question), ROOM - _TITLE_ROOM - len("****\n")
     )
     if found.drawn.whole and found.text:
         return [f"**{heading}**\n{found.text}"]
-    return packed(iter((f"**{heading}**", *pieces(preview))))
+    return pack_into_pages(iter((f"**{heading}**", *split_into_pieces(preview))))
 
 
-def packed(blocks: Iterator[str]) -> list[str]:
+def pack_into_pages(blocks: Iterator[str]) -> list[str]:
     """Short blocks of markdown as few pages."""
     pages: list[str] = []
     for block in blocks:
@@ -90,45 +99,45 @@ def packed(blocks: Iterator[str]) -> list[str]:
     return pages or [escape("…")]
 
 
-def _everything(view: View, labels: Labels, look: Look) -> Iterator[str]:
-    yield from pieces(wording.asks_line(view, labels))
+def _everything(view: View, labels: Labels, look: ListState) -> Iterator[str]:
+    yield from split_into_pieces(wording.asks_line(view, labels))
     if view.prompt is not None:
-        if selected := selection(view.prompt, look):
-            yield from pieces(f"☑ {selected}")
+        if selected := selection_text(view.prompt, look):
+            yield from split_into_pieces(f"☑ {selected}")
         yield from _question(view.prompt.question)
-        yield from pieces(asides_text(view, labels))
-        yield from pieces(answer_summary.prefill_text(view.prompt, labels))
+        yield from split_into_pieces(asides_text(view, labels))
+        yield from split_into_pieces(answer_summary.prefill_text(view.prompt, labels))
     elif view.outcome is not None:
-        yield from pieces(wording.ending_with_person(view, labels))
+        yield from split_into_pieces(wording.ending_with_person(view, labels))
     for line in view.lines:
         yield from _titled(line.question.text, answer_text(line, labels))
     if view.reply:
-        yield from pieces(view.reply)
+        yield from split_into_pieces(view.reply)
 
 
 def _question(question: Question) -> Iterator[str]:
-    yield from pieces(question.header or "")
-    yield from pieces(question.context or "")
+    yield from split_into_pieces(question.header or "")
+    yield from split_into_pieces(question.context or "")
     yield from _titled(question.text, "")
     for i, option in enumerate(question.options):
         yield from _titled(f"{i + 1}. {option.label}", option.description or "")
-        yield from pieces(option.preview or "")
+        yield from split_into_pieces(option.preview or "")
     if question.answer_type is AnswerType.SCHEMA:
         yield from _schema(question)
 
 
 def _schema(question: Question) -> Iterator[str]:
-    fields = fields_of(question.json_schema)
+    fields = fields_from_schema(question.json_schema)
     if fields is None:
-        yield from pieces(json.dumps(question.json_schema, ensure_ascii=False, indent=1))
+        yield from split_into_pieces(json.dumps(question.json_schema, ensure_ascii=False, indent=1))
         return
     for field in fields:
         yield from _titled(field.title, field.description or "")
         for i, choice in enumerate(field.choices):
             note = f" — {choice.description}" if choice.description else ""
-            yield from pieces(f"{i + 1}. {choice.title}{note}")
+            yield from split_into_pieces(f"{i + 1}. {choice.title}{note}")
 
 
 def _titled(title: str, body: str) -> Iterator[str]:
-    yield from (f"**{piece}**" for piece in pieces(title))
-    yield from pieces(body)
+    yield from (f"**{piece}**" for piece in split_into_pieces(title))
+    yield from split_into_pieces(body)

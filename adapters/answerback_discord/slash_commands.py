@@ -16,9 +16,9 @@ from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
 from answerback_chat.retry import retry
 from answerback_discord import limits
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
-from answerback_discord.markdown_text import fit
+from answerback_discord.markdown_text import fit_line
 from answerback_discord.parse import INBOX
 
 logger = logging.getLogger(__name__)
@@ -29,18 +29,18 @@ _CHAT_INPUT: Final = 1
 _FOR_SERVERS: Final = 0
 
 
-def definition(labels: Labels) -> Json:
+def command_definition(labels: Labels) -> Json:
     """What Discord is told of the command."""
     return {
         "name": INBOX,
-        "description": fit(labels.inbox_command, limits.COMMAND_DESCRIPTION),
+        "description": fit_line(labels.inbox_command, limits.COMMAND_DESCRIPTION),
         "type": _CHAT_INPUT,
         "contexts": [_IN_SERVERS, _WITH_THE_APP],
         "integration_types": [_FOR_SERVERS],
     }
 
 
-async def known(calls: Calls, application_id: str) -> Json | None:
+async def fetch_command(calls: DiscordApi, application_id: str) -> Json | None:
     """The command as Discord knows it; None where it does not.
 
     Raises:
@@ -53,21 +53,21 @@ async def known(calls: Calls, application_id: str) -> Json | None:
     return None
 
 
-async def register(calls: Calls, labels: Labels, application_id: str) -> None:
+async def register(calls: DiscordApi, labels: Labels, application_id: str) -> None:
     """Has Discord know the command as it is to be; one that it knows so already is left alone.
 
     Raises:
         PlatformError: Discord did not take it.
     """
-    wanted = definition(labels)
-    found = await known(calls, application_id)
+    wanted = command_definition(labels)
+    found = await fetch_command(calls, application_id)
     if found is None or not all(_alike(found.get(key), value) for key, value in wanted.items()):
         # Creating a command whose name is known already replaces that one:
         # https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
         await calls.request("POST", _route(application_id), wanted)
 
 
-async def registered(calls: Calls, labels: Labels) -> None:
+async def register_with_retry(calls: DiscordApi, labels: Labels) -> None:
     """`register`, tried a few times; where it fails, people ask and answer all the same."""
 
     async def work() -> None:

@@ -15,7 +15,12 @@ from urllib.parse import quote
 from weakref import WeakValueDictionary
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import PlatformError, RateLimitedError, StoreError, UnavailableError
+from answerback.core.errors import (
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+    StoreError,
+)
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Rejected
 from answerback_chat.background_tasks import BackgroundTasks
@@ -23,15 +28,15 @@ from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_client.backoff import Backoff
 from answerback_discord import parse, private_notes
-from answerback_discord.api_client import Calls
-from answerback_discord.channels import Channels, Kind
+from answerback_discord.api_client import DiscordApi
+from answerback_discord.channels import ChannelDirectory, ChannelKind
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape
-from answerback_discord.parse import SURFACE, Replied, Typed
+from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 
 logger = logging.getLogger(__name__)
 
-NOTED_WITHIN: Final = 5.0
+MESSAGE_ID_TIMEOUT: Final = 5.0
 """Seconds for which each of the few tries waits for the note which message is an ask's own: together more than
 two of the leases by which several processes claim a message."""
 _FIRST_LOOK: Final = 0.1
@@ -40,14 +45,14 @@ _TAKEN: Final = "✅"
 _UNFIT: Final = "❌"
 
 
-class Listener:
+class TypedMessageListener:
     """Takes in messages, however they come; see `answerback_chat.typed_messages.Platform`."""
 
     def __init__(
         self,
         asks: Asks,
-        calls: Calls,
-        channels: Channels,
+        calls: DiscordApi,
+        channels: ChannelDirectory,
         labels: Labels,
         background: BackgroundTasks,
     ) -> None:
@@ -58,9 +63,9 @@ class Listener:
         self._typed = TypedMessageHandler(asks, self, background)
         self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def heard(self, body: Json, bot_id: str) -> None:
+    async def handle_message(self, body: Json, bot_id: str) -> None:
         """One message, where it is meant for us. Discord sends none again: what cannot be taken in is tried here."""
-        said = parse.typed(body, bot_id)
+        said = parse.parse_typed_message(body, bot_id)
         if said is None or not _is_addressed(said, bot_id):
             return
         turn = self._turns.setdefault(said.channel_id, asyncio.Lock())
@@ -72,40 +77,40 @@ class Listener:
                 logger.warning("A typed message could not be taken: %s", error, extra=extra)
                 self._typed.tell_author_once(said, escape(self._labels.words_not_kept))
 
-    def words(self, said: Typed) -> str:
+    def words(self, said: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
         return said.text
 
-    def disambiguation_note(self, said: Typed, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, said: TypedMessage, meant: Sequence[Ask]) -> str:
         """Nothing to a reply in a server that mentions nobody: somebody replied to a record, or to a note."""
         if not meant and said.guild_id is not None and not said.called:
             return ""
         return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
 
-    def refusal(self, rejected: Rejected, said: Typed) -> str:
+    def refusal(self, rejected: Rejected, said: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.refusal`."""
-        return private_notes.refusal(rejected, self._labels, said.actor.person.user_id)
+        return private_notes.rejection_text(rejected, self._labels, said.actor.person.user_id)
 
-    async def find_candidates(self, typed: Typed) -> Sequence[Ask]:
+    async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """The one that was replied to; else those in its place."""
         if typed.replied is not None:
             ask = await self._shown_at(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
-            return await self._asks.open_in(SURFACE, typed.channel_id, None)
-        place = await self._channels.place(typed.channel_id)
-        if place.kind is Kind.THREAD:
-            return await self._asks.open_in(SURFACE, place.parent or "", typed.channel_id)
-        found = await self._asks.open_in(SURFACE, typed.channel_id, None)
+            return await self._asks.list_open_in(SURFACE, typed.channel_id, None)
+        place = await self._channels.get_place(typed.channel_id)
+        if place.kind is ChannelKind.THREAD:
+            return await self._asks.list_open_in(SURFACE, place.parent or "", typed.channel_id)
+        found = await self._asks.list_open_in(SURFACE, typed.channel_id, None)
         return [ask for ask in found if (ask.message or {}).get("channel") == typed.channel_id]
 
-    async def _shown_at(self, replied: Replied) -> Ask | None:
+    async def _shown_at(self, replied: ReferencedMessage) -> Ask | None:
         """The open ask whose live message somebody replied to, however many are open there."""
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
             message = await self._calls.get(path)
-            ask_id = parse.shown_in(message) if isinstance(message, dict) else None
+            ask_id = parse.live_message_ask_id(message) if isinstance(message, dict) else None
         ask = await self._noted(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 
@@ -120,12 +125,14 @@ class Listener:
         began, backoff = time.monotonic(), Backoff(_FIRST_LOOK, _LONGEST_LOOK)
         # Its id is stored before its thread is made, and only then from when on it can be seen.
         while (ask := await self._asks.get(ask_id)) and ask.open and not ask.seen:
-            if time.monotonic() - began > NOTED_WITHIN:
-                raise UnavailableError("Whether this message is the ask's own is not noted yet")
+            if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
+                raise PlatformUnavailableError(
+                    "Whether this message is the ask's own is not noted yet"
+                )
             await backoff.wait()
         return ask
 
-    async def tell_author(self, said: Typed, text: str) -> None:
+    async def tell_author(self, said: TypedMessage, text: str) -> None:
         """Tells the author directly, and where they take no direct messages, in place.
 
         Discord shows something to one person alone only where they clicked, and a message is no click.
@@ -137,11 +144,11 @@ class Listener:
             logger.info("A message could not be marked: %s", error, extra=extra)
         if said.guild_id is not None:
             try:
-                direct = await self._channels.destination(
+                direct = await self._channels.resolve_destination(
                     Destination(surface=SURFACE, user=said.actor.person.user_id)
                 )
                 await self._say(direct.id, said, f"{_address(said)}\n{text}")
-            except (RateLimitedError, UnavailableError):
+            except (RateLimitedError, PlatformUnavailableError):
                 raise
             except PlatformError:
                 pass  # they take no direct messages
@@ -149,7 +156,7 @@ class Listener:
                 return
         await self._say(said.channel_id, said, text)
 
-    async def _say(self, channel_id: str, typed: Typed, content: str) -> None:
+    async def _say(self, channel_id: str, typed: TypedMessage, content: str) -> None:
         body: Json = {
             "content": content,
             "allowed_mentions": {"parse": []},
@@ -160,11 +167,11 @@ class Listener:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
-    async def mark_taken(self, said: Typed) -> None:
+    async def mark_taken(self, said: TypedMessage) -> None:
         """See `answerback_chat.typed_messages.Platform.mark_taken`."""
         await self._react(said, _TAKEN)
 
-    async def _react(self, said: Typed, emoji: str) -> None:
+    async def _react(self, said: TypedMessage, emoji: str) -> None:
         path = f"/channels/{said.channel_id}/messages/{said.id}/reactions/{quote(emoji)}/@me"
         await self._calls.request("PUT", path)
 
@@ -173,11 +180,11 @@ def _message_id(ask: Ask) -> object:
     return (ask.message or {}).get("id")
 
 
-def _address(typed: Typed) -> str:
+def _address(typed: TypedMessage) -> str:
     """Where the words stand."""
     place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
-    return private_notes.link(place)
+    return private_notes.message_url(place)
 
 
-def _is_addressed(typed: Typed, bot_id: str) -> bool:
+def _is_addressed(typed: TypedMessage, bot_id: str) -> bool:
     return typed.guild_id is None or typed.replied is not None or bot_id in typed.mentioned

@@ -16,7 +16,7 @@ from pydantic import JsonValue
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
-from answerback.ports.surface import Asks, Later, Shown
+from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat import responders
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
@@ -25,25 +25,25 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_slack.agent_status import Sessions
-from answerback_slack.api_client import Calls, client_of
-from answerback_slack.bolt_app import Listeners
-from answerback_slack.catch_up import Place, missed
-from answerback_slack.group_membership import Groups
+from answerback_slack.agent_status import AgentSessions
+from answerback_slack.api_client import SlackApi, create_web_client
+from answerback_slack.bolt_app import BoltDispatcher
+from answerback_slack.catch_up import Conversation, create_missed_message_reader
+from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
-from answerback_slack.http_endpoint import Front
-from answerback_slack.interactions import Ack, Inbound
-from answerback_slack.parse import Click, Identity, Submission, words
-from answerback_slack.platform_events import Events
+from answerback_slack.http_endpoint import HttpEndpoint
+from answerback_slack.interactions import Ack, InteractionHandler
+from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
+from answerback_slack.platform_events import EventHandler
 from answerback_slack.posting import Posting
-from answerback_slack.private_notes import Notes
-from answerback_slack.responder_names import Names
-from answerback_slack.socket_mode_client import Sockets
-from answerback_slack.typed_messages import Listener
+from answerback_slack.private_notes import PrivateNotes
+from answerback_slack.responder_names import ResponderNames
+from answerback_slack.socket_mode_client import SocketModeConnections
+from answerback_slack.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
 
-PATH: Final = "/slack/events"
+EVENTS_PATH: Final = "/slack/events"
 _FINISH_SECONDS: Final = 5.0
 _MOST_TASKS: Final = 2_000
 _CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
@@ -66,7 +66,7 @@ class SlackSurface(ChatSurface):
 
     name = "slack"
     _posting: Posting
-    _groups: Groups
+    _groups: GroupMembership
 
     def __init__(
         self,
@@ -85,50 +85,54 @@ class SlackSurface(ChatSurface):
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._labels = labels
-        self._calls = Calls(client_of(bot_token, api_url, http), self._refused)
-        self._groups = Groups(self._calls)
-        self._names = Names(self._calls)
+        self._calls = SlackApi(create_web_client(bot_token, api_url, http), self._refused)
+        self._groups = GroupMembership(self._calls)
+        self._names = ResponderNames(self._calls)
         self._posting = Posting(self._calls, labels, self._groups, self._names, now)
-        self._notes = Notes(self._calls, http)
+        self._notes = PrivateNotes(self._calls, http)
         self._later = BackgroundTasks(_MOST_TASKS)
-        self._identity = Identity()
+        self._identity = BotIdentity()
         self._interactions: Interactions[Click | Submission, Ack] | None = None
-        self._listener: Listener | None = None
-        self._events: Events | None = None
+        self._listener: TypedMessageListener | None = None
+        self._events: EventHandler | None = None
         self._homes: HomeTabs | None = None
-        self._sessions: Sessions | None = None
-        self._sockets: Sockets | None = None
-        self._missed: MissedMessageReader[Place] | None = None
+        self._sessions: AgentSessions | None = None
+        self._sockets: SocketModeConnections | None = None
+        self._missed: MissedMessageReader[Conversation] | None = None
         self._hearing = app_token is None
         self._identifying = IdentityResolver("slack", self._identify, self._unknown)
         self._trouble: str | None = "Slack is not connected yet."
-        self._listeners = Listeners(bot_token, self._identity, self._clicked, self._happened)
+        self._listeners = BoltDispatcher(bot_token, self._identity, self._clicked, self._happened)
         self._front = (
-            None if signing_secret is None else Front(signing_secret, self._listeners.heard, now)
+            None
+            if signing_secret is None
+            else HttpEndpoint(signing_secret, self._listeners.dispatch, now)
         )
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
-        self._listener = Listener(*parts, self)
-        self._missed = missed(asks, self._calls, self._listener)
+        self._listener = TypedMessageListener(*parts, self)
+        self._missed = create_missed_message_reader(asks, self._calls, self._listener)
         self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
         self._posting.selections = SelectionDrafts(asks)
-        platform = Inbound(*parts, self._listener, self._homes, self._posting.selections, self._now)
+        platform = InteractionHandler(
+            *parts, self._listener, self._homes, self._posting.selections, self._now
+        )
         self._interactions = Interactions(asks, platform, self.name)
         if self._front is not None:
-            self._front.clicked = self._interactions.receive
-        self._sessions = Sessions(asks, self._calls, self._notes, self._labels, self._now)
-        self._events = Events(asks, self._groups, self._identity, self._recheck, self._now)
-        self._events.home_opened = self._homes.opened
-        self._events.session_stopped = self._sessions.stopped
+            self._front.on_click = self._interactions.receive
+        self._sessions = AgentSessions(asks, self._calls, self._notes, self._labels, self._now)
+        self._events = EventHandler(asks, self._groups, self._identity, self._recheck, self._now)
+        self._events.on_home_opened = self._homes.open_first_page
+        self._events.on_session_stopped = self._sessions.end_turns
         await self._recheck(self._trouble).wait()
         if self._app_token is not None:
             web_client = self._calls.client
-            self._sockets = Sockets(
+            self._sockets = SocketModeConnections(
                 self._app_token,
                 web_client,
-                self._listeners.heard,
+                self._listeners.dispatch,
                 lost=self._lost,
                 back=self._back,
             )
@@ -149,10 +153,10 @@ class SlackSurface(ChatSurface):
         await self._groups.stop()
         await self._names.stop()
 
-    def ready(self) -> str | None:
-        """See `answerback.ports.surface.Surface.ready`."""
+    def unready_reason(self) -> str | None:
+        """See `answerback.ports.surface.Surface.unready_reason`."""
         if self._trouble is None and self._sockets is not None:
-            lost = self._sockets.trouble()
+            lost = self._sockets.outage_reason()
             return (
                 None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
             )
@@ -162,9 +166,9 @@ class SlackSurface(ChatSurface):
         """The routes of HTTP mode for the public listener; none over Socket Mode."""
         if self._front is None or self._app_token is not None:
             return []
-        return [web.post(PATH, self._front.handle)]
+        return [web.post(EVENTS_PATH, self._front.handle)]
 
-    async def show(self, ask: Ask, save: Save) -> Shown | Later:
+    async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.responder_groups(ask):
             self._groups.refresh(group)  # known by the time somebody clicks
@@ -173,12 +177,14 @@ class SlackSurface(ChatSurface):
         finally:
             self._touched(ask)
         if self._sessions is not None and isinstance(shown, Shown):
-            self._sessions.shown(ask, shown)
+            self._sessions.update(ask, shown)
         return shown
 
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
-        """See `answerback.ports.surface.Moves.moved`."""
-        await super().moved(ask, left, to)
+    async def retire_message(
+        self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
+    ) -> None:
+        """See `answerback.ports.surface.SupportsMoves.retire_message`."""
+        await super().retire_message(ask, left, to)
         self._touched(ask)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
@@ -189,8 +195,8 @@ class SlackSurface(ChatSurface):
             return (ANYONE,)
         return self._responders
 
-    def check(self, destination: Destination) -> str | None:
-        """See `answerback.ports.surface.Surface.check`."""
+    def destination_problem(self, destination: Destination) -> str | None:
+        """See `answerback.ports.surface.Surface.destination_problem`."""
         if destination.user is not None:
             if _USER.fullmatch(destination.user):
                 return None
@@ -209,7 +215,7 @@ class SlackSurface(ChatSurface):
 
     def _touched(self, ask: Ask) -> None:
         if self._homes is not None:
-            self._homes.changed(ask)
+            self._homes.refresh_for(ask)
 
     async def _clicked(self, payload: Mapping[str, Any]) -> Ack:
         if self._interactions is None:
@@ -219,9 +225,12 @@ class SlackSurface(ChatSurface):
     async def _happened(self, payload: dict[str, Any]) -> None:
         if self._events is None or self._listener is None or self._missed is None:
             raise AssertionError("nothing is received before the surface is started")
-        if await self._events.take(payload) or (said := words(payload)) is None:
+        if (
+            await self._events.handle_event(payload)
+            or (said := typed_message_from_event(payload)) is None
+        ):
             return
-        await self._listener.heard(said)
+        await self._listener.handle_message(said)
         await self._missed.record_heard(said.at)
 
     def _refused(self, error: UnauthorizedError) -> None:
@@ -245,7 +254,7 @@ class SlackSurface(ChatSurface):
         return self._hearing and self._identity.bot_user is not None
 
     async def _identify(self) -> None:
-        told = await self._calls.do("auth.test", self._calls.client.auth_test)
+        told = await self._calls.call("auth.test", self._calls.client.auth_test)
         self._identity.team = str(told.get("team_id") or "") or None
         self._identity.bot_user = str(told.get("user_id") or "") or None
         self._identity.bot = str(told.get("bot_id") or "") or None

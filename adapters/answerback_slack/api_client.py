@@ -22,21 +22,21 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
 from answerback.core.errors import (
     NotDoneError,
+    PlatformUnavailableError,
     RateLimitedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback_slack import errors
 
 CALL_SECONDS: Final = 10.0
-POST_SECONDS: Final = 1.0
+POST_INTERVAL_SECONDS: Final = 1.0
 """Posts to one channel that are this far apart are not limited: the page above."""
 _FORGET_SECONDS: Final = 60.0
 _MOST_GATES: Final = 1_000
 _PER_CHANNEL: Final = frozenset({"chat.postMessage", "chat.postEphemeral"})
 
 
-def client_of(
+def create_web_client(
     token: str | None, api_url: str | None, http: aiohttp.ClientSession
 ) -> AsyncWebClient:
     """A client on the shared session that never sends anything twice: a post that was read may have been done."""
@@ -58,7 +58,7 @@ class _Gate:
     gap: float = 0.0
 
 
-class Calls:
+class SlackApi:
     """The calls of one workspace's bot token.
 
     Args:
@@ -74,7 +74,7 @@ class Calls:
         self._refused = refused
         self._gates: dict[tuple[str, str], _Gate] = {}
 
-    async def do(
+    async def call(
         self,
         method: str,
         call: Callable[[], Awaitable[AsyncSlackResponse]],
@@ -91,20 +91,20 @@ class Calls:
         Raises:
             PlatformError: one of its kinds.
         """
-        self.demand(method, channel)
+        self.raise_if_limited(method, channel)
         within = CALL_SECONDS if seconds is None else seconds
         try:
             async with asyncio.timeout(within):
                 response = await call()
         except SlackApiError as error:
-            raised = errors.of_exception(method, error)
+            raised = errors.error_from_exception(method, error)
             if isinstance(raised, RateLimitedError):
                 self._limited(method, channel, raised.retry_after)
-            if isinstance(raised, UnauthorizedError) and raised.code in errors.TOKEN_REFUSED:
+            if isinstance(raised, UnauthorizedError) and raised.code in errors.TOKEN_REFUSED_CODES:
                 self._refused(raised)
             raise raised from error
         except TimeoutError as error:
-            raise UnavailableError(
+            raise PlatformUnavailableError(
                 f"Slack did not answer {method} within {within:.1f} s", code="timeout"
             ) from error
         except aiohttp.ClientConnectorError as error:
@@ -112,14 +112,14 @@ class Calls:
                 f"Slack could not be reached for {method}: {error}", code="connection"
             ) from error
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            raise UnavailableError(
+            raise PlatformUnavailableError(
                 f"Slack could not be reached for {method}: {error}", code="connection"
             ) from error
         self._passed(method, channel)
         data = response.data
         return data if isinstance(data, dict) else {}
 
-    def demand(self, method: str, channel: str = "") -> None:
+    def raise_if_limited(self, method: str, channel: str = "") -> None:
         """Refuses what Slack would refuse for a known limit, before anybody goes to any trouble for it.
 
         Raises:
@@ -140,7 +140,7 @@ class Calls:
         gate = self._gates.setdefault(_key(method, channel), _Gate())
         gate.opens = now + pause
         if method in _PER_CHANNEL:
-            gate.gap = min(max(gate.gap * 2, POST_SECONDS / 2), POST_SECONDS)
+            gate.gap = min(max(gate.gap * 2, POST_INTERVAL_SECONDS / 2), POST_INTERVAL_SECONDS)
 
     def _passed(self, method: str, channel: str) -> None:
         gate = self._gates.get(_key(method, channel))

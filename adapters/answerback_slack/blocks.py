@@ -18,7 +18,7 @@ Block = dict[str, object]
 """A block, an element or an object of one: what json.dumps turns into Slack's JSON."""
 
 
-def plain(text: str, limit: int = limits.SECTION_TEXT) -> Block:
+def plain_text(text: str, limit: int = limits.SECTION_TEXT) -> Block:
     """A text object that shows exactly these characters, shortened to the limit; never empty, as Slack refuses that."""
     return _plain(visible(text), limit)
 
@@ -71,35 +71,35 @@ def paragraph(shown: str) -> Block:
     return {"type": "section", "text": _plain(shown), "expand": True}
 
 
-def folded(title: str, blocks: Sequence[Block]) -> Block:
+def collapsed_container(title: str, blocks: Sequence[Block]) -> Block:
     """Sections that a person unfolds, at most ten: any two of them together have more text than one holds, so there are
     never more in a message. https://docs.slack.dev/reference/block-kit/blocks/container-block"""
     return {
         "type": "container",
-        "title": plain(title, limits.CONTAINER_TITLE),
+        "title": plain_text(title, limits.CONTAINER_TITLE),
         "child_blocks": [*blocks],
         "is_collapsible": True,
         "default_collapsed": True,
     }
 
 
-def headline(text: str) -> list[Block]:
+def heading_blocks(text: str) -> list[Block]:
     """A text as a heading where it is one short line, else as paragraphs."""
     if "\n" not in visible(text) and text_fitting.utf16_length(visible(text)) <= limits.HEADER_TEXT:
-        return [{"type": "header", "text": plain(text, limits.HEADER_TEXT)}]
+        return [{"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}]
     return sections(text)
 
 
-def small(text: str) -> Block:
+def small_text(text: str) -> Block:
     """A small grey line or lines."""
-    return {"type": "context", "elements": [plain(text, limits.CONTEXT_TEXT)]}
+    return {"type": "context", "elements": [plain_text(text, limits.CONTEXT_TEXT)]}
 
 
 def button(text: str, action_id: str, value: str, *, primary: bool = False) -> Block:
     """A button; ``value`` is the control it carries."""
     block: Block = {
         "type": "button",
-        "text": plain(text, limits.BUTTON_TEXT),
+        "text": plain_text(text, limits.BUTTON_TEXT),
         "action_id": action_id,
         "value": value,
     }
@@ -110,7 +110,7 @@ def link_button(text: str, action_id: str, url: str, about: str) -> Block:
     """A button that leads to an address; ``about`` is what a screen reader says beside its text."""
     return {
         "type": "button",
-        "text": plain(text, limits.BUTTON_TEXT),
+        "text": plain_text(text, limits.BUTTON_TEXT),
         "action_id": action_id,
         "url": url,
         "accessibility_label": text_fitting.shorten(
@@ -119,7 +119,7 @@ def link_button(text: str, action_id: str, url: str, about: str) -> Block:
     }
 
 
-def moment(seconds: float) -> str:
+def date_mrkdwn(seconds: float) -> str:
     """A time as mrkdwn that each person reads by their own clock.
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
@@ -128,20 +128,20 @@ def moment(seconds: float) -> str:
     return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{spelled}>"
 
 
-def actions(block_id: str, elements: Sequence[Block]) -> Block:
+def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
     """A row of controls."""
     return {"type": "actions", "block_id": block_id, "elements": list(elements)}
 
 
-def option(text: str, value: str, description: str | None = None) -> Block:
+def option_object(text: str, value: str, description: str | None = None) -> Block:
     """A choice of a menu or of boxes; ``value`` is an index, never the text."""
-    made: Block = {"text": plain(text, limits.OPTION_TEXT), "value": value}
+    made: Block = {"text": plain_text(text, limits.OPTION_TEXT), "value": value}
     if description and description.strip():
-        made["description"] = plain(description, limits.OPTION_DESCRIPTION)
+        made["description"] = plain_text(description, limits.OPTION_DESCRIPTION)
     return made
 
 
-def offered(options: Sequence[Block]) -> Block:
+def options_or_groups(options: Sequence[Block]) -> Block:
     """What boxes or a menu offer: options, in groups where they are more than one group holds."""
     if len(options) <= limits.MENU_OPTIONS:
         return {"options": [*options]}
@@ -151,25 +151,25 @@ def offered(options: Sequence[Block]) -> Block:
 
 def _group(options: Sequence[Block], start: int) -> Block:
     inside = [*options[start : start + limits.MENU_OPTIONS]]
-    label = plain(f"{start + 1}–{start + len(inside)}", limits.OPTION_TEXT)
+    label = plain_text(f"{start + 1}–{start + len(inside)}", limits.OPTION_TEXT)
     return {"label": label, "options": inside}
 
 
-def entry(
+def input_block(
     label: str, block_id: str, element: Block, *, optional: bool = False, hint: str | None = None
 ) -> Block:
     """An input block: silent until something else is pressed."""
     block: Block = {
         "type": "input",
         "block_id": block_id,
-        "label": plain(label, limits.INPUT_LABEL),
+        "label": plain_text(label, limits.INPUT_LABEL),
         "element": element,
         "optional": optional,
     }
-    return block | {"hint": plain(hint, limits.INPUT_HINT)} if hint else block
+    return block | {"hint": plain_text(hint, limits.INPUT_HINT)} if hint else block
 
 
-def weight(value: object) -> int:
+def text_length(value: object) -> int:
     """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
     if isinstance(value, dict):
         own = value.get("text")
@@ -181,16 +181,16 @@ def weight(value: object) -> int:
         return 0
     for item in value:
         if isinstance(item, (dict, list)):
-            found += weight(item)
+            found += text_length(item)
     return found
 
 
-def size(value: object) -> int:
+def json_bytes(value: object) -> int:
     """How many bytes of JSON this is when everything outside of ASCII is escaped."""
     return len(json.dumps(value))
 
 
-def modal(
+def modal_view(
     title: str,
     callback_id: str,
     metadata: str,
@@ -202,10 +202,10 @@ def modal(
     """A modal view."""
     view: Block = {
         "type": "modal",
-        "title": plain(title, limits.MODAL_TITLE),
+        "title": plain_text(title, limits.MODAL_TITLE),
         "callback_id": callback_id,
         "private_metadata": metadata,
-        "close": plain(close, limits.MODAL_TITLE),
+        "close": plain_text(close, limits.MODAL_TITLE),
         "blocks": list(blocks),
     }
-    return view | {"submit": plain(submit, limits.MODAL_TITLE)} if submit else view
+    return view | {"submit": plain_text(submit, limits.MODAL_TITLE)} if submit else view

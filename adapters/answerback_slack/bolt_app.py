@@ -22,19 +22,19 @@ from slack_bolt.error import BoltUnhandledRequestError
 
 from answerback.core.errors import PlatformError, StoreError
 from answerback_slack.interactions import Ack
-from answerback_slack.parse import Identity
+from answerback_slack.parse import BotIdentity
 
 logger = logging.getLogger(__name__)
 
-Clicked = Callable[[Mapping[str, Any]], Awaitable[Ack]]
+ClickCallback = Callable[[Mapping[str, Any]], Awaitable[Ack]]
 """Takes an interactive payload; gives what Slack is answered, once it is committed."""
-Happened = Callable[[dict[str, Any]], Awaitable[None]]
+EventCallback = Callable[[dict[str, Any]], Awaitable[None]]
 """Takes the payload of an event; raises StoreError or PlatformError where Slack is to send it again."""
 
 _ANY: Final = re.compile(r"")
 
 
-class Listeners:
+class BoltDispatcher:
     """Hears payloads.
 
     Args:
@@ -43,7 +43,7 @@ class Listeners:
     """
 
     def __init__(
-        self, token: str, identity: Identity, clicked: Clicked, happened: Happened
+        self, token: str, identity: BotIdentity, clicked: ClickCallback, happened: EventCallback
     ) -> None:
         self._clicked = clicked
         self._happened = happened
@@ -77,7 +77,7 @@ class Listeners:
         self._app.event(_ANY)(self._event)
         self._app.error(self._unheard)
 
-    async def heard(self, payload: dict[str, Any]) -> BoltResponse:
+    async def dispatch(self, payload: dict[str, Any]) -> BoltResponse:
         """Has bolt find who listens to a payload. 200: it is committed; 503: it is not taken, and may come again."""
         try:
             # The mode says that the body is a payload as it is, and has no form to be decoded.

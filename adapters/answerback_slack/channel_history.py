@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any, Final
 
 from answerback_chat.live_message import HistoryTooLongError
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 
 _PAGE: Final = 200
 _PAGES: Final = 250
 
 
-class History:
+class ChannelHistory:
     """Reads messages, ours and others'."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
 
-    async def said(
+    async def messages_between(
         self, channel: str, thread: str | None, between: tuple[str, str | None]
     ) -> AsyncIterator[Mapping[str, object]]:
         """All messages between two moments, the moments themselves left out.
@@ -29,11 +29,11 @@ class History:
         cursor: str | None = None
         for _ in range(_PAGES):
             answer = await self._read(channel, thread, between, cursor)
-            for message in objects(answer.get("messages")):
+            for message in as_objects(answer.get("messages")):
                 # Slack gives a thread's parent along with its replies, however old it is.
                 if str(message.get("ts")) > between[0]:
                     yield message
-            [following] = objects([answer.get("response_metadata")])
+            [following] = as_objects([answer.get("response_metadata")])
             cursor = str(following.get("next_cursor") or "")
             if not cursor:
                 return
@@ -53,24 +53,24 @@ class History:
             "include_all_metadata": True,
         }
         if thread is None:
-            return await self._calls.do(
+            return await self._calls.call(
                 "conversations.history",
                 lambda: client.conversations_history(channel=channel, **page),
             )
-        return await self._calls.do(
+        return await self._calls.call(
             "conversations.replies",
             lambda: client.conversations_replies(channel=channel, ts=thread, **page),
         )
 
 
-def event_of(message: Mapping[str, object], event: str) -> Mapping[str, object]:
+def event_payload(message: Mapping[str, object], event: str) -> Mapping[str, object]:
     """The payload of a message's metadata, where it is of this event; else an empty one."""
-    [metadata] = objects([message.get("metadata")])
-    [kept] = objects([metadata.get("event_payload")])
+    [metadata] = as_objects([message.get("metadata")])
+    [kept] = as_objects([metadata.get("event_payload")])
     return kept if metadata.get("event_type") == event else {}
 
 
-def objects(value: object) -> list[Mapping[str, object]]:
+def as_objects(value: object) -> list[Mapping[str, object]]:
     """A list as objects: what is not one is an empty one."""
     listed = value if isinstance(value, list) else []
     return [item if isinstance(item, dict) else {} for item in listed]

@@ -16,10 +16,10 @@ from answerback.core.labels import Labels
 from answerback.ports.plugin import Finding
 from answerback_chat.doctor_checks import FindingFactory
 from answerback_slack import home_view
-from answerback_slack.api_client import Calls, client_of
+from answerback_slack.api_client import SlackApi, create_web_client
 from answerback_slack.limits import SIGNATURE_SECONDS
 from answerback_slack.manifest import AGENT_SCOPE, SCOPES
-from answerback_slack.socket_mode_client import CROWDED, TOO_MANY
+from answerback_slack.socket_mode_client import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 
 _SLACK: Final = FindingFactory("Slack")
 _GREETED: Final = 10.0
@@ -41,7 +41,7 @@ class Setup:
 
 async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
     """Looks at everything, one after the other."""
-    calls = Calls(client_of(setup.bot_token, setup.api_url, http))
+    calls = SlackApi(create_web_client(setup.bot_token, setup.api_url, http))
     kept: list[AsyncSlackResponse] = []
 
     async def who() -> AsyncSlackResponse:
@@ -56,7 +56,7 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         )
         return
     try:
-        told = await calls.do("auth.test", who)
+        told = await calls.call("auth.test", who)
     except PlatformError as error:
         yield _SLACK.call_failed("bot token", error)
         return
@@ -71,11 +71,11 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield finding
     for channel in dict.fromkeys(setup.channels):
         method, last = "conversations.history", partial(client.conversations_history, limit=1)
-        reading = partial(calls.do, method, partial(last, channel=channel))
+        reading = partial(calls.call, method, partial(last, channel=channel))
         yield await _SLACK.check_call(f"channel {channel}", reading)
     for group in dict.fromkeys(setup.groups):
         method, listed = "usergroups.users.list", client.usergroups_users_list
-        reading = partial(calls.do, method, partial(listed, usergroup=group))
+        reading = partial(calls.call, method, partial(listed, usergroup=group))
         yield await _SLACK.check_call(f"user group {group}", reading)
 
 
@@ -101,14 +101,14 @@ def _sessions(granted_scopes: str) -> Finding:
     return _SLACK.ok(f"no agent sessions, which is optional: {hint}")
 
 
-async def _home(calls: Calls, bot_user: str) -> list[Finding]:
+async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
     """Whether the Home tab is on, as far as Slack tells: found out with the bot's own Home, which nobody sees."""
-    view = home_view.home((), (), Labels())
+    view = home_view.build_home_view((), (), Labels())
     publishing = partial(calls.client.views_publish, user_id=bot_user, view=view)
     try:
-        await calls.do("views.publish", publishing)
+        await calls.call("views.publish", publishing)
     except PlatformError as error:
-        if error.code != home_view.NOT_ENABLED:
+        if error.code != home_view.NOT_ENABLED_CODE:
             return []
         off = _SLACK.problem(
             "Home tab",
@@ -119,11 +119,11 @@ async def _home(calls: Calls, bot_user: str) -> list[Finding]:
     return [_SLACK.ok("Home tab")]
 
 
-async def _socket(calls: Calls, token: str, http: aiohttp.ClientSession) -> Finding:
+async def _socket(calls: SlackApi, token: str, http: aiohttp.ClientSession) -> Finding:
     """Whether one more connection is taken; it is closed at once, so that no click comes over it."""
     opening = partial(calls.client.apps_connections_open, app_token=token)
     try:
-        told = await calls.do("apps.connections.open", opening)
+        told = await calls.call("apps.connections.open", opening)
         async with asyncio.timeout(_GREETED), http.ws_connect(str(told.get("url"))) as socket:
             said = await socket.receive_json()
     except PlatformError as error:
@@ -134,13 +134,15 @@ async def _socket(calls: Calls, token: str, http: aiohttp.ClientSession) -> Find
             "no connection could be made",
             "Have this machine's firewall and proxy let WebSockets out to wss-primary.slack.com.",
         )
-    if said.get("reason") == TOO_MANY:
-        return _SLACK.problem("Socket Mode", "there are too many connections", f"{CROWDED}.")
+    if said.get("reason") == TOO_MANY_CODE:
+        return _SLACK.problem(
+            "Socket Mode", "there are too many connections", f"{TOO_MANY_CONNECTIONS}."
+        )
     others = said.get("num_connections", 1) - 1
     return _SLACK.ok(f"Socket Mode, {others} other connections of the ten that an app may have")
 
 
-async def _way_in(setup: Setup, calls: Calls, http: aiohttp.ClientSession) -> Finding:
+async def _way_in(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) -> Finding:
     """How clicks come in: a socket that can be opened, or an address and a secret."""
     token = setup.app_token
     if token is not None:

@@ -11,20 +11,20 @@ from typing import Final
 from slack_sdk.errors import SlackApiError
 
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
     NotDoneError,
+    PayloadRejectedError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
-    RefusedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback_chat.platform_errors import error_table, retry_after_of, without_advice
 
 _TABLE: Final = error_table(
     {
         # It passes by itself, and may have been done.
-        UnavailableError: without_advice(
+        PlatformUnavailableError: without_advice(
             "service_unavailable", "internal_error", "fatal_error", "request_timeout"
         ),
         # It passes by itself, and was not done; or a person was slower than Slack's three seconds, or closed the modal.
@@ -34,12 +34,12 @@ _TABLE: Final = error_table(
             "hash_conflict", "not_found",
         ),
         # What we rendered is wrong.
-        RefusedError: without_advice(
+        PayloadRejectedError: without_advice(
             "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
             "no_text", "invalid_arguments", "metadata_too_large", "invalid_metadata_format", "invalid_view",
             "duplicate_external_id", "push_limit_reached", "markdown_text_conflict",
         ),
-        GoneError: {
+        DestinationGoneError: {
         "channel_not_found": "there is no such channel, or the app may not see it: invite the app with /invite",
         "not_in_channel": "the app is not in the channel: invite it with /invite",
         "is_archived": "the channel is archived: unarchive it, or ask somewhere else",
@@ -79,17 +79,17 @@ _TABLE: Final = error_table(
 MESSAGE_DELETED: Final = "message_not_found"
 BLOCK_MISMATCH: Final = "block_mismatch"
 """Rich text cannot be replaced by blocks without: https://docs.slack.dev/reference/methods/chat.update"""
-MESSAGE_GONE: Final = frozenset(
+UNEDITABLE_CODES: Final = frozenset(
     {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", BLOCK_MISMATCH}
 )
 """The message cannot be edited any more: another one takes its place."""
 _RESTRICTED: Final = "restricted_action"
 """How the codes begin by which a channel's settings keep the app from posting."""
-TOKEN_REFUSED: Final = frozenset(
+TOKEN_REFUSED_CODES: Final = frozenset(
     {"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"}
 )
 """Those of them that hold for every call, until there is another token."""
-DEFAULT_PAUSE: Final = 30.0
+DEFAULT_RETRY_AFTER_SECONDS: Final = 30.0
 """Seconds to wait where Slack limits us without saying how long."""
 
 
@@ -100,20 +100,22 @@ def advice(code: str) -> str:
     return _TABLE[code].advice if code in _TABLE else ""
 
 
-def of_code(method: str, code: str, data: Mapping[str, object] | None = None) -> PlatformError:
+def error_from_code(
+    method: str, code: str, data: Mapping[str, object] | None = None
+) -> PlatformError:
     """An answer ``ok: false`` as our error."""
     said, hint = f"Slack refused {method} ({code})", advice(code)
-    kind = _TABLE[code].kind if code in _TABLE else GoneError
+    kind = _TABLE[code].kind if code in _TABLE else DestinationGoneError
     if code == "missing_scope" and data and data.get("needed"):
         hint = f"add the scope {data['needed']} under OAuth & Permissions and install the app again"
-    elif kind is RefusedError:
-        hint = details(data)
-    elif kind is GoneError and code not in MESSAGE_GONE:
+    elif kind is PayloadRejectedError:
+        hint = payload_error_details(data)
+    elif kind is DestinationGoneError and code not in UNEDITABLE_CODES:
         hint = hint or f"see https://docs.slack.dev/reference/methods/{method}"
     return kind(f"{said}: {hint}" if hint else said, code=code)
 
 
-def of_exception(method: str, error: SlackApiError) -> PlatformError:
+def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
     """What the SDK raised, as our error."""
     response = error.response
     status = getattr(response, "status_code", None) or getattr(response, "status", None)
@@ -124,15 +126,19 @@ def of_exception(method: str, error: SlackApiError) -> PlatformError:
         headers = getattr(response, "headers", {})
         return RateLimitedError(
             f"Slack limits {method}",
-            retry_after=retry_after_of(headers.get("Retry-After"), default=DEFAULT_PAUSE),
+            retry_after=retry_after_of(
+                headers.get("Retry-After"), default=DEFAULT_RETRY_AFTER_SECONDS
+            ),
             code=code,
         )
     if not code or (isinstance(status, int) and status >= 500):
-        return UnavailableError(f"Slack answered {method} with status {status}", code=str(status))
-    return of_code(method, code, data)
+        return PlatformUnavailableError(
+            f"Slack answered {method} with status {status}", code=str(status)
+        )
+    return error_from_code(method, code, data)
 
 
-def details(data: Mapping[str, object] | None) -> str:
+def payload_error_details(data: Mapping[str, object] | None) -> str:
     """Where Slack found our payload wrong: the pointers it gives, in one line."""
     if not data:
         return ""

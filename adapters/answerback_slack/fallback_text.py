@@ -7,8 +7,8 @@ from typing import Final
 
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.markdown import text_of
-from answerback.core.schema_fields import fields_of
+from answerback.core.markdown import blocks_to_text
+from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
 from answerback_chat import answer_summary, text_fitting, wording
 from answerback_chat.asides import asides_text
@@ -25,14 +25,14 @@ _LEAST: Final = 40
 
 
 def fallback_text(
-    view: View, labels: Labels, names: Mapping[str, str] = record_text.UNKNOWN
+    view: View, labels: Labels, names: Mapping[str, str] = record_text.NO_NAMES
 ) -> str:
     """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
     first = wording.asks_line(view, labels)
     if view.outcome is not None:
         first += f": {wording.ending_with_person(view, labels, _HOLE)}"
     by = view.outcome.ended_by if view.outcome else None
-    name = record_text.who(by) if by else ""
+    name = record_text.person_mrkdwn(by) if by else ""
     begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
     for_whom = record_text.audience(view, labels, names)
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{begun}\n{for_whom}\n")
@@ -47,7 +47,11 @@ def fallback_text(
 def _given(view: View, labels: Labels, room: int) -> str:
     """What was answered; in a review, what is to be done with it."""
     review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
-    said = [review, *(record_text.answered(line, labels) for line in view.lines), view.reply or ""]
+    said = [
+        review,
+        *(record_text.question_and_answer(line, labels) for line in view.lines),
+        view.reply or "",
+    ]
     return escape_within("\n".join(filter(str.strip, said)), room)
 
 
@@ -61,7 +65,7 @@ def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
     room -= text_fitting.utf16_length(choice) + bool(choice)
     asked = escape_within(asked, room)
     room -= text_fitting.utf16_length(asked) + 1
-    context = text_of(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
+    context = blocks_to_text(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
     about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
     about = escape_within(about, room) if room > _LEAST else ""
     return "\n".join(filter(str.strip, (asked, about, choice)))
@@ -79,14 +83,14 @@ def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
                 chosen = labels.yes if prompt.prefill else labels.no
                 chosen = labels.prefilled.format(text=chosen)
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            yield from option_controls.listed(question)
+            yield from option_controls.numbered_options(question)
             if question.other:
                 yield labels.other
             marked = [question.options[i].label for i in chosen_indexes(prompt)]
             if marked and not chosen:
                 chosen = labels.prefilled.format(text=", ".join(marked))
         case AnswerType.SCHEMA:
-            yield ", ".join(field.title for field in fields_of(question.json_schema) or ())
+            yield ", ".join(field.title for field in fields_from_schema(question.json_schema) or ())
         case AnswerType.TEXT:
             pass
     yield chosen

@@ -10,23 +10,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback_chat.shared_lookups import SharedLookups
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 
 logger = logging.getLogger(__name__)
 
-FRESH_SECONDS: Final = 240.0
+REFRESH_AFTER_SECONDS: Final = 240.0
 """Older members are looked up again in the background, while they still count."""
-OLD_SECONDS: Final = 600.0
+EXPIRE_AFTER_SECONDS: Final = 600.0
 """Still older ones count no more, unless Slack cannot be asked."""
 
-WITHIN_SECONDS: Final = 1.5
+LOOKUP_TIMEOUT_SECONDS: Final = 1.5
 """How long a person who acts waits for their groups: Slack waits 3 s for the acknowledgement."""
 
 
@@ -36,10 +36,10 @@ class _Members:
     at: float
 
 
-class Groups:
+class GroupMembership:
     """The members of user groups (``S…``)."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
         self._known: dict[str, _Members] = {}
         self._asking = SharedLookups("slack group", self._fetch, self._fetched)
@@ -52,7 +52,7 @@ class Groups:
                 for when they try again.
         """
         asking = {asyncio.create_task(self.members(group)): group for group in groups}
-        told, late = await asyncio.wait(asking, timeout=WITHIN_SECONDS)
+        told, late = await asyncio.wait(asking, timeout=LOOKUP_TIMEOUT_SECONDS)
         for task in late:
             task.cancel()
         failures = [error for task in told if (error := task.exception()) is not None]
@@ -62,9 +62,11 @@ class Groups:
             return found
         if late:
             message = "Slack did not tell in time who is in a user group"
-            raise UnavailableError(message, code="timeout")
+            raise PlatformUnavailableError(message, code="timeout")
         # What may soon be known comes before what never will.
-        passing = (e for e in failures if isinstance(e, (RateLimitedError, UnavailableError)))
+        passing = (
+            e for e in failures if isinstance(e, (RateLimitedError, PlatformUnavailableError))
+        )
         raise next(passing, failures[0])
 
     async def members(self, group: str) -> frozenset[str]:
@@ -74,9 +76,9 @@ class Groups:
             PlatformError: they are not known, and Slack does not tell.
         """
         known = self._known.get(group)
-        age = time.monotonic() - known.at if known else OLD_SECONDS
-        if known and age < OLD_SECONDS:
-            if age > FRESH_SECONDS:
+        age = time.monotonic() - known.at if known else EXPIRE_AFTER_SECONDS
+        if known and age < EXPIRE_AFTER_SECONDS:
+            if age > REFRESH_AFTER_SECONDS:
                 self.refresh(group)
             return known.users
         try:
@@ -89,10 +91,10 @@ class Groups:
     def refresh(self, group: str) -> None:
         """Looks a group up in the background, unless it is known well enough."""
         known = self._known.get(group)
-        if known is None or time.monotonic() - known.at > FRESH_SECONDS:
+        if known is None or time.monotonic() - known.at > REFRESH_AFTER_SECONDS:
             _ = self._asking.start(group)
 
-    async def renewed(self, group: str, *, disabled: bool) -> bool:
+    async def reload_has_members(self, group: str, *, disabled: bool) -> bool:
         """Forgets a group's people, because they have changed; whether anybody is, or may be, in it now.
 
         A group that nobody has asked about is not looked up, unless it was disabled.
@@ -106,28 +108,30 @@ class Groups:
         try:
             return bool(await self._asking.get(group))
         except PlatformError as error:
-            return not isinstance(error, (GoneError, UnauthorizedError))
+            return not isinstance(error, (DestinationGoneError, UnauthorizedError))
 
-    async def demand_somebody(self, responders: Sequence[str]) -> None:
+    async def require_reachable_responders(self, responders: Sequence[str]) -> None:
         """Refuses responders of whom it is certain that they are nobody: groups that do not exist, or have no members.
 
         Raises:
-            GoneError: nobody could answer, in words that say why.
+            DestinationGoneError: nobody could answer, in words that say why.
         """
         reasons: list[str] = []
         if any(not who.startswith("@") for who in responders):
             return
         for group in (who[1:] for who in responders):
             try:
-                async with asyncio.timeout(WITHIN_SECONDS):
+                async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
                     if await self.members(group):
                         return
                 reasons.append(f"the user group {group} has no members or is disabled")
-            except (GoneError, UnauthorizedError) as error:
+            except (DestinationGoneError, UnauthorizedError) as error:
                 reasons.append(f"the user group {group}: {error}")
             except (PlatformError, TimeoutError):
                 return  # who is in it will be known later
-        raise GoneError(f"nobody could answer: {'; '.join(reasons)}", code="no_responders")
+        raise DestinationGoneError(
+            f"nobody could answer: {'; '.join(reasons)}", code="no_responders"
+        )
 
     async def stop(self) -> None:
         """Gives up what is being looked up."""
@@ -141,7 +145,7 @@ class Groups:
         return 0.0
 
     async def _fetch(self, group: str) -> frozenset[str]:
-        answer = await self._calls.do(
+        answer = await self._calls.call(
             "usergroups.users.list",
             lambda: self._calls.client.usergroups_users_list(usergroup=group),
         )

@@ -17,9 +17,9 @@ from typing import Final
 from answerback.core.ask import ANYONE, Ask
 from answerback.core.errors import (
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
     StoreError,
-    UnavailableError,
 )
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
@@ -28,13 +28,13 @@ from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
 from answerback_slack import home_view
-from answerback_slack.api_client import Calls
-from answerback_slack.group_membership import Groups
-from answerback_slack.optional_features import Capability
+from answerback_slack.api_client import SlackApi
+from answerback_slack.group_membership import GroupMembership
+from answerback_slack.optional_features import OptionalFeature
 
 logger = logging.getLogger(__name__)
 
-GATHER_SECONDS: Final = 1.0
+DEBOUNCE_SECONDS: Final = 1.0
 """How long changes are gathered before Homes are published for them; who opens theirs does not wait."""
 _MOST_QUEUED: Final = 2_000
 """People and groups whose Homes are to be published; further ones see the change when they open theirs again."""
@@ -54,8 +54,8 @@ class HomeTabs:
     def __init__(
         self,
         asks: Asks,
-        calls: Calls,
-        groups: Groups,
+        calls: SlackApi,
+        groups: GroupMembership,
         labels: Labels,
         now: Callable[[], float],
     ) -> None:
@@ -64,10 +64,10 @@ class HomeTabs:
         self._calls = calls
         self._groups = groups
         self._labels = labels
-        self._enabled = Capability(
+        self._enabled = OptionalFeature(
             "the Home tab",
             "switch the Home tab on under App Home, or paste the manifest again",
-            {home_view.NOT_ENABLED},
+            {home_view.NOT_ENABLED_CODE},
         )
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
@@ -80,7 +80,7 @@ class HomeTabs:
         """Gives up what is queued: it is read again when the Homes are opened again."""
         await self._work.stop(0)
 
-    async def opened(self, user: str) -> None:
+    async def open_first_page(self, user: str) -> None:
         """Somebody has opened their Home.
 
         Raises:
@@ -88,7 +88,7 @@ class HomeTabs:
         """
         await self._turned(user, [])
 
-    async def pressed(self, payload: Mapping[str, object]) -> bool:
+    async def handle_click(self, payload: Mapping[str, object]) -> bool:
         """Handles a control of a Home; False where it is none of those that only a Home has.
 
         Raises:
@@ -102,15 +102,19 @@ class HomeTabs:
             } if name.startswith("home."):
                 pages = await self._pages(user)
                 value = action.get("value")
-                if name == home_view.NEXT and isinstance(value, str) and [value] != pages[-1:]:
+                if (
+                    name == home_view.NEXT_ACTION
+                    and isinstance(value, str)
+                    and [value] != pages[-1:]
+                ):
                     await self._turned(user, [*pages, value][-_MOST_PAGES:])
-                elif name == home_view.PREVIOUS:
+                elif name == home_view.PREVIOUS_ACTION:
                     await self._turned(user, pages[:-1])
                 return True  # what leads to an address is the client's matter
             case _:
                 return False
 
-    def changed(self, ask: Ask) -> None:
+    def refresh_for(self, ask: Ask) -> None:
         """An ask has changed: whoever may answer it, and has opened their Home, is to see that."""
         for who in ask.responders:
             self._enqueue(ask.destination.user if who == ANYONE else who)
@@ -128,7 +132,7 @@ class HomeTabs:
     def _enqueue(self, who: str | None, seconds: float | None = None) -> None:
         if who is None or (len(self._queue) >= _MOST_QUEUED and who not in self._queue):
             return
-        due = time.monotonic() + (GATHER_SECONDS if seconds is None else seconds)
+        due = time.monotonic() + (DEBOUNCE_SECONDS if seconds is None else seconds)
         self._queue[who] = min(due, self._queue.get(who, due))
 
     def _begin(self) -> None:
@@ -145,7 +149,7 @@ class HomeTabs:
                 try:
                     await self._round()
                     backoff.reset()
-                except (RateLimitedError, UnavailableError, StoreError) as error:
+                except (RateLimitedError, PlatformUnavailableError, StoreError) as error:
                     logger.info("Homes are published later: %s", error, extra={"action": "home"})
                     least = error.retry_after if isinstance(error, RateLimitedError) else 0.0
                     await backoff.wait(least)
@@ -165,7 +169,7 @@ class HomeTabs:
         while (who := self._next()) is not None:
             try:
                 await self._bring_up(who)
-            except (RateLimitedError, UnavailableError, StoreError):
+            except (RateLimitedError, PlatformUnavailableError, StoreError):
                 self._enqueue(who, 0.0)
                 raise
             except PlatformError as error:
@@ -196,12 +200,16 @@ class HomeTabs:
         found = await self._read(person, pages)
         if len(pages) < depth:
             await self._asks.save_draft(_key(user), [*pages])
-        recent = () if pages else await self._asks.answered_by(person, home_view.RECENT)
+        recent = () if pages else await self._asks.list_answered_by(person, home_view.RECENT_SIZE)
         rows, following = found.rows, found.after
-        view = home_view.home(rows, recent, self._labels, first=not pages, following=following)
+        view = home_view.build_home_view(
+            rows, recent, self._labels, first=not pages, following=following
+        )
         client = self._calls.client
-        await self._calls.do("views.publish", lambda: client.views_publish(user_id=user, view=view))
-        self._enabled.worked()
+        await self._calls.call(
+            "views.publish", lambda: client.views_publish(user_id=user, view=view)
+        )
+        self._enabled.confirm_supported()
         if any(_is_being_shown(ask, self._now()) for ask in rows):
             self._enqueue(user, _LOOK_AGAIN_SECONDS)
 
@@ -210,7 +218,7 @@ class HomeTabs:
         while True:
             after = pages[-1] if pages else None
             try:
-                found = await self._asks.waiting_for(person, after, home_view.PAGE)
+                found = await self._asks.list_waiting_for(person, after, home_view.PAGE_SIZE)
             except ValueError:  # a cursor of another version
                 found = Page((), None)
             if found.rows or not pages:
@@ -218,7 +226,7 @@ class HomeTabs:
             pages.pop()
 
     def _refused(self, error: PlatformError) -> None:
-        if not self._enabled.refused(error):
+        if not self._enabled.turn_off_if_unsupported(error):
             extra = {"action": "home_refused", "code": error.code}
             logger.warning("A Home could not be published: %s", error, extra=extra)
 

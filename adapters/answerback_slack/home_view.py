@@ -17,30 +17,30 @@ from answerback_chat.sanitize import one_line, visible
 from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
     Block,
-    actions,
+    actions_block,
     button,
+    date_mrkdwn,
     escape,
     link_button,
-    moment,
     mrkdwn,
-    plain,
+    plain_text,
     section,
 )
 
-PAGE: Final = 30
+PAGE_SIZE: Final = 30
 """Asks on a page: with two blocks each, well within the hundred that a view holds."""
-RECENT: Final = 5
+RECENT_SIZE: Final = 5
 """How many of the asks that a person answered last are shown."""
-NEXT: Final = "home.next"
-PREVIOUS: Final = "home.previous"
-NOT_ENABLED: Final = "not_enabled"
+NEXT_ACTION: Final = "home.next"
+PREVIOUS_ACTION: Final = "home.previous"
+NOT_ENABLED_CODE: Final = "not_enabled"
 """The error of an app whose Home tab is off: https://docs.slack.dev/reference/methods/views.publish"""
 _OPEN: Final = "home.open"
 _QUESTION_ROOM: Final = 300
 _WHO_ROOM: Final = 200
 
 
-def home(
+def build_home_view(
     waiting: Sequence[Ask],
     recent: Sequence[Ask],
     labels: Labels,
@@ -60,9 +60,9 @@ def home(
         blocks += _waiting(ask, labels)
     if not waiting:
         blocks.append(section(labels.inbox_empty))
-    turns = [] if first else [button(labels.previous, PREVIOUS, PREVIOUS)]
-    turns += [button(labels.next, NEXT, following)] if following else []
-    blocks += [actions("home.turn", turns)] if turns else []
+    turns = [] if first else [button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
+    turns += [button(labels.next, NEXT_ACTION, following)] if following else []
+    blocks += [actions_block("home.turn", turns)] if turns else []
     if recent:
         blocks += [{"type": "divider"}, _heading(labels.recently_answered)]
     for ask in recent:
@@ -71,24 +71,27 @@ def home(
 
 
 def _heading(text: str) -> Block:
-    return {"type": "header", "text": plain(text, limits.HEADER_TEXT)}
+    return {"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}
 
 
 def _waiting(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.prompt.question.text if view.prompt else labels.review_title
-    times = [escape(labels.waits_since).format(time=moment(ask.created_at))]
+    times = [escape(labels.waits_since).format(time=date_mrkdwn(ask.created_at))]
     if ask.expires_at is not None:
-        times.append(escape(labels.closes).format(time=moment(ask.expires_at)))
-    who = plain(one_line(wording.asks_line(view, labels, briefly=True)), _WHO_ROOM)
+        times.append(escape(labels.closes).format(time=date_mrkdwn(ask.expires_at)))
+    who = plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _WHO_ROOM)
     return [_entry(ask, view, asked, labels), _small(who, mrkdwn(" · ".join(times)))]
 
 
 def _answered(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
-    who = plain(one_line(wording.who_asks(view, labels)), _WHO_ROOM)
-    return [_entry(ask, view, asked, labels), _small(who, mrkdwn(record_text.ending(view, labels)))]
+    who = plain_text(one_line(wording.who_asks(view, labels)), _WHO_ROOM)
+    return [
+        _entry(ask, view, asked, labels),
+        _small(who, mrkdwn(record_text.ending_mrkdwn(view, labels))),
+    ]
 
 
 def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:

@@ -20,18 +20,18 @@ from pydantic_core import from_json
 from slack_bolt import BoltResponse
 from yarl import URL
 
-from answerback.http.unverified_connections import known
+from answerback.http.unverified_connections import mark_request_verified
 from answerback_chat.platform_bodies import BodyReader
 from answerback_slack import limits
-from answerback_slack.bolt_app import Clicked
+from answerback_slack.bolt_app import ClickCallback
 from answerback_slack.parse import ClickPayload
 
 logger = logging.getLogger(__name__)
 
-Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
+PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 """Takes a payload; gives what it is answered with once it is committed."""
 
-MAX_BODY: Final = 2 * 1024 * 1024
+MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _REMEMBERED: Final = 200_000
 """Signatures kept against replay; within five minutes, more would be beyond what Slack sends an app."""
 _CLICK: Final = msgspec.json.Decoder(ClickPayload)
@@ -39,18 +39,20 @@ _DIGITS: Final = 12
 _PIECE: Final = 2_047
 
 
-class Front:
+class HttpEndpoint:
     """Receives Slack's requests."""
 
-    clicked: Clicked | None = None
+    on_click: ClickCallback | None = None
     """Takes a click past bolt's router, once people can act: finding the one listener costs as much as the commit."""
 
-    def __init__(self, secret: str, heard: Heard, now: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, secret: str, heard: PayloadCallback, now: Callable[[], float] = time.time
+    ) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
         self._heard = heard
         self._now = now
         self._seen: dict[str, float] = {}
-        self._bodies = BodyReader(MAX_BODY)
+        self._bodies = BodyReader(MAX_BODY_BYTES)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """POST /slack/events: events and interactivity alike."""
@@ -58,20 +60,20 @@ class Front:
         if isinstance(body, web.Response):
             return body
         signature = request.headers.get("X-Slack-Signature", "")
-        refusal = self.refusal(
+        refusal = self.rejection_reason(
             body, request.headers.get("X-Slack-Request-Timestamp", ""), signature
         )
         if refusal is not None:
             logger.warning("A request was refused: %s", refusal, extra={"action": "refused"})
             return web.Response(status=401, text=refusal)
-        known(request)
+        mark_request_verified(request)
         self._seen[signature] = self._now()
         response = await self._answer(request.content_type, body)
         if response.status >= 500:
             self._seen.pop(signature, None)  # the same request may come again, and is welcome
         return response
 
-    def refusal(self, body: bytes, timestamp: str, signature: str) -> str | None:
+    def rejection_reason(self, body: bytes, timestamp: str, signature: str) -> str | None:
         """Why a request is not taken; None when it is Slack's, new, and of now."""
         if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > _DIGITS:
             return "X-Slack-Request-Timestamp is missing or no number"
@@ -102,10 +104,10 @@ class Front:
             del self._seen[signature]
 
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
-        text = text_of(content_type, body)
-        if self.clicked is not None and (click := clicked(text)) is not None:
-            return web.Response(status=(await self.clicked(click)).status)
-        payload = decoded(text)
+        text = json_text_from_body(content_type, body)
+        if self.on_click is not None and (click := parse_click(text)) is not None:
+            return web.Response(status=(await self.on_click(click)).status)
+        payload = parse_payload(text)
         if payload is None:
             return web.Response(status=400, text="the body is no payload of Slack's")
         if payload.get("type") == "url_verification":
@@ -117,7 +119,7 @@ class Front:
         return web.Response(status=answer.status, body=answer.body.encode(), headers=headers)
 
 
-def text_of(content_type: str, body: bytes) -> str:
+def json_text_from_body(content_type: str, body: bytes) -> str:
     """The JSON text in a verified body, which an interaction has in a form; "" where there is none."""
     try:
         text = body.decode()
@@ -128,7 +130,7 @@ def text_of(content_type: str, body: bytes) -> str:
         return ""
 
 
-def clicked(text: str) -> ClickPayload | None:
+def parse_click(text: str) -> ClickPayload | None:
     """What is read of a click; None where the text is not one.
 
     Most of it is a copy of the message, which is skipped: made into objects, it takes a seventh of a click's processor
@@ -141,7 +143,7 @@ def clicked(text: str) -> ClickPayload | None:
     return payload if payload.get("type") == "block_actions" else None
 
 
-def decoded(text: str) -> dict[str, Any] | None:
+def parse_payload(text: str) -> dict[str, Any] | None:
     """The payload that a text holds, or None where there is none."""
     try:
         payload = from_json(text)

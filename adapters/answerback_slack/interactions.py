@@ -15,22 +15,22 @@ from typing import Any, Final, NamedTuple
 
 from answerback.core.ask import Ask
 from answerback.core.errors import PlatformError, StoreError
-from answerback.core.intents import Wanted
+from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.ports.surface import Acted, Asks, Rejected, Why
+from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback_chat import wording
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Verb
 from answerback_chat.retry import retry
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import modals, parse, private_notes, show_in_full
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
 from answerback_slack.home_tab import HomeTabs
-from answerback_slack.parse import Click, Identity, Submission, chosen
-from answerback_slack.private_notes import Notes
-from answerback_slack.typed_messages import Listener
+from answerback_slack.parse import BotIdentity, Click, Submission, selected_indexes
+from answerback_slack.private_notes import PrivateNotes
+from answerback_slack.typed_messages import TypedMessageListener
 
 _TRIGGER_SECONDS: Final = 2.5
 """How long after a click a modal may be opened: Slack takes its trigger for three seconds.
@@ -49,18 +49,18 @@ class Ack(NamedTuple):
 _TAKEN: Final = Ack()
 
 
-class Inbound:
+class InteractionHandler:
     """See `answerback_chat.interactions.Platform`."""
 
     def __init__(
         self,
         asks: Asks,
-        calls: Calls,
-        told: Notes,
+        calls: SlackApi,
+        told: PrivateNotes,
         later: BackgroundTasks,
         labels: Labels,
-        identity: Identity,
-        listener: Listener,
+        identity: BotIdentity,
+        listener: TypedMessageListener,
         homes: HomeTabs,
         selections: SelectionDrafts,
         now: Callable[[], float],
@@ -74,7 +74,7 @@ class Inbound:
         self._listener = listener
         self._homes = homes
         self._selections = selections
-        self.parse = partial(parse.interaction, identity=identity)
+        self.parse = partial(parse.parse_interaction, identity=identity)
 
     def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
         """Nothing waits for another: what is chosen stands in the message itself."""
@@ -82,7 +82,7 @@ class Inbound:
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Ack:
         """A control of a Home; one that no version of us knows any more must not be silent."""
-        if await self._homes.pressed(payload):
+        if await self._homes.handle_click(payload):
             return _TAKEN
         url, user = payload.get("response_url"), payload.get("user")
         if (
@@ -91,7 +91,7 @@ class Inbound:
             and isinstance(user, dict)
         ):
             text = escape(self._labels.not_found)
-            self._later.spawn("note", self._notes.tell(text, str(user.get("id")), None, url))
+            self._later.spawn("note", self._notes.send(text, str(user.get("id")), None, url))
         return _TAKEN
 
     async def respond_to_acted(self, acted: Acted, used: Click | Submission) -> Ack:
@@ -108,15 +108,21 @@ class Inbound:
             self._note(self._listener.refusal(rejected, used), used)
             return _TAKEN
         ask = rejected.ask
-        if isinstance(used, Submission) and rejected.why is Why.INVALID and ask is not None:
-            return _errors(modals.refused(used.control, view_of(ask), rejected.problems))
-        if ask is not None and rejected.why in {Why.STALE, Why.ENDED}:
+        if (
+            isinstance(used, Submission)
+            and rejected.why is RejectReason.INVALID
+            and ask is not None
+        ):
+            return _errors(modals.errors_by_block(used.control, view_of(ask), rejected.problems))
+        if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw it as it no longer is.
             self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))
         copy = wording.ActedOnVersion(used.control.revision, self._now())
-        said = private_notes.mrkdwn_of(rejected, used.person, self._labels, copy)
+        said = private_notes.rejection_mrkdwn(rejected, used.person, self._labels, copy)
         if isinstance(used, Submission):
-            view = modals.notice(said, modals.everything_typed(used), self._labels)
+            view = modals.rejected_submission_modal(
+                said, modals.text_to_give_back(used), self._labels
+            )
             return Ack(body={"response_action": "update", "view": view})
         self._note(said, used)
         return _TAKEN
@@ -126,7 +132,7 @@ class Inbound:
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         if isinstance(error, StoreError):
             status = HTTPStatus.SERVICE_UNAVAILABLE
-            sentence = self._labels.unsaved(error)
+            sentence = self._labels.save_error_message(error)
             if isinstance(used, Submission) and used.values:
                 return _errors({next(iter(used.values)): sentence})
             if isinstance(used, Click):
@@ -135,10 +141,10 @@ class Inbound:
 
     # --- modals ----------------------------------------------------------------------------------
 
-    async def respond_with_view(self, ask: Ask, used: Click | Submission) -> Wanted | Ack:
+    async def respond_with_view(self, ask: Ask, used: Click | Submission) -> RequestedAction | Ack:
         """Opens a modal, or takes one in."""
         if isinstance(used, Submission):
-            found = modals.submitted(used, view_of(ask), self._labels)
+            found = modals.parse_submission(used, view_of(ask), self._labels)
             return _errors(found) if isinstance(found, dict) else found
         if used.control.verb is Verb.USE_MESSAGE:
             self._later.spawn("use", self._find_and_use(ask, used))
@@ -150,29 +156,29 @@ class Inbound:
         if isinstance(used, Submission):
             return _TAKEN
         if ask is None:
-            return await self.respond_to_rejected(Rejected(Why.NOT_FOUND), used)
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         if used.control.verb is Verb.PAGE:
             return await self._turns(ask, used)
         if used.control.verb is Verb.PREVIEW and not ask.open:
-            return await self.respond_to_rejected(Rejected(Why.ENDED, ask), used)
+            return await self.respond_to_rejected(Rejected(RejectReason.ENDED, ask), used)
         if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
-            return await self.respond_to_rejected(Rejected(Why.STALE, ask), used)
+            return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), used)
         return await self._opens(ask, used)
 
     async def _opens(self, ask: Ask, click: Click) -> Ack:
-        until = click.came + _TRIGGER_SECONDS
+        until = click.received_at + _TRIGGER_SECONDS
         metadata = click.where.encode() if click.where else ""
-        selected = chosen(click.control, click.values)
-        modal = modals.opened(view_of(ask), click.control, self._labels, metadata, selected)
+        selected = selected_indexes(click.control, click.values)
+        modal = modals.build_modal(view_of(ask), click.control, self._labels, metadata, selected)
         if modal is None:
-            return await self.respond_to_rejected(Rejected(Why.STALE, ask), click)
+            return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), click)
         if click.control.verb is Verb.ASK_BACK and selected is not None:
             # Asking back edits the message, and Slack forgets what is selected there.
             await self._selections.save(ask, tuple(selected))
         client, trigger_id = self._calls.client, click.trigger_id
 
         def opening() -> Awaitable[object]:
-            return self._calls.do(
+            return self._calls.call(
                 "views.open",
                 lambda: client.views_open(trigger_id=trigger_id, view=modal),
                 seconds=max(until - time.monotonic(), 0.0),
@@ -184,13 +190,15 @@ class Inbound:
     async def _turns(self, ask: Ask, click: Click) -> Ack:
         view_id, view_hash = click.view_id, click.view_hash
         if view_id is None:
-            return await self.respond_to_rejected(Rejected(Why.NOT_FOUND), click)
+            return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
-        view = show_in_full.full(view_of(ask), self._labels, click.control.number or 0, metadata)
+        view = show_in_full.full_text_modal(
+            view_of(ask), self._labels, click.control.number or 0, metadata
+        )
         client = self._calls.client
 
         def turning() -> Awaitable[object]:
-            return self._calls.do(
+            return self._calls.call(
                 "views.update",
                 lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
             )
@@ -221,9 +229,9 @@ class Inbound:
             await self.respond_to_acted(told, click)
 
     def _note(self, text: str, click: Click) -> None:
-        where = click.words if click.control.verb is Verb.USE_MESSAGE else click.where
+        where = click.used_message if click.control.verb is Verb.USE_MESSAGE else click.where
         user = click.person.user_id
-        self._later.spawn("note", self._notes.tell(text, user, where, click.response_url))
+        self._later.spawn("note", self._notes.send(text, user, where, click.response_url))
 
 
 def _errors(found: dict[str, str]) -> Ack:

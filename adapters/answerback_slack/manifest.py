@@ -93,18 +93,18 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     }
 
 
-def text(mode: str, url: str = EXAMPLE_URL) -> str:
+def manifest_yaml(mode: str, url: str = EXAMPLE_URL) -> str:
     """The manifest as a file to paste."""
-    return as_yaml(manifest(mode, url))
+    return to_yaml(manifest(mode, url))
 
 
-def as_yaml(node: Mapping[str, Node], indent: int = 0) -> str:
+def to_yaml(node: Mapping[str, Node], indent: int = 0) -> str:
     """A manifest as YAML; strings are quoted as in JSON, which YAML reads alike."""
     lines: list[str] = []
     pad = " " * indent
     for key, value in node.items():
         if isinstance(value, Mapping):
-            lines += [f"{pad}{key}:", as_yaml(value, indent + 2)]
+            lines += [f"{pad}{key}:", to_yaml(value, indent + 2)]
         elif isinstance(value, (bool, str)):
             lines.append(f"{pad}{key}: {json.dumps(value)}")
         else:

@@ -17,14 +17,14 @@ from answerback_chat.sanitize import visible
 from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
     Block,
-    actions,
+    actions_block,
     button,
-    headline,
+    heading_blocks,
     mrkdwn,
     section,
     sections,
-    small,
-    weight,
+    small_text,
+    text_length,
 )
 from answerback_slack.question_context import rich_text
 
@@ -32,7 +32,7 @@ _LEAST_ITEM: Final = 12
 """Units for one of many texts, with the blank line behind it: less of it tells nobody anything."""
 
 
-class Sheet:
+class MessageBuilder:
     """Blocks of one message of one view, made in order.
 
     Args:
@@ -44,7 +44,7 @@ class Sheet:
         self,
         view: View,
         labels: Labels,
-        names: Mapping[str, str] = record_text.UNKNOWN,
+        names: Mapping[str, str] = record_text.NO_NAMES,
         selected: Sequence[int] | None = None,
     ) -> None:
         self.view = view
@@ -57,20 +57,20 @@ class Sheet:
         self.more = labels.details
         """What the button says that leads there."""
 
-    def control(self, verb: Verb, argument: str | int = "") -> str:
+    def encode_control(self, verb: Verb, argument: str | int = "") -> str:
         """What a control of this view carries."""
         return Control(self.view.ask_id, self.view.revision, verb, str(argument)).encode()
 
-    def press(
+    def control_button(
         self, label: str, verb: Verb, argument: str | int = "", *, primary: bool = False
     ) -> Block:
         """A button that does ``verb``."""
         name = f"{verb}.{argument}" if argument != "" else str(verb)
-        return button(label, name, self.control(verb, argument), primary=primary)
+        return button(label, name, self.encode_control(verb, argument), primary=primary)
 
-    def row(self, name: str, elements: Sequence[Block]) -> Block:
+    def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
         """A row of controls; its block_id is new on every revision, as Slack asks for."""
-        return actions(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
+        return actions_block(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
 
     def fit(self, text: str, room: int) -> str:
         """The text, shortened to ``room`` characters if it has more; that is remembered."""
@@ -80,48 +80,50 @@ class Sheet:
         self.shortened = True
         return text_fitting.shorten(shown, room)
 
-    def headline(self, text: str, room: int) -> None:
+    def add_heading(self, text: str, room: int) -> None:
         """Adds a text as a heading, or as paragraphs where it is long."""
-        self.blocks += headline(self.fit(text, room))
+        self.blocks += heading_blocks(self.fit(text, room))
 
-    def paragraphs(self, text: str, room: int) -> None:
+    def add_paragraphs(self, text: str, room: int) -> None:
         """Adds a text as paragraphs."""
         self.blocks += sections(self.fit(text, room))
 
-    def context(self, prompt: Prompt, room: int) -> None:
+    def add_context(self, prompt: Prompt, room: int) -> None:
         """Adds the context of a question."""
         found = fit_context(prompt, room)
         self.blocks += rich_text(found.blocks)
         if more := found.more_label(self.labels):
             self.shortened, self.more = True, more
 
-    def asides(self, room: int) -> None:
+    def add_asides(self, room: int) -> None:
         """Adds what was asked back about the question, and explained."""
         found = fit_asides(self.view, self.labels, room)
         self.blocks += rich_text(found.blocks)
         if more := found.more_label(self.labels):
             self.shortened, self.more = True, more
 
-    def small(self, text: str, room: int) -> None:
+    def add_small_text(self, text: str, room: int) -> None:
         """Adds a small grey text."""
-        self.blocks.append(small(self.fit(text, min(room, limits.CONTEXT_TEXT))))
+        self.blocks.append(small_text(self.fit(text, min(room, limits.CONTEXT_TEXT))))
 
-    def heading(self, title: str, room: int) -> None:
+    def add_asker_line(self, title: str, room: int) -> None:
         """Adds who asks and, in the same small line, who may answer and until when."""
-        self.small(title, room)
-        self.beside(record_text.audience(self.view, self.labels, self.names))
+        self.add_small_text(title, room)
+        self.append_to_small_text(record_text.audience(self.view, self.labels, self.names))
 
-    def credits(self) -> str:
+    def answerer_line(self) -> str:
         """Who answered and when, as mrkdwn; empty where that goes without saying."""
-        return attribution.answered_by_line(self.view, self.labels, record_text.marks(self.names))
+        return attribution.answered_by_line(
+            self.view, self.labels, record_text.attribution_format(self.names)
+        )
 
-    def beside(self, said: str) -> None:
+    def append_to_small_text(self, said: str) -> None:
         """Adds mrkdwn of ours to the small text before it."""
         elements = self.blocks[-1]["elements"]
         if said and isinstance(elements, list):
             elements.append(mrkdwn(said))
 
-    def items(self, entries: Sequence[str], room: int) -> None:
+    def add_items(self, entries: Sequence[str], room: int) -> None:
         """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.
 
         Each gets its share of the room; what a short one leaves is the others'. The last ones are left out where there
@@ -144,6 +146,6 @@ class Sheet:
             self.blocks.append(section(page))
 
     @property
-    def left(self) -> int:
+    def remaining_room(self) -> int:
         """How many characters of text may still be added."""
-        return limits.BLOCKS_TEXT - weight(self.blocks)
+        return limits.BLOCKS_TEXT - text_length(self.blocks)

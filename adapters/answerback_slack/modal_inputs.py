@@ -15,21 +15,35 @@ from pydantic import JsonValue
 
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import Entry, entries_of, placeholder, value_of
-from answerback.core.schema_fields import NUMBER_KINDS, Field, Kind, fields_of
+from answerback.core.schema_field_values import (
+    FieldEntry,
+    entries_from_value,
+    placeholder,
+    value_from_entries,
+)
+from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind, fields_from_schema
 from answerback_chat import text_fitting
 from answerback_chat.sanitize import one_line, unseen
 from answerback_slack import limits
-from answerback_slack.blocks import Block, entry, offered, option, plain, section, sections, size
+from answerback_slack.blocks import (
+    Block,
+    input_block,
+    json_bytes,
+    option_object,
+    options_or_groups,
+    plain_text,
+    section,
+    sections,
+)
 from answerback_slack.parse import Values
 
-ACTION: Final = "field"
+ACTION_ID: Final = "field"
 _MOST_FIELDS: Final = 40
 _MULTILINE: Final = 150
 """Fields that may hold more characters than this get several lines."""
 _PLAIN: Final = {
-    Kind.NUMBER: re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,10})?)"),
-    Kind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
+    FieldKind.NUMBER: re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,10})?)"),
+    FieldKind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
 }
 """The numbers that a number_input takes for sure; what it is given of them is the group."""
 _QUESTION_BLOCKS: Final = 1
@@ -43,31 +57,31 @@ def block_id(index: int) -> str:
 
 def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | None:
     """The fields of a schema, where a modal can hold every one of them with what is filled in; else None."""
-    fields = fields_of(schema)
+    fields = fields_from_schema(schema)
     if fields is None or len(fields) > _MOST_FIELDS:
         return None
-    entries = entries_of(fields, prefill)
+    entries = entries_from_value(fields, prefill)
     if not all(_holds(field, entries[field.name]) for field in fields):
         return None
     if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
         return None
-    made = inputs(fields, prefill, Labels())
+    made = field_inputs(fields, prefill, Labels())
     fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
-    return fields if fits and size(made) <= limits.MODAL_BYTES * 3 // 4 else None
+    return fields if fits and json_bytes(made) <= limits.MODAL_BYTES * 3 // 4 else None
 
 
-def inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
+def field_inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
     """The inputs of a form, in order."""
-    entries = entries_of(fields, prefill)
+    entries = entries_from_value(fields, prefill)
     made = [
         block
         for index, field in enumerate(fields)
         for block in _input(field, entries[field.name], index, labels)
     ]
-    return spelled_out(made, labels)
+    return spell_out_invisible(made, labels)
 
 
-def spelled_out(blocks: Sequence[Block], labels: Labels) -> list[Block]:
+def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
     """Blocks; above an input that starts from characters that cannot be seen, the same text with them visible."""
     made: list[Block] = []
     for block in blocks:
@@ -82,7 +96,7 @@ def spelled_out(blocks: Sequence[Block], labels: Labels) -> list[Block]:
     return made
 
 
-def fully_shown(fields: Sequence[Field]) -> bool:
+def shows_fields_in_full(fields: Sequence[Field]) -> bool:
     """Whether a form's labels and hints show all that the schema says of its fields."""
     return all(
         text_fitting.utf16_length(field.title) <= limits.INPUT_LABEL
@@ -91,16 +105,18 @@ def fully_shown(fields: Sequence[Field]) -> bool:
     )
 
 
-def entered(fields: Sequence[Field], prefill: JsonValue, values: Values) -> dict[str, Entry]:
+def parse_entries(
+    fields: Sequence[Field], prefill: JsonValue, values: Values
+) -> dict[str, FieldEntry]:
     """What a person entered, by field name."""
-    before = entries_of(fields, prefill)
+    before = entries_from_value(fields, prefill)
     return {
         field.name: _entered(field, before[field.name], values.get(block_id(index)))
         for index, field in enumerate(fields)
     }
 
 
-def errors(
+def errors_by_block(
     fields: Sequence[Field], problems: Sequence[Problem], prefix: str = ""
 ) -> dict[str, str]:
     """Problems by the block they belong to: that of the field their pointer leads to, else the first."""
@@ -117,8 +133,8 @@ def errors(
 # --- one field -----------------------------------------------------------------------------------
 
 
-def _holds(field: Field, value: Entry) -> bool:
-    if field.kind is Kind.CHOICES:
+def _holds(field: Field, value: FieldEntry) -> bool:
+    if field.kind is FieldKind.CHOICES:
         prefilled = len(value) if isinstance(value, list) else 0
         return len(field.choices) <= limits.MENU_OPTIONS and prefilled <= limits.MENU_OPTIONS
     if isinstance(value, str) and text_fitting.utf16_length(value) > limits.INPUT_TEXT:
@@ -126,26 +142,26 @@ def _holds(field: Field, value: Entry) -> bool:
     return (field.min_length or 0) <= limits.INPUT_TEXT
 
 
-def _input(field: Field, value: Entry, index: int, labels: Labels) -> list[Block]:
-    optional = not isinstance(value_of([field], {}), tuple)
+def _input(field: Field, value: FieldEntry, index: int, labels: Labels) -> list[Block]:
+    optional = not isinstance(value_from_entries([field], {}), tuple)
     element, above = _element(field, value, labels, optional)
     hint = _hint(field) or None
-    made = entry(field.title, block_id(index), element, optional=optional, hint=hint)
+    made = input_block(field.title, block_id(index), element, optional=optional, hint=hint)
     return [*above, made]
 
 
 def _element(
-    field: Field, value: Entry, labels: Labels, optional: bool
+    field: Field, value: FieldEntry, labels: Labels, optional: bool
 ) -> tuple[Block, list[Block]]:
     """The input of a field, and what has to stand above it for its choices to be read in full."""
-    if field.kind is Kind.BOOLEAN:
+    if field.kind is FieldKind.BOOLEAN:
         chosen = [] if value is None else [0 if value else 1]
         return _menu([labels.yes, labels.no], [None, None], chosen, labels, radio=not optional)
-    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         titles = [choice.title for choice in field.choices]
         descriptions = [choice.description for choice in field.choices]
         chosen = value if isinstance(value, list) else []
-        several = field.kind is Kind.CHOICES
+        several = field.kind is FieldKind.CHOICES
         radio = len(titles) <= limits.BOXES and (several or not optional)
         return _menu(titles, descriptions, chosen, labels, radio=radio, several=several)
     return _typed(field, value if isinstance(value, str) else None), []
@@ -165,16 +181,16 @@ def _menu(
         _cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
     )
     made = [
-        option(
+        option_object(
             f"{i + 1}. {one_line(title)}" if cut else title, str(i), None if cut else description
         )
         for i, (title, description) in enumerate(zip(titles, descriptions, strict=True))
     ]
     kind = ("checkboxes" if several else "radio_buttons") if radio else "static_select"
     kind = "multi_static_select" if several and not radio else kind
-    element: Block = {"type": kind, "action_id": ACTION, **offered(made)}
+    element: Block = {"type": kind, "action_id": ACTION_ID, **options_or_groups(made)}
     if "select" in kind:
-        element["placeholder"] = plain(labels.choose, limits.PLACEHOLDER)
+        element["placeholder"] = plain_text(labels.choose, limits.PLACEHOLDER)
     if several and chosen:
         element["initial_options"] = [made[i] for i in chosen]
     elif chosen:
@@ -187,11 +203,11 @@ def _menu(
 
 
 def _typed(field: Field, value: str | None) -> Block:
-    element: Block = {"type": "plain_text_input", "action_id": ACTION}
-    if field.kind is Kind.DATE and (value is None or _is_date(value)):
-        return _started({"type": "datepicker", "action_id": ACTION}, "initial_date", value)
-    if field.kind is Kind.DATE_TIME and _is_picked(value):
-        made: Block = {"type": "datetimepicker", "action_id": ACTION}
+    element: Block = {"type": "plain_text_input", "action_id": ACTION_ID}
+    if field.kind is FieldKind.DATE and (value is None or _is_date(value)):
+        return _started({"type": "datepicker", "action_id": ACTION_ID}, "initial_date", value)
+    if field.kind is FieldKind.DATE_TIME and _is_picked(value):
+        made: Block = {"type": "datetimepicker", "action_id": ACTION_ID}
         return made if value is None else made | {"initial_date_time": _moment(value)}
     if field.kind in NUMBER_KINDS:
         plain_number = _PLAIN[field.kind].fullmatch(value or "")
@@ -199,17 +215,17 @@ def _typed(field: Field, value: str | None) -> Block:
             value = plain_number[1] if plain_number else None
             element = {
                 "type": "number_input",
-                "action_id": ACTION,
-                "is_decimal_allowed": field.kind is Kind.NUMBER,
+                "action_id": ACTION_ID,
+                "is_decimal_allowed": field.kind is FieldKind.NUMBER,
             } | _bounds(field, value)
-    elif field.kind is Kind.EMAIL:
+    elif field.kind is FieldKind.EMAIL:
         element["type"] = "email_text_input"
-    elif field.kind is Kind.URI:
+    elif field.kind is FieldKind.URI:
         element["type"] = "url_text_input"
-    elif field.kind is Kind.TEXT:
+    elif field.kind is FieldKind.TEXT:
         element |= _lengths(field, value)
     if words := placeholder(field):
-        element["placeholder"] = plain(words, limits.PLACEHOLDER)
+        element["placeholder"] = plain_text(words, limits.PLACEHOLDER)
     return _started(element, "initial_value", value or None)
 
 
@@ -258,7 +274,7 @@ def _number(value: float) -> str:
 def _hint(field: Field) -> str:
     """What a field's description says, and what its input does not show by itself."""
     parts = [field.description or ""]
-    if field.kind is Kind.TEXT:
+    if field.kind is FieldKind.TEXT:
         low, high = field.min_length, field.max_length
         if low and high is not None:
             parts.append(f"{low}–{high} characters")
@@ -272,16 +288,16 @@ def _hint(field: Field) -> str:
             ("≤", field.maximum), ("<", field.exclusive_maximum),
         )  # fmt: skip
         parts += [f"{sign} {_number(bound)}" for sign, bound in bounds if bound is not None]
-    elif field.kind is Kind.CHOICES and (field.min_items or field.max_items is not None):
+    elif field.kind is FieldKind.CHOICES and (field.min_items or field.max_items is not None):
         most = "" if field.max_items is None else field.max_items
         parts.append(f"choose {field.min_items}–{most}")
     return " · ".join(part for part in parts if part.strip())
 
 
-def _entered(field: Field, before: Entry, value: Entry) -> Entry:
-    if field.kind is Kind.BOOLEAN:
+def _entered(field: Field, before: FieldEntry, value: FieldEntry) -> FieldEntry:
+    if field.kind is FieldKind.BOOLEAN:
         return value == [0] if isinstance(value, list) and value else None
-    if field.kind is Kind.DATE_TIME and isinstance(value, str) and _is_picked(before):
+    if field.kind is FieldKind.DATE_TIME and isinstance(value, str) and _is_picked(before):
         # Untouched, it stays as it was written: with its zone and its fractions of a second.
         untouched = isinstance(before, str) and value == str(_moment(before))
         return before if untouched else _picked(value)
@@ -295,7 +311,7 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _is_picked(before: Entry) -> bool:
+def _is_picked(before: FieldEntry) -> bool:
     """Whether a date-time that starts from this is picked in a datetimepicker; every other one is typed."""
     return before is None or (isinstance(before, str) and _moment(before) is not None)
 

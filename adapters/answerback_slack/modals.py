@@ -14,9 +14,9 @@ from typing import Final
 
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
-from answerback.core.intents import Wanted
+from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import value_of
+from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
 from answerback.core.walker import Answer, Other
@@ -26,9 +26,18 @@ from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import as_json
 from answerback_chat.text_entries import TextEntry, action_from_text, text_entry
 from answerback_slack import limits, modal_inputs, option_controls, show_in_full
-from answerback_slack.blocks import Block, entry, modal, mrkdwn, section, sections, size, small
-from answerback_slack.parse import Submission, Values, chosen
-from answerback_slack.render import fits_inputs
+from answerback_slack.blocks import (
+    Block,
+    input_block,
+    json_bytes,
+    modal_view,
+    mrkdwn,
+    section,
+    sections,
+    small_text,
+)
+from answerback_slack.parse import Submission, Values, selected_indexes
+from answerback_slack.render import fits_text_inputs
 
 _TEXT: Final = "text"
 _JOINED: Final = "n"
@@ -36,7 +45,7 @@ _JOINED: Final = "n"
 _BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
-def opened(
+def build_modal(
     view: View, control: Control, labels: Labels, metadata: str, selected: list[int] | None = None
 ) -> Block | None:
     """The modal that a control opens on this view; None where it opens none (any more).
@@ -47,9 +56,9 @@ def opened(
     prompt = view.prompt
     match control.verb:
         case Verb.SHOW_IN_FULL:
-            return show_in_full.full(view, labels, 0, metadata)
+            return show_in_full.full_text_modal(view, labels, 0, metadata)
         case Verb.PREVIEW:
-            return show_in_full.preview(view, labels, _number(control), metadata)
+            return show_in_full.preview_modal(view, labels, _number(control), metadata)
         case Verb.CHOOSE if prompt is not None and prompt.question.options:
             return _choose(prompt, control, labels, metadata)
     entry = text_entry(view, control.verb, labels)
@@ -69,11 +78,11 @@ def opened(
         case Verb.FILL:
             return _fill(prompt, entry, control, labels, metadata)
         case _:
-            inputs = modal_inputs.spelled_out(_entry_inputs(entry), labels)
+            inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
             return _ask(prompt, control, labels, metadata, labels.answer, inputs)
 
 
-def notice(text: str, typed: str, labels: Labels) -> Block:
+def rejected_submission_modal(text: str, typed: str, labels: Labels) -> Block:
     """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied.
 
     ``text`` is mrkdwn, so that people stand there by their names. It holds all that a modal's
@@ -81,9 +90,9 @@ def notice(text: str, typed: str, labels: Labels) -> Block:
     """
     why = mrkdwn(text_fitting.shorten(text, limits.SECTION_TEXT))
     blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
-    rest, more = sections(typed), small(text_fitting.ELLIPSIS)
-    frame = modal(labels.answer, "ab1:notice", "", blocks, close=labels.close)
-    room = limits.MODAL_BYTES - size(frame)
+    rest, more = sections(typed), small_text(text_fitting.ELLIPSIS)
+    frame = modal_view(labels.answer, "ab1:notice", "", blocks, close=labels.close)
+    room = limits.MODAL_BYTES - json_bytes(frame)
     if sum(map(_listed, rest)) > room:
         room -= _listed(more)
         sizes = accumulate(map(_listed, rest))
@@ -93,7 +102,7 @@ def notice(text: str, typed: str, labels: Labels) -> Block:
 
 def _listed(block: Block) -> int:
     """Bytes that a block adds to a list of blocks."""
-    return size(block) + len(", ")
+    return json_bytes(block) + len(", ")
 
 
 def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]:
@@ -105,7 +114,7 @@ def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]
             element["initial_value"] = piece
         name = f"{label} ({index + 1})" if index or joined or len(piece) < len(start) else label
         block_id = _text_block(index, joined)
-        made.append(entry(name, block_id, element, optional=optional or index > 0))
+        made.append(input_block(name, block_id, element, optional=optional or index > 0))
     return made
 
 
@@ -119,38 +128,44 @@ def typed_text(values: Values) -> str:
     )
 
 
-def everything_typed(submission: Submission) -> str:
-    """All that was entered in a modal, for `notice`: a text as it is, a form's fields with their labels."""
-    selection = chosen(submission.control, submission.values)
+def text_to_give_back(submission: Submission) -> str:
+    """What was entered, for `rejected_submission_modal`: a text as it is, a form's fields with their labels."""
+    selection = selected_indexes(submission.control, submission.values)
     return (None if selection else typed_text(submission.values)) or "\n".join(submission.lines)
 
 
-def submitted(submission: Submission, view: View, labels: Labels) -> Wanted | dict[str, str]:
+def parse_submission(
+    submission: Submission, view: View, labels: Labels
+) -> RequestedAction | dict[str, str]:
     """What a submitted modal wants, or what is wrong by block_id."""
     values, control = submission.values, submission.control
     if control.verb in {Verb.CHOOSE, Verb.NOTE} and view.prompt is not None:
-        selected = taken(view.prompt.question, chosen(control, values))
+        selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
         missing = labels.choose_first.format(submit=labels.submit)
         if selected is None:
             return {_first_menu(control): missing}
         return replace(selected, note=typed_text(values) or None)
     fields = _native(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
-        value = value_of(fields, modal_inputs.entered(fields, view.prompt.prefill, values))
+        value = value_from_entries(
+            fields, modal_inputs.parse_entries(fields, view.prompt.prefill, values)
+        )
         return (
-            modal_inputs.errors(fields, value) if isinstance(value, tuple) else Answer(value=value)
+            modal_inputs.errors_by_block(fields, value)
+            if isinstance(value, tuple)
+            else Answer(value=value)
         )
     found = action_from_text(control.verb, typed_text(values))
     if isinstance(found, Problem):
         first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
         return {first: found.message}
     if isinstance(found, Other) and view.prompt is not None:
-        selected = taken(view.prompt.question, chosen(control, values))
+        selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
         return replace(found, value=selected.value if selected else None)
     return found
 
 
-def taken(question: Question, indexes: Sequence[int] | None) -> Answer | None:
+def answer_from_selection(question: Question, indexes: Sequence[int] | None) -> Answer | None:
     """What is chosen in menus or boxes, as an answer; None where a single choice is missing."""
     values = [question.options[i].value for i in indexes or () if i < len(question.options)]
     if question.answer_type is AnswerType.MULTI_SELECT:
@@ -158,13 +173,13 @@ def taken(question: Question, indexes: Sequence[int] | None) -> Answer | None:
     return Answer(value=values[0]) if len(values) == 1 else None
 
 
-def refused(control: Control, view: View, problems: Sequence[Problem]) -> dict[str, str]:
+def errors_by_block(control: Control, view: View, problems: Sequence[Problem]) -> dict[str, str]:
     """What the service found wrong, by the block_id it is shown at."""
     prompt = view.prompt
     if control.verb is Verb.FILL and prompt is not None:
         fields = _native(prompt)
         if fields is not None:
-            return modal_inputs.errors(fields, problems, "/value")
+            return modal_inputs.errors_by_block(fields, problems, "/value")
     if control.verb in {Verb.CHOOSE, Verb.NOTE}:
         return {_first_menu(control): _sentences(problems)}
     return {_first_text(view, control): _sentences(problems)}
@@ -183,7 +198,7 @@ def _ask(
 ) -> Block:
     """A modal with the question above its inputs."""
     asked = section(prompt.question.text)
-    return modal(
+    return modal_view(
         title,
         control.encode(),
         metadata,
@@ -197,7 +212,7 @@ def _words(title: str, entry: TextEntry, control: Control, labels: Labels, metad
     """A modal for words to the agent."""
     [made] = text_inputs(entry.label, "", optional=not entry.required)
     hinted = made | {"hint": section(entry.hint)["text"]}
-    return modal(
+    return modal_view(
         title,
         control.encode(),
         metadata,
@@ -218,7 +233,7 @@ def _menus(
     def carry(verb: Verb, part: int) -> str:
         return Control(control.ask_id, control.revision, verb, str(part)).encode()
 
-    return option_controls.modal_inputs(prompt.question, selected, carry, labels.choose)
+    return option_controls.modal_option_inputs(prompt.question, selected, carry, labels.choose)
 
 
 def _own_words(
@@ -228,10 +243,10 @@ def _own_words(
     question = prompt.question
     if question.answer_type is AnswerType.MULTI_SELECT and question.other_beside:
         return _beside(prompt, entry, control, labels, selected)
-    words = modal_inputs.spelled_out(_entry_inputs(entry), labels)
+    words = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return words
-    return [small(labels.other_replaces), *words]
+    return [small_text(labels.other_replaces), *words]
 
 
 def _beside(
@@ -240,8 +255,8 @@ def _beside(
     """The options as they are selected, and below them the inputs of words that go along with them."""
     chosen_now = chosen_indexes(prompt) if selected is None else selected
     menus = _menus(prompt, control, labels, chosen_now)
-    words = modal_inputs.spelled_out(_entry_inputs(entry), labels)
-    if size([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
+    words = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
+    if json_bytes([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
         words = text_inputs(entry.label, "", optional=not entry.required)
     return [*menus, *words]
 
@@ -255,7 +270,7 @@ def _fill(
 ) -> Block:
     fields = _native(prompt)
     if fields is not None:
-        inputs = modal_inputs.inputs(fields, prompt.prefill, labels)
+        inputs = modal_inputs.field_inputs(fields, prompt.prefill, labels)
     else:  # the JSON editor: the schema to read, and an input that starts from the prefill
         inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
     return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
@@ -263,7 +278,7 @@ def _fill(
 
 def _entry_inputs(entry: TextEntry) -> list[Block]:
     """The inputs of a text, empty where it is too long for them."""
-    start = entry.start if fits_inputs(entry.start) else ""
+    start = entry.start if fits_text_inputs(entry.start) else ""
     return text_inputs(entry.label, start, optional=not entry.required)
 
 
@@ -271,7 +286,7 @@ def shows_schema_in_full(prompt: Prompt) -> bool:
     """Whether the modal of a schema question shows everything its schema says."""
     fields = _native(prompt)
     if fields is not None:
-        return modal_inputs.fully_shown(fields)
+        return modal_inputs.shows_fields_in_full(fields)
     return text_fitting.utf16_length(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
 
 
@@ -282,7 +297,7 @@ def _native(prompt: Prompt) -> tuple[Field, ...] | None:
 def _first_text(view: View, control: Control) -> str:
     """The first input of a text modal as it was opened on this view."""
     entry = text_entry(view, control.verb, Labels())
-    start = entry.start if entry and fits_inputs(entry.start) else ""
+    start = entry.start if entry and fits_text_inputs(entry.start) else ""
     _, joined = _pieces(start)[0]
     return _text_block(0, joined)
 

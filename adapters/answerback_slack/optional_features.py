@@ -11,11 +11,11 @@ from answerback.core.errors import PlatformError
 
 logger = logging.getLogger(__name__)
 
-REST_SECONDS: Final = 3_600.0
+RETRY_AFTER_SECONDS: Final = 3_600.0
 """How long what was refused is not tried again: an operator may have mended it meanwhile."""
 
 
-class Capability:
+class OptionalFeature:
     """One thing that only some apps can do.
 
     Args:
@@ -32,15 +32,15 @@ class Capability:
         self._told = False
 
     @property
-    def on(self) -> bool:
+    def is_on(self) -> bool:
         """Whether to try it."""
         return time.monotonic() >= self._until
 
-    def refused(self, error: PlatformError) -> bool:
+    def turn_off_if_unsupported(self, error: PlatformError) -> bool:
         """Takes in an error; whether it says that this app cannot. Only the first one is logged."""
         if error.code not in self._codes:
             return False
-        self._until = time.monotonic() + REST_SECONDS
+        self._until = time.monotonic() + RETRY_AFTER_SECONDS
         if not self._told:
             extra = {"action": "capability_off", "code": error.code}
             logger.info(
@@ -50,6 +50,6 @@ class Capability:
         self._told = True
         return True
 
-    def worked(self) -> None:
+    def confirm_supported(self) -> None:
         """It was done: if it is refused again, that is news."""
         self._told, self._until = False, 0.0

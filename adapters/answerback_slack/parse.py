@@ -16,14 +16,13 @@ from typing import Final, TypeAlias
 
 from typing_extensions import TypedDict
 
-from answerback.core.intents import Wanted
-from answerback.core.intents import Words as TypedWords
-from answerback.core.schema_field_values import Entry
+from answerback.core.intents import RequestedAction, TypedText
+from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat.control_codec import Control, Verb, decode
 
-Values: TypeAlias = Mapping[str, Entry]
+Values: TypeAlias = Mapping[str, FieldEntry]
 """What stands in the inputs of a message or modal, by block_id: text, or the indexes of what is chosen."""
 
 _ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
@@ -50,7 +49,7 @@ class ClickPayload(TypedDict, total=False):
 
 
 @dataclass(slots=True)
-class Identity:
+class BotIdentity:
     """Who we are in the workspace, once Slack has told."""
 
     team: str | None = None
@@ -60,7 +59,7 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Where:
+class MessageLocation:
     """A message: ``thread`` is the parent's ts where it stands in a thread."""
 
     channel: str
@@ -88,14 +87,14 @@ class Click:
     person: Person
     trigger_id: str
     response_url: str | None
-    where: Where | None
+    where: MessageLocation | None
     view_id: str | None
     view_hash: str | None
-    wanted: Wanted | None
+    wanted: RequestedAction | None
     values: Values = field(default_factory=dict)
     clicked_at: float | None = None
     """When, by Slack's clock."""
-    came: float = field(default_factory=time.monotonic)
+    received_at: float = field(default_factory=time.monotonic)
 
     @property
     def actor(self) -> Actor:
@@ -108,21 +107,25 @@ class Click:
         return self.control.verb in _READING
 
     @property
-    def words(self) -> Where:
+    def used_message(self) -> MessageLocation:
         """Where the words stand that a click says to use."""
-        here = self.where or Where("", "")
-        return Where(here.channel, self.control.argument, here.thread)
+        here = self.where or MessageLocation("", "")
+        return MessageLocation(here.channel, self.control.argument, here.thread)
 
     @property
     def delivery(self) -> str:
         """The id under which it counts once: words do with theirs, however they came."""
         used = self.control.verb is Verb.USE_MESSAGE
-        return self.words.delivery if used else f"slack:{self.trigger_id}"
+        return self.used_message.delivery if used else f"slack:{self.trigger_id}"
 
     @property
     def at(self) -> float | None:
         """When it was clicked, or the words were typed, by Slack's clock."""
-        return seconds(self.words.ts) if self.control.verb is Verb.USE_MESSAGE else self.clicked_at
+        return (
+            seconds_from_ts(self.used_message.ts)
+            if self.control.verb is Verb.USE_MESSAGE
+            else self.clicked_at
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +135,7 @@ class Submission:
     control: Control
     person: Person
     trigger_id: str
-    where: Where | None
+    where: MessageLocation | None
     values: Values
     lines: tuple[str, ...] = ()
     """What stands in its inputs as the person reads it: a line an input, with its label; choices by theirs."""
@@ -156,13 +159,13 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TypedMessage:
     """A message that a person typed. ``text`` is as Slack sends it."""
 
-    where: Where
+    where: MessageLocation
     person: Person
     text: str
-    direct: bool
+    is_direct: bool
 
     @property
     def actor(self) -> Actor:
@@ -172,7 +175,7 @@ class Words:
     @property
     def at(self) -> float | None:
         """When it was typed, by Slack's clock."""
-        return seconds(self.where.ts)
+        return seconds_from_ts(self.where.ts)
 
     @property
     def delivery(self) -> str:
@@ -180,7 +183,9 @@ class Words:
         return self.where.delivery
 
 
-def interaction(body: Mapping[str, object], identity: Identity) -> Click | Submission | None:
+def parse_interaction(
+    body: Mapping[str, object], identity: BotIdentity
+) -> Click | Submission | None:
     """What an interactive payload says, or None where it is nothing for us.
 
     Args:
@@ -195,46 +200,52 @@ def interaction(body: Mapping[str, object], identity: Identity) -> Click | Submi
             return None
 
 
-def words(payload: object) -> Words | None:
+def typed_message_from_event(payload: object) -> TypedMessage | None:
     """The words in the payload of an event; None where no person typed any."""
     event = _dict(_dict(payload).get("event"))
-    direct = event.get("channel_type") == "im"
-    return words_of(event, _str(event.get("channel")), direct=direct)
+    is_direct = event.get("channel_type") == "im"
+    return parse_typed_message(event, _str(event.get("channel")), is_direct=is_direct)
 
 
-def seconds(ts: object) -> float | None:
+def seconds_from_ts(ts: object) -> float | None:
     """The moment that a ts stands for, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
     return float(ts) if isinstance(ts, str) and _TS.fullmatch(ts) else None
 
 
-def edited_by(message: Mapping[str, object]) -> float | None:
+def latest_edit_time(message: Mapping[str, object]) -> float | None:
     """A moment by which a message had been edited as it is, by Slack's clock.
 
     Slack tells it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
     """
-    at = seconds(_dict(message.get("edited")).get("ts"))
+    at = seconds_from_ts(_dict(message.get("edited")).get("ts"))
     return at + 1 if at is not None and at.is_integer() else at
 
 
-def as_words(value: str) -> str:
+def encode_offered_text(value: str) -> str:
     """What a person typed, as the value of a control, which no control is mistaken for."""
     return f"{_WORDS}{value}"
 
 
-def words_of(message: Mapping[str, object], channel: str, *, direct: bool) -> Words | None:
+def parse_typed_message(
+    message: Mapping[str, object], channel: str, *, is_direct: bool
+) -> TypedMessage | None:
     """What a message says, as it stands in a conversation's history or in an event; None where no person typed it."""
     if message.get("type") != "message" or message.get("subtype") not in _ANSWERING:
         return None
     user, text = _str(message.get("user")), _str(message.get("text"))
-    where = Where(channel, _str(message.get("ts")), _str(message.get("thread_ts")) or None)
+    where = MessageLocation(
+        channel, _str(message.get("ts")), _str(message.get("thread_ts")) or None
+    )
     if message.get("bot_id") or not (user and text and channel and where.ts):
         return None
     if where.thread == where.ts:
-        where = Where(channel, where.ts)  # the first message of a thread stands in the channel
-    return Words(where, Person(surface="slack", user_id=user), text, direct)
+        where = MessageLocation(
+            channel, where.ts
+        )  # the first message of a thread stands in the channel
+    return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
 
 
-def chosen(control: Control, values: Values) -> list[int] | None:
+def selected_indexes(control: Control, values: Values) -> list[int] | None:
     """The options chosen in the menus or boxes that belong to a control's view; None when there are none of them."""
     found: list[int] = []
     seen = False
@@ -258,7 +269,7 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
     state = _dict(view.get("state") if view else body.get("state"))
     index = _entry(action) if "selected_option" in action else None
     values = _values(state)
-    places = index if isinstance(index, list) else chosen(control, values)
+    places = index if isinstance(index, list) else selected_indexes(control, values)
     words = _carried(action.get("value")) if control.verb is Verb.USE_MESSAGE else None
     return Click(
         control=control,
@@ -268,11 +279,11 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
         where=_where(body) if not view else _metadata(view),
         view_id=_str(view.get("id")) or None,
         view_hash=_str(view.get("hash")) or None,
-        wanted=TypedWords(words)
+        wanted=TypedText(words)
         if words
         else control.wanted(None if places is None else tuple(places)),
         values=values,
-        clicked_at=seconds(action.get("action_ts")),
+        clicked_at=seconds_from_ts(action.get("action_ts")),
     )
 
 
@@ -332,28 +343,28 @@ def _person(body: Mapping[str, object], team: str | None) -> Person | None:
     return Person(surface="slack", user_id=user_id, name=name)
 
 
-def _where(body: Mapping[str, object]) -> Where | None:
+def _where(body: Mapping[str, object]) -> MessageLocation | None:
     container = _dict(body.get("container"))
     channel = _str(container.get("channel_id")) or _str(_dict(body.get("channel")).get("id"))
     ts = _str(container.get("message_ts"))
     if not channel or not ts:
         return None
-    return Where(channel, ts, _str(container.get("thread_ts")) or None)
+    return MessageLocation(channel, ts, _str(container.get("thread_ts")) or None)
 
 
-def _metadata(view: Mapping[str, object]) -> Where | None:
+def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
     try:
         kept = json.loads(_str(view.get("private_metadata")))
     except (ValueError, RecursionError):
         return None
     match kept:
         case [str(channel), str(ts), str() | None as thread]:
-            return Where(channel, ts, thread)
+            return MessageLocation(channel, ts, thread)
         case _:
             return None
 
 
-def _values(state: Mapping[str, object]) -> dict[str, Entry]:
+def _values(state: Mapping[str, object]) -> dict[str, FieldEntry]:
     return {
         block_id: _entry(element)
         for block_id, block in _items(state.get("values"))
@@ -361,7 +372,7 @@ def _values(state: Mapping[str, object]) -> dict[str, Entry]:
     }
 
 
-def _entry(element: object) -> Entry:
+def _entry(element: object) -> FieldEntry:
     """The content of one input: https://docs.slack.dev/reference/interaction-payloads/view-interactions-payload"""
     each = _dict(element)
     if "selected_options" in each:

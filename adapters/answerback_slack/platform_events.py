@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
 
-from answerback.core.errors import GoneError
+from answerback.core.errors import DestinationGoneError
 from answerback.ports.surface import Asks
 from answerback_chat import responders
-from answerback_slack.agent_status import Session
+from answerback_slack.agent_status import AgentSession
 from answerback_slack.errors import advice
-from answerback_slack.group_membership import Groups
-from answerback_slack.parse import Identity
-from answerback_slack.posting import Ref
+from answerback_slack.group_membership import GroupMembership
+from answerback_slack.parse import BotIdentity
+from answerback_slack.posting import MessageRef
 
 _ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
 _DELETED: Final = "was deleted: ask somewhere else"
@@ -34,7 +34,7 @@ _CLOSED: Final[Mapping[object, str]] = {
 _SKEW_SECONDS: Final = 10.0
 
 
-class Events:
+class EventHandler:
     """Acts on events.
 
     Attributes:
@@ -46,14 +46,14 @@ class Events:
         now: seconds since the epoch.
     """
 
-    home_opened: Callable[[str], Awaitable[None]]
-    session_stopped: Callable[[Session, str, str], Awaitable[None]]
+    on_home_opened: Callable[[str], Awaitable[None]]
+    on_session_stopped: Callable[[AgentSession, str, str], Awaitable[None]]
 
     def __init__(
         self,
         asks: Asks,
-        groups: Groups,
-        identity: Identity,
+        groups: GroupMembership,
+        identity: BotIdentity,
         recheck: Callable[[str], object],
         now: Callable[[], float],
     ) -> None:
@@ -63,7 +63,7 @@ class Events:
         self._identity = identity
         self._recheck = recheck
 
-    async def take(self, payload: object) -> bool:
+    async def handle_event(self, payload: object) -> bool:
         """Handles an event; False where it is none of these.
 
         Raises:
@@ -74,7 +74,7 @@ class Events:
                 return await self._message(event)
             case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
                 if event.get("tab") != "messages":
-                    await self.home_opened(user)
+                    await self.on_home_opened(user)
                 return True
             case {
                 "event": {
@@ -85,7 +85,7 @@ class Events:
                     "event_ts": str(at),
                 }
             }:
-                await self.session_stopped(Session(channel, thread), user, at)
+                await self.on_session_stopped(AgentSession(channel, thread), user, at)
                 return True
             case {"event": {"type": str()} as event}:
                 return await self._happened(event)
@@ -107,7 +107,7 @@ class Events:
         thread = before.get("thread_ts") if isinstance(before, Mapping) else None
         parent = thread if isinstance(thread, str) else ts
         async for ask in self._asks.each_open("slack", channel, parent):
-            ref = Ref.read(ask.message)
+            ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:
                 await self._asks.show_again(ask.id, deleted=True)
         return True
@@ -124,7 +124,7 @@ class Events:
                 "new_channel_id": str(new),
             }:
                 async for ask in self._asks.each_open("slack", old):
-                    await self._asks.renumbered(ask.id, old, new)
+                    await self._asks.change_channel_id(ask.id, old, new)
             case {"type": "subteam_updated", "subteam": {"id": str(group), "date_delete": deleted}}:
                 await self._group(group, disabled=bool(deleted))
             case {"type": "subteam_updated", "subteam": {"id": str(group)}}:
@@ -150,16 +150,16 @@ class Events:
         """Fails what was asked in a channel before it was closed: Slack may tell of it late."""
         async for ask in self._asks.each_open("slack", channel):
             if ask.created_at <= at + _SKEW_SECONDS:
-                await self._asks.unreachable(ask, f"the channel {channel} {what}")
+                await self._asks.fail_unreachable(ask, f"the channel {channel} {what}")
 
     async def _group(self, group: str, *, disabled: bool) -> None:
         """Renews what is known of a user group, and fails the asks that nobody can answer without it."""
-        if await self._groups.renewed(group, disabled=disabled):
+        if await self._groups.reload_has_members(group, disabled=disabled):
             return
         async for ask in self._asks.each_open("slack"):
             if group not in responders.responder_groups(ask):
                 continue
             try:
-                await self._groups.demand_somebody(ask.responders)
-            except GoneError as error:
-                await self._asks.unreachable(ask, str(error))
+                await self._groups.require_reachable_responders(ask.responders)
+            except DestinationGoneError as error:
+                await self._asks.fail_unreachable(ask, str(error))

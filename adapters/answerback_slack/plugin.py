@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, cast
 from pydantic import JsonValue, SecretStr
 
 from answerback.ports.plugin import (
-    Built,
-    Checkup,
+    BuiltSurface,
+    DoctorContext,
     Finding,
     Host,
     Manifest,
@@ -50,8 +50,8 @@ class SlackSettings(ChatSettings):
             return None
         return "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
 
-    def by_http(self) -> str | None:
-        """See `SurfaceSettings.by_http`."""
+    def http_actions_setting(self) -> str | None:
+        """See `SurfaceSettings.http_actions_setting`."""
         if self.bot_token is None or self.app_token is not None:
             return None
         return "slack.signing_secret without slack.app_token"
@@ -80,7 +80,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_slack import adapter, doctor  # noqa: F401 - to have them loaded
 
-    async def build(self, settings: SlackSettings, host: Host) -> Built:
+    async def build(self, settings: SlackSettings, host: Host) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_slack.adapter import SlackSurface
 
@@ -94,9 +94,11 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
             http=host.http,
             now=host.now,
         )
-        return Built(surface, hooks=surface.public_routes())
+        return BuiltSurface(surface, hooks=surface.public_routes())
 
-    async def findings(self, settings: SlackSettings, checkup: Checkup) -> AsyncIterator[Finding]:
+    async def findings(
+        self, settings: SlackSettings, checkup: DoctorContext
+    ) -> AsyncIterator[Finding]:
         """See `SurfacePlugin.findings`."""
         from answerback_slack import doctor
 
@@ -123,7 +125,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         blocks = cast("JsonValue", message.blocks)
         return Preview(
             payload={"text": message.text, "blocks": blocks},
-            html=preview.html(message.blocks),
+            html=preview.blocks_to_html(message.blocks),
             source={"blocks": blocks},
             hint="It can be pasted into Slack's Block Kit Builder.",
         )
@@ -132,7 +134,9 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         """See `SurfacePlugin.manifest`."""
         from answerback_slack import manifest
 
-        return Manifest(_MANIFEST_HELP, manifest.MODES, manifest.text, manifest.EXAMPLE_URL)
+        return Manifest(
+            _MANIFEST_HELP, manifest.MODES, manifest.manifest_yaml, manifest.EXAMPLE_URL
+        )
 
 
 def _opened(secret: SecretStr | None) -> str | None:

@@ -22,7 +22,7 @@ _STYLES: Final = {"code": "code", "bold": "b", "italic": "i", "strike": "s"}
 _BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
 
 
-def html(blocks: Sequence[Json]) -> Markup:
+def blocks_to_html(blocks: Sequence[Json]) -> Markup:
     """A Slack message's blocks. See https://docs.slack.dev/reference/block-kit/blocks."""
     return Markup("\n").join(_block(block) for block in blocks)
 

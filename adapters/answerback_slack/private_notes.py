@@ -13,28 +13,28 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Rejected
 from answerback_chat import wording
 from answerback_slack import record_text
-from answerback_slack.api_client import CALL_SECONDS, Calls
-from answerback_slack.blocks import Block, actions, button, escape_within, sections
+from answerback_slack.api_client import CALL_SECONDS, SlackApi
+from answerback_slack.blocks import Block, actions_block, button, escape_within, sections
 from answerback_slack.mentions import mentions
-from answerback_slack.parse import Where
+from answerback_slack.parse import MessageLocation
 
 _MOST_NAMED: Final = 10
 _NOTE_ROOM: Final = 2_000
 """Units of a note but for the names in it: a section holds both."""
 
 
-class Notes:
+class PrivateNotes:
     """Private messages to the person who acted."""
 
-    def __init__(self, calls: Calls, http: aiohttp.ClientSession) -> None:
+    def __init__(self, calls: SlackApi, http: aiohttp.ClientSession) -> None:
         self._calls = calls
         self._http = http
 
-    async def tell(
+    async def send(
         self,
         text: str,
         user: str,
-        where: Where | None,
+        where: MessageLocation | None,
         response_url: str | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
@@ -48,7 +48,7 @@ class Notes:
         if where is None:
             return
         client = self._calls.client
-        await self._calls.do(
+        await self._calls.call(
             "chat.postEphemeral",
             lambda: client.chat_postEphemeral(
                 channel=where.channel,
@@ -64,7 +64,7 @@ class Notes:
         """Takes away the private message that was clicked."""
         await self._sent(response_url, {"delete_original": True})
 
-    async def _answered(self, url: str, text: str, where: Where | None) -> bool:
+    async def _answered(self, url: str, text: str, where: MessageLocation | None) -> bool:
         """Answers at the click's own address; whether that was taken."""
         body = {"response_type": "ephemeral", "replace_original": False, "text": text}
         if where is not None and where.thread:
@@ -82,7 +82,7 @@ class Notes:
             return False
 
 
-def mrkdwn_of(
+def rejection_mrkdwn(
     rejected: Rejected, reader: Person, labels: Labels, copy: wording.ActedOnVersion | None = None
 ) -> str:
     """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here.
@@ -99,14 +99,14 @@ def mrkdwn_of(
     named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
     for person in named:
         if person is not None and person.name is None:
-            text = text.replace(person.user_id, record_text.who(person))
+            text = text.replace(person.user_id, record_text.person_mrkdwn(person))
     return text.replace("{who}", ", ".join(mentions(ask.responders, _MOST_NAMED)))
 
 
-def offer(said: str, label: str, control: str, value: str) -> list[Block]:
+def note_with_button(said: str, label: str, control: str, value: str) -> list[Block]:
     """A private message with one button.
 
     Args:
         control: what the button does; it stands with the row, because ``value`` is what it carries.
     """
-    return [*sections(said), actions(control, [button(label, "use", value)])]
+    return [*sections(said), actions_block(control, [button(label, "use", value)])]

@@ -21,7 +21,7 @@ from answerback.core.markdown import (
     Spans,
     Table,
     Verbatim,
-    with_addresses,
+    append_link_addresses,
 )
 from answerback_chat.question_context import align_columns, has_plain_numbering
 from answerback_slack.blocks import Block
@@ -37,7 +37,7 @@ def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
     return [{"type": "rich_text", "elements": elements}] if elements else []
 
 
-def literal(text: str) -> list[Block]:
+def literal_rich_text(text: str) -> list[Block]:
     """A text as one block of rich text."""
     return rich_text([Verbatim(text)])
 
@@ -177,7 +177,7 @@ def _text(text: str) -> Iterator[Block]:
 
 
 def _runs(spans: Spans) -> Iterator[Block]:
-    return map(_run, with_addresses(spans))
+    return map(_run, append_link_addresses(spans))
 
 
 def _run(span: Span) -> Block:

@@ -14,10 +14,10 @@ from answerback_chat import answer_summary, attribution, text_fitting, wording
 from answerback_chat.attribution import AttributionFormat
 from answerback_chat.sanitize import visible
 from answerback_slack import limits
-from answerback_slack.blocks import escape, escape_within, moment
+from answerback_slack.blocks import date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
-UNKNOWN: Final[Mapping[str, str]] = MappingProxyType({})
+NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 """No responder's name is known."""
 _MARKS: Final = {
     Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
@@ -25,13 +25,13 @@ _MARKS: Final = {
 }  # fmt: skip
 
 
-def ending(view: View, labels: Labels) -> str:
+def ending_mrkdwn(view: View, labels: Labels) -> str:
     """How it ended and by whom, as mrkdwn that a context holds."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
     by, source = view.outcome.ended_by, view.outcome.source
-    added = "" if by is None else " " + escape(labels.by).format(name=who(by))
-    added += f" · {moment(view.outcome.at)}"
+    added = "" if by is None else " " + escape(labels.by).format(name=person_mrkdwn(by))
+    added += f" · {date_mrkdwn(view.outcome.at)}"
     if note := wording.source_note(source, labels) if source else None:
         added += f" ({escape(note)})"
     mark = f"{_MARKS[view.outcome.status]} "
@@ -39,14 +39,14 @@ def ending(view: View, labels: Labels) -> str:
     return mark + escape_within(wording.ending(view, labels), room) + added
 
 
-def who(person: Person) -> str:
+def person_mrkdwn(person: Person) -> str:
     """A person as mrkdwn: the name they are known by, or for somebody on Slack their live name."""
     if person.name is None and person.surface == "slack":
         return f"<@{person.user_id}>"
     return escape(text_fitting.shorten(wording.display_name(person), NAME_ROOM))
 
 
-def marks(names: Mapping[str, str]) -> AttributionFormat:
+def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
     """What lines about people are made of, as mrkdwn.
 
     Args:
@@ -57,19 +57,21 @@ def marks(names: Mapping[str, str]) -> AttributionFormat:
         name = attribution.responder_name("slack", who)
         return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
 
-    return AttributionFormat(escape, responder, who, moment)
+    return AttributionFormat(escape, responder, person_mrkdwn, date_mrkdwn)
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
-    """Who may answer and until when, as mrkdwn; see `marks`."""
-    return attribution.audience_line(view.responders, view.closes_at, labels, marks(names))
+    """Who may answer and until when, as mrkdwn; see `attribution_format`."""
+    return attribution.audience_line(
+        view.responders, view.closes_at, labels, attribution_format(names)
+    )
 
 
-def answered(line: Line, labels: Labels) -> str:
+def question_and_answer(line: Line, labels: Labels) -> str:
     """A question that was walked and, below it, what was answered; still to be escaped."""
-    return f"{visible(line.question.text)}\n➜ {given(line, labels)}"
+    return f"{visible(line.question.text)}\n➜ {answer_text(line, labels)}"
 
 
-def given(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
+def answer_text(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
     """An answer as people read it."""
     return between.join(map(visible, answer_summary.answer_texts(line, labels)))

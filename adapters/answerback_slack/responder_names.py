@@ -15,29 +15,29 @@ from answerback.core.view import View
 from answerback_chat.attribution import MAX_NAMED
 from answerback_chat.shared_lookups import SharedLookups
 from answerback_chat.text_fitting import shorten
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
 from answerback_slack.mentions import is_id, mention
 from answerback_slack.record_text import NAME_ROOM
 
-KEPT_SECONDS: Final = 3_600.0
+NAME_TTL_SECONDS: Final = 3_600.0
 """How long a name is kept."""
-UNKNOWN_SECONDS: Final = 60.0
+MISSING_NAME_TTL_SECONDS: Final = 60.0
 """How long none is looked up again where Slack did not tell it."""
-WITHIN_SECONDS: Final = 1.0
+LOOKUP_TIMEOUT_SECONDS: Final = 1.0
 """How long a message waits for the names in it."""
 _GROUPS: Final = "@"
 """Stands for the list of all user groups."""
 
 
-class Names:
+class ResponderNames:
     """The names of people and user groups, looked up once an hour."""
 
-    def __init__(self, calls: Calls) -> None:
+    def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
         self._asking = SharedLookups("slack name of", self._look, _kept)
 
-    async def of(self, view: View) -> Mapping[str, str]:
+    async def look_up(self, view: View) -> Mapping[str, str]:
         """The responders of a view that can be named, as mrkdwn by id."""
         asked = [who for who in view.responders[:MAX_NAMED] if is_id(who)]
         if view.mention:
@@ -45,7 +45,7 @@ class Names:
         keys = {who: _GROUPS if who.startswith("@") else who for who in asked}
         tasks = {key: self._asking.start(key) for key in keys.values()}
         if tasks:
-            await asyncio.wait(tasks.values(), timeout=WITHIN_SECONDS)
+            await asyncio.wait(tasks.values(), timeout=LOOKUP_TIMEOUT_SECONDS)
         found = {
             who: tasks[key].result().get(who) for who, key in keys.items() if tasks[key].done()
         }
@@ -59,9 +59,9 @@ class Names:
         client = self._calls.client
         try:
             if key != _GROUPS:
-                told = await self._calls.do("users.info", lambda: client.users_info(user=key))
+                told = await self._calls.call("users.info", lambda: client.users_info(user=key))
                 return {key: _name(told.get("user"))}
-            told = await self._calls.do("usergroups.list", client.usergroups_list)
+            told = await self._calls.call("usergroups.list", client.usergroups_list)
         except PlatformError:
             return {}
         groups = told.get("usergroups")
@@ -70,7 +70,7 @@ class Names:
 
 
 def _kept(task: asyncio.Task[Mapping[str, str]]) -> float:
-    return KEPT_SECONDS if task.result() else UNKNOWN_SECONDS
+    return NAME_TTL_SECONDS if task.result() else MISSING_NAME_TTL_SECONDS
 
 
 def _name(user: object) -> str:

@@ -18,13 +18,13 @@ from answerback_chat.sanitize import as_json, visible
 from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
     Block,
-    actions,
+    actions_block,
     button,
-    modal,
+    json_bytes,
+    modal_view,
     paragraph,
     sections,
-    size,
-    small,
+    small_text,
 )
 from answerback_slack.question_context import rich_text
 
@@ -37,47 +37,49 @@ _PREVIEW_PAGES: Final = 1_000
 """A page is known by one number: from here on each option's preview has so many of them, the first option's first."""
 
 
-def full(view: View, labels: Labels, page: int, metadata: str) -> Block:
+def full_text_modal(view: View, labels: Labels, page: int, metadata: str) -> Block:
     """One page of everything there is to read about an ask as it stands; a page too far is the last one."""
     option, page_there = divmod(page, _PREVIEW_PAGES)
-    shown = preview(view, labels, option - 1, metadata, page_there) if option else None
+    shown = preview_modal(view, labels, option - 1, metadata, page_there) if option else None
     if shown is not None:
         return shown
     callback = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
-    found = pages(full_text(view, labels))
+    found = split_into_pages(full_text(view, labels))
     blocks = _page(view, labels, found, page)
-    return modal(labels.details, callback, metadata, blocks, close=labels.close)
+    return modal_view(labels.details, callback, metadata, blocks, close=labels.close)
 
 
-def preview(view: View, labels: Labels, index: int, metadata: str, page: int = 0) -> Block | None:
+def preview_modal(
+    view: View, labels: Labels, index: int, metadata: str, page: int = 0
+) -> Block | None:
     """A page of an option's preview, or None where there is none of this index."""
     options = view.prompt.question.options if view.prompt else ()
     text = options[index].preview if index < len(options) else None
     if not text:
         return None
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    found = pages(visible(text))
+    found = split_into_pages(visible(text))
     blocks = _page(view, labels, found, page, (index + 1) * _PREVIEW_PAGES)
     label = visible(options[index].label)
     picture = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
-    if page == 0 and picture and size(picture) <= _PREVIEW_BYTES:
-        blocks = [*picture, small(labels.as_written), *blocks]
+    if page == 0 and picture and json_bytes(picture) <= _PREVIEW_BYTES:
+        blocks = [*picture, small_text(labels.as_written), *blocks]
     blocks = [*sections(label), *blocks]
-    return modal(labels.preview, callback, metadata, blocks, close=labels.close)
+    return modal_view(labels.preview, callback, metadata, blocks, close=labels.close)
 
 
-def pages(text: str) -> list[list[str]]:
+def split_into_pages(text: str) -> list[list[str]]:
     """A text in pages of paragraphs; together they are the text."""
     found: list[list[str]] = [[]]
     room = _PAGE_BYTES
     for piece in text_fitting.split_text(visible(text), limits.SECTION_TEXT):
         if not piece.strip():
             continue
-        if found[-1] and size(piece) > room:
+        if found[-1] and json_bytes(piece) > room:
             found.append([])
             room = _PAGE_BYTES
         found[-1].append(piece)
-        room -= size(piece)
+        room -= json_bytes(piece)
     return found
 
 
@@ -105,7 +107,9 @@ def full_text(view: View, labels: Labels) -> str:
 def question_parts(question: Question, labels: Labels) -> list[str]:
     """All of a question: header, context, text, options with descriptions and previews, or its schema."""
     parts = [visible(part or "") for part in (question.header, question.context, question.text)]
-    for each, text in zip(question.options, option_controls.listed(question), strict=True):
+    for each, text in zip(
+        question.options, option_controls.numbered_options(question), strict=True
+    ):
         parts.append(
             f"{text}\n{labels.preview}:\n{visible(each.preview)}" if each.preview else text
         )
@@ -121,7 +125,7 @@ def _page(
     page = min(page, len(found) - 1)
     blocks: list[Block] = [paragraph(piece) for piece in found[page]]
     if len(found) > 1:
-        blocks.append(small(labels.page_of.format(page=page + 1, pages=len(found))))
+        blocks.append(small_text(labels.page_of.format(page=page + 1, pages=len(found))))
         blocks.append(_turn(view, labels, page, len(found), first))
     return blocks
 
@@ -133,4 +137,4 @@ def _turn(view: View, labels: Labels, page: int, pages: int, first: int) -> Bloc
 
     turns = [to(labels.previous, page - 1)] if page > 0 else []
     turns += [to(labels.next, page + 1)] if page + 1 < pages else []
-    return actions(f"page.{page}", turns)
+    return actions_block(f"page.{page}", turns)

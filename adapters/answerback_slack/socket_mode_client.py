@@ -43,16 +43,16 @@ _SHORT_SECONDS: Final = 10.0
 """A connection that lives no longer than this is not made again without a pause."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
-TOO_MANY: Final = "too_many_websockets"
+TOO_MANY_CODE: Final = "too_many_websockets"
 """Why Slack ends a connection that is one more than the ten that an app may have."""
-CROWDED: Final = (
+TOO_MANY_CONNECTIONS: Final = (
     "Slack takes no more than ten connections of an app, and others hold them (each replica takes two). Run"
     " fewer replicas, stop other programs that have this app token, or have Slack call over HTTP"
 )
 _FORESEEN: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
 """How a connection fails that Slack, or the way there, does not give."""
 
-Heard = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
+PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 
 
 class _Client(SocketModeClient):
@@ -67,7 +67,7 @@ class _Client(SocketModeClient):
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
         """Slack says something, perhaps after it has closed the connection."""
-        if message.get("reason") == TOO_MANY:
+        if message.get("reason") == TOO_MANY_CODE:
             self.crowded = True
             self._refused()
         await super().run_message_listeners(message, raw_message)
@@ -76,24 +76,24 @@ class _Client(SocketModeClient):
         """Slack wants the connection renewed, or it is stale."""
         self.done.set()
 
-    def stands(self) -> bool:
+    def is_usable(self) -> bool:
         """Whether something can come and go over it."""
         session = self.current_session
         return session is not None and not session.closed and not self.closed
 
-    def hears(self) -> bool:
+    def is_receiving(self) -> bool:
         """Whether Slack sends over it."""
-        return self.stands() and not self.done.is_set()
+        return self.is_usable() and not self.done.is_set()
 
-    async def over(self) -> None:
+    async def wait_until_closed(self) -> None:
         """Returns once Slack is done with the connection, or it is lost."""
-        while self.stands() and not self.done.is_set():
+        while self.is_usable() and not self.done.is_set():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_SECONDS):
                     await self.done.wait()
 
 
-class Sockets:
+class SocketModeConnections:
     """The connections of one app token.
 
     Args:
@@ -105,7 +105,7 @@ class Sockets:
         self,
         token: str,
         web: AsyncWebClient,
-        heard: Heard,
+        heard: PayloadCallback,
         *,
         lost: Callable[[], None],
         back: Callable[[], None],
@@ -139,9 +139,9 @@ class Sockets:
         for client in list(self._clients):
             await self._close(client)
 
-    def trouble(self) -> str | None:
+    def outage_reason(self) -> str | None:
         """None while people can be reached, or were a moment ago; else what is wrong."""
-        if any(client.stands() for client in self._clients):
+        if any(client.is_usable() for client in self._clients):
             self._stood = time.monotonic()
         return None if time.monotonic() - self._stood < _GRACE_SECONDS else self._trouble
 
@@ -167,8 +167,8 @@ class Sockets:
             if self._deaf:
                 self._deaf = False
                 self._back()
-            await client.over()
-            if not self._deaf and not any(each.hears() for each in self._clients):
+            await client.wait_until_closed()
+            if not self._deaf and not any(each.is_receiving() for each in self._clients):
                 self._deaf = True
                 self._lost()
             if not client.crowded:
@@ -194,7 +194,7 @@ class Sockets:
         return client
 
     async def _retire(self, client: _Client) -> None:
-        await asyncio.sleep(_DRAIN_SECONDS if client.stands() else 0)
+        await asyncio.sleep(_DRAIN_SECONDS if client.is_usable() else 0)
         await self._close(client)
 
     async def _close(self, client: _Client) -> None:
@@ -203,13 +203,13 @@ class Sockets:
 
     def _crowded(self) -> None:
         """Slack wants fewer connections: this one never was one."""
-        self._trouble, self._stood = CROWDED, -_GRACE_SECONDS
-        logger.warning("Socket Mode: %s", CROWDED, extra={"action": "socket_crowded"})
+        self._trouble, self._stood = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
+        logger.warning("Socket Mode: %s", TOO_MANY_CONNECTIONS, extra={"action": "socket_crowded"})
 
     def _failed(self, error: Exception) -> None:
         words = str(error) or type(error).__name__
         if isinstance(error, SlackApiError):
-            words = str(errors.of_exception("apps.connections.open", error))
+            words = str(errors.error_from_exception("apps.connections.open", error))
         self._trouble = words
         self._settled.set()
         logger.warning("Socket Mode is not connected: %s", words, extra={"action": "socket_failed"})
@@ -221,7 +221,7 @@ class Sockets:
             return
         payload = from_json(answer.body) if answer.body else None
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=payload)
-        standing = [each for each in self._clients if each.stands() and each is not client]
+        standing = [each for each in self._clients if each.is_usable() and each is not client]
         for each in (client, *standing):
             try:
                 await each.send_socket_mode_response(response)

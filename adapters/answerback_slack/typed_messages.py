@@ -13,22 +13,27 @@ from typing import Final
 
 from answerback.core import typed_answers
 from answerback.core.ask import Ask
-from answerback.core.errors import UnavailableError
-from answerback.core.intents import Intent
-from answerback.core.intents import Words as WantedWords
+from answerback.core.errors import PlatformUnavailableError
+from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
-from answerback.ports.surface import Asks, Groups, Rejected
+from answerback.ports.surface import Asks, Rejected, SupportsGroups
 from answerback_chat import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_slack import private_notes
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
-from answerback_slack.parse import Click, Identity, Words, as_words, words_of
-from answerback_slack.posting import Ref, may_be
-from answerback_slack.private_notes import Notes
+from answerback_slack.parse import (
+    BotIdentity,
+    Click,
+    TypedMessage,
+    encode_offered_text,
+    parse_typed_message,
+)
+from answerback_slack.posting import MessageRef, may_be_message_of
+from answerback_slack.private_notes import PrivateNotes
 
 _TAKEN: Final = "white_check_mark"
 _CARRIED: Final = 1_900
@@ -41,18 +46,18 @@ _SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNOR
 _SIGILS: Final = {"@": "@", "#": "#"}
 
 
-class Listener:
+class TypedMessageListener:
     """Takes in messages, however they come; see `answerback_chat.typed_messages.Platform`."""
 
     def __init__(
         self,
         asks: Asks,
-        calls: Calls,
-        told: Notes,
+        calls: SlackApi,
+        told: PrivateNotes,
         later: BackgroundTasks,
         labels: Labels,
-        identity: Identity,
-        surface: Groups,
+        identity: BotIdentity,
+        surface: SupportsGroups,
     ) -> None:
         self._asks = asks
         self._calls = calls
@@ -63,7 +68,7 @@ class Listener:
         self._surface = surface
         self._typed = TypedMessageHandler(asks, self, later)
 
-    async def heard(self, said: Words) -> None:
+    async def handle_message(self, said: TypedMessage) -> None:
         """One message: handed on where it is meant for us; else its author is offered to use it, at most.
 
         Raises:
@@ -71,30 +76,30 @@ class Listener:
             PlatformError: what it is for cannot be told yet; neither.
         """
         bot = self._identity.bot_user
-        if said.direct or (bot is not None and mentions(said.text, bot)):
+        if said.is_direct or (bot is not None and mentions_user(said.text, bot)):
             await self._typed.handle(said)
         elif said.where.thread is not None:
             self._later.spawn("offer", self._offer(said, said.where.thread))
 
-    def words(self, said: Words) -> str:
+    def words(self, said: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
-        return decoded(without_mention(said.text, self._identity.bot_user or ""))
+        return text_as_typed(strip_mention(said.text, self._identity.bot_user or ""))
 
-    async def find_candidates(self, said: Words) -> Sequence[Ask]:
+    async def find_candidates(self, said: TypedMessage) -> Sequence[Ask]:
         """Those in its thread; in a channel, those whose own messages stand there."""
         channel, thread = said.where.channel, said.where.thread
-        found = await self._asks.open_in("slack", channel, thread)
+        found = await self._asks.list_open_in("slack", channel, thread)
         if thread is None:
-            return found if said.direct else [ask for ask in found if _began(ask)]
+            return found if said.is_direct else [ask for ask in found if _began(ask)]
         if not found:
-            shown_here = await self._asks.open_in("slack", channel, None)
-            if any(may_be(ask, thread) for ask in shown_here):
-                raise UnavailableError("Whose thread this was typed in is not known yet")
+            shown_here = await self._asks.list_open_in("slack", channel, None)
+            if any(may_be_message_of(ask, thread) for ask in shown_here):
+                raise PlatformUnavailableError("Whose thread this was typed in is not known yet")
             # Since the first look, a post may have become known.
             return [ask for ask in shown_here if ask.thread and ask.thread.id == thread]
         return found
 
-    def disambiguation_note(self, said: Words, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, said: TypedMessage, meant: Sequence[Ask]) -> str:
         """See `answerback_chat.typed_messages.Platform.disambiguation_note`."""
         if not meant:
             return escape(self._labels.nothing_open)
@@ -103,13 +108,13 @@ class Listener:
 
     # --- words that are not meant for us -----------------------------------------------------------
 
-    async def _offer(self, said: Words, thread: str) -> None:
+    async def _offer(self, said: TypedMessage, thread: str) -> None:
         """Offers a responder to use what they wrote under a question that takes words; once a question."""
-        found = await self._asks.open_in("slack", said.where.channel, thread)
+        found = await self._asks.list_open_in("slack", said.where.channel, thread)
         ask = next(filter(_began, found), None)
-        if ask is None or ask.question is None or not typed_answers.takes_own_words(ask):
+        if ask is None or ask.question is None or not typed_answers.accepts_free_text(ask):
             return
-        if typed_answers.too_early(ask, said.at, said.person, self._labels) is not None:
+        if typed_answers.check_not_too_early(ask, said.at, said.person, self._labels) is not None:
             return
         if responders.is_excluded(
             ask, await responders.resolve_actor(ask, said.person, self._surface)
@@ -119,13 +124,15 @@ class Listener:
         if await self._asks.draft(key) is not None:
             return
         await self._asks.save_draft(key, value=True)
-        labels, words = self._labels, decoded(said.text)
+        labels, words = self._labels, text_as_typed(said.text)
         question = text_fitting.shorten(ask.question.text, _NAMED)
         text = labels.offer_words.format(question=question, use_words=labels.use_words)
         control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, said.where.ts).encode()
-        carried = as_words(words if text_fitting.utf16_length(words) <= _CARRIED else "")
+        carried = encode_offered_text(words if text_fitting.utf16_length(words) <= _CARRIED else "")
         await self.tell_author(
-            said, escape(text), private_notes.offer(text, labels.use_words, control, carried)
+            said,
+            escape(text),
+            private_notes.note_with_button(text, labels.use_words, control, carried),
         )
 
     async def found(self, ask: Ask, click: Click) -> Intent | None:
@@ -134,10 +141,10 @@ class Listener:
         Raises:
             PlatformError: they cannot be read.
         """
-        where, client = click.words, self._calls.client
-        thread = where.thread or ((ref := Ref.read(ask.message)) and ref.ts) or ""
+        where, client = click.used_message, self._calls.client
+        thread = where.thread or ((ref := MessageRef.from_stored(ask.message)) and ref.ts) or ""
         answer = await retry(
-            lambda: self._calls.do(
+            lambda: self._calls.call(
                 "conversations.replies",
                 lambda: client.conversations_replies(
                     channel=where.channel,
@@ -151,38 +158,41 @@ class Listener:
         listed = answer.get("messages")
         control = click.control
         for message in listed if isinstance(listed, list) else []:
-            said = words_of(message, where.channel, direct=False)
+            said = parse_typed_message(message, where.channel, is_direct=False)
             if said is not None and said.where.ts == where.ts:
-                words = WantedWords(decoded(said.text))
+                words = TypedText(text_as_typed(said.text))
                 return Intent(ask.id, words, control.revision, said.delivery, said.at)
         return None
 
     # --- what becomes of words ---------------------------------------------------------------------
 
-    async def mark_taken(self, said: Click | Words) -> None:
+    async def mark_taken(self, said: Click | TypedMessage) -> None:
         """Marks words as taken."""
-        client, where = self._calls.client, said.words if isinstance(said, Click) else said.where
-        await self._calls.do(
+        client, where = (
+            self._calls.client,
+            said.used_message if isinstance(said, Click) else said.where,
+        )
+        await self._calls.call(
             "reactions.add",
             lambda: client.reactions_add(channel=where.channel, timestamp=where.ts, name=_TAKEN),
         )
 
-    def refusal(self, rejected: Rejected, said: Click | Words) -> str:
+    def refusal(self, rejected: Rejected, said: Click | TypedMessage) -> str:
         """Why words were not taken, as mrkdwn, and where the question stands."""
-        text = private_notes.mrkdwn_of(rejected, said.person, self._labels)
+        text = private_notes.rejection_mrkdwn(rejected, said.person, self._labels)
         thread = rejected.ask.thread if rejected.ask else None
         return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
     async def tell_author(
-        self, said: Words, text: str, blocks: Sequence[Block] | None = None
+        self, said: TypedMessage, text: str, blocks: Sequence[Block] | None = None
     ) -> None:
         """Tells the author privately, where they typed."""
-        await self._notes.tell(text, said.person.user_id, said.where, blocks=blocks)
+        await self._notes.send(text, said.person.user_id, said.where, blocks=blocks)
 
 
 def _began(ask: Ask) -> bool:
     """Whether the ask's own message began the thread that it is shown in."""
-    ref = Ref.read(ask.message)
+    ref = MessageRef.from_stored(ask.message)
     return ref is not None and ref.thread is None and ref.ts is not None
 
 
@@ -190,12 +200,12 @@ def _began(ask: Ask) -> bool:
 # https://docs.slack.dev/messaging/formatting-message-text (retrieving formatted messages)
 
 
-def mentions(text: str, user_id: str) -> bool:
+def mentions_user(text: str, user_id: str) -> bool:
     """Whether the message mentions this user."""
     return re.search(rf"<@{re.escape(user_id)}(\|[^<>]*)?>", text) is not None
 
 
-def without_mention(text: str, user_id: str) -> str:
+def strip_mention(text: str, user_id: str) -> str:
     """The message without the mention that addressed it, at its start or else its end, and what sets that apart.
 
     A mention in the middle of the words is one of them.
@@ -208,7 +218,7 @@ def without_mention(text: str, user_id: str) -> str:
     return text
 
 
-def decoded(text: str) -> str:
+def text_as_typed(text: str) -> str:
     """The characters that the person typed: links without what Slack adds, mentions as @name.
 
     A link that was given other words keeps its address behind them.

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from answerback.core.ask import ANYONE, Ask, Destination, Thread
 from answerback.core.labels import Labels
-from answerback.ports.person_key import Holders
+from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks, Shown
 from answerback_web import responses
 from answerback_web.ask_page import AskPages
@@ -50,7 +50,7 @@ class WebSurface:
         labels: Labels,
         local_url: Callable[[], str],
         now: Callable[[], float],
-        holders: Holders,
+        holders: KeyHolderSource,
         public_url: Callable[[], str | None] = lambda: None,
         tokens: bool = False,
         agents: Mapping[str, str] | None = None,
@@ -71,7 +71,7 @@ class WebSurface:
     async def stop(self) -> None:
         """Nothing to disconnect: the listeners finish what is under way."""
 
-    def ready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         """A page can always be opened."""
         return None
 
@@ -83,7 +83,7 @@ class WebSurface:
         """Whoever can open the page."""
         return (ANYONE,)
 
-    def check(self, destination: Destination) -> str | None:
+    def destination_problem(self, destination: Destination) -> str | None:
         """There is one page and no place on it."""
         if destination.channel or destination.thread or destination.user:
             return 'The web page has no channels and no users: write "web".'
@@ -96,7 +96,7 @@ class WebSurface:
     async def inbox_url(self) -> str:
         """The address that opens the inbox, with the key: for the operator's eyes alone."""
         operator = (await self._front.holders())[0]
-        return f"{self._front.local_url()}/?key={quote(operator.seal)}"
+        return f"{self._front.local_url()}/?key={quote(operator.link_secret)}"
 
     async def answering_url(self, ask_id: str) -> str:
         """The address where the operator may answer one ask, on this machine."""

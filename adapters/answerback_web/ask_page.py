@@ -13,12 +13,12 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
-from answerback.core.errors import Problem, StoreError, UnreadableError
+from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.intents import Intent
 from answerback.core.view import view_of
 from answerback.core.walker import Action, Person
-from answerback.http.unverified_connections import known
-from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback_chat import wording
 from answerback_chat.responders import is_excluded
 from answerback_web import parse, question_context, record, render, responses
@@ -31,12 +31,12 @@ from answerback_web.visitors import Visitor, Visitors
 logger = logging.getLogger(__name__)
 
 _STATUS: Final = {
-    Why.NOT_FOUND: 404,
-    Why.NOT_ALLOWED: 403,
-    Why.UNCHECKED: 503,
-    Why.STALE: 409,
-    Why.ENDED: 410,
-    Why.INVALID: 422,
+    RejectReason.NOT_FOUND: 404,
+    RejectReason.NOT_ALLOWED: 403,
+    RejectReason.UNCHECKED: 503,
+    RejectReason.STALE: 409,
+    RejectReason.ENDED: 410,
+    RejectReason.INVALID: 422,
 }
 
 
@@ -90,13 +90,13 @@ class AskPages:
                 if found is None:
                     message = self._front.labels.page_missing
                     return self._front.notice_page(404, message, root="../", home=None)
-                known(request)
+                mark_request_verified(request)
                 return await handler(request, self._place(*found))
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
                 labels = self._front.labels
-                reading = request.method == "GET" and not isinstance(error, UnreadableError)
-                message = labels.unavailable if reading else labels.unsaved(error)
+                reading = request.method == "GET" and not isinstance(error, UnreadableRowError)
+                message = labels.unavailable if reading else labels.save_error_message(error)
                 return self._front.notice_page(503, message, root="../", home=None)
 
         return handle
@@ -121,7 +121,7 @@ class AskPages:
             with self._front.service.follow(place.ask_id) as following:
                 ask = await self._load(place)
                 while ask is not None and str(ask.revision) == seen:
-                    ask = await following.changed()
+                    ask = await following.next_commit()
             # Without an ask the process is stopping: the browser comes back by itself.
             return "moved" if ask is not None else "stopping"
 
@@ -153,13 +153,13 @@ class AskPages:
     ) -> web.StreamResponse:
         """What comes of a post to the page of ``ask``."""
         if ask.open and not place.may_answer(ask):
-            return await self._rejected(place, post, Rejected(Why.NOT_ALLOWED, ask))
+            return await self._rejected(place, post, Rejected(RejectReason.NOT_ALLOWED, ask))
         meant = parse.interpret_post(post, ask, self._front.labels)
         if (
             isinstance(meant, InvalidPost | ConfirmEndTurn | KeepTurn)
             and post.revision != ask.revision
         ):
-            why = Why.STALE if ask.open else Why.ENDED
+            why = RejectReason.STALE if ask.open else RejectReason.ENDED
             return await self._rejected(place, post, Rejected(why, ask))
         match meant:
             case InvalidPost():
@@ -191,7 +191,7 @@ class AskPages:
             ask = await self._load(place)
             if ask is None:
                 return self._missing(place)
-            notice = self._front.labels.unsaved(error)
+            notice = self._front.labels.save_error_message(error)
             return await self._ask_page(place, ask, 503, post=post, notice=notice)
         if isinstance(told, Acted):
             rest = parse.without_ask_back(post) if isinstance(action, AskBack) else None
@@ -208,7 +208,7 @@ class AskPages:
         if ask is None:
             return self._missing(place)
         status = _STATUS[rejected.why]
-        if rejected.why is Why.INVALID:
+        if rejected.why is RejectReason.INVALID:
             problems = [_into_value(problem) for problem in rejected.problems]
             return await self._ask_page(place, ask, status, post=post, problems=problems)
         labels = self._front.labels  # ids of a chat platform would tell nobody who they are

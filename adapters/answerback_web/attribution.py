@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from markupsafe import Markup, escape
 
 from answerback.core.labels import Labels
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.view import View
 from answerback.core.walker import Person
 from answerback_chat import attribution, wording
@@ -42,9 +42,9 @@ def name_with_proof(person: Person, labels: Labels) -> str:
     """A person's name, and how it is known where no platform says it."""
     name = visible(wording.display_name(person))
     known = {
-        Known.KEY: labels.known_key,
-        Known.LINK: labels.known_link,
-        Known.PROXY: labels.known_proxy,
+        AuthMethod.KEY: labels.known_key,
+        AuthMethod.LINK: labels.known_link,
+        AuthMethod.PROXY: labels.known_proxy,
         None: None,
     }[person.known]
     return f"{name} ({known})" if known else name

@@ -13,8 +13,8 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import Entry, entries_of
-from answerback.core.schema_fields import Field, Kind
+from answerback.core.schema_field_values import FieldEntry, entries_from_value
+from answerback.core.schema_fields import Field, FieldKind
 from answerback_chat.sanitize import one_line, unseen, visible
 from answerback_web import limits
 
@@ -63,29 +63,29 @@ class Input:
     choices: tuple[Choice, ...] = ()
 
 
-_TYPES: Final = {Kind.EMAIL: "email", Kind.URI: "url", Kind.DATE: "date"}
-_MODES: Final = {Kind.INTEGER: "numeric", Kind.NUMBER: "decimal"}
+_TYPES: Final = {FieldKind.EMAIL: "email", FieldKind.URI: "url", FieldKind.DATE: "date"}
+_MODES: Final = {FieldKind.INTEGER: "numeric", FieldKind.NUMBER: "decimal"}
 _EXAMPLES: Final = {
-    Kind.EMAIL: "name@example.com",
-    Kind.URI: "https://example.com",
-    Kind.DATE_TIME: "2026-05-31T14:30:00Z",
+    FieldKind.EMAIL: "name@example.com",
+    FieldKind.URI: "https://example.com",
+    FieldKind.DATE_TIME: "2026-05-31T14:30:00Z",
 }
 
 
 def inputs_of(
     fields: tuple[Field, ...],
     prefill: JsonValue,
-    entered: dict[str, Entry] | None,
+    entered: dict[str, FieldEntry] | None,
     labels: Labels,
 ) -> tuple[Input, ...]:
     """The inputs of these fields, holding what was entered, else what the prefill or the defaults give."""
-    entries = entries_of(fields, prefill) if entered is None else entered
+    entries = entries_from_value(fields, prefill) if entered is None else entered
     return tuple(
         _input(f"f{i}", field, entries[field.name], labels) for i, field in enumerate(fields)
     )
 
 
-def _input(name: str, field: Field, entry: Entry, labels: Labels) -> Input:
+def _input(name: str, field: Field, entry: FieldEntry, labels: Labels) -> Input:
     choices = _choices(field, entry, labels)
     text = entry if isinstance(entry, str) else ""
     return Input(
@@ -105,23 +105,23 @@ def _input(name: str, field: Field, entry: Entry, labels: Labels) -> Input:
 
 
 def _widget(field: Field, text: str, choices: int) -> Widget:
-    if field.kind is Kind.CHOICES:
+    if field.kind is FieldKind.CHOICES:
         return Widget.CHECKS
     if choices:
         return Widget.RADIOS if choices <= limits.RADIOS_UP_TO else Widget.MENU
     short = field.max_length is not None and field.max_length <= limits.MAX_ONE_LINE
-    if field.kind is Kind.TEXT and ("\n" in text or not (short or field.pattern)):
+    if field.kind is FieldKind.TEXT and ("\n" in text or not (short or field.pattern)):
         return Widget.AREA
     return Widget.LINE
 
 
-def _choices(field: Field, entry: Entry, labels: Labels) -> tuple[Choice, ...]:
-    if field.kind is Kind.BOOLEAN:
+def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, ...]:
+    if field.kind is FieldKind.BOOLEAN:
         made = [
             Choice("true", labels.yes, entry is True),
             Choice("false", labels.no, entry is False),
         ]
-    elif field.kind in {Kind.CHOICE, Kind.CHOICES}:
+    elif field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         chosen = entry if isinstance(entry, list) else []
         made = [
             Choice(
@@ -134,7 +134,7 @@ def _choices(field: Field, entry: Entry, labels: Labels) -> tuple[Choice, ...]:
         ]
     else:
         return ()
-    if field.kind is not Kind.CHOICES and (field.nullable or not field.required):
+    if field.kind is not FieldKind.CHOICES and (field.nullable or not field.required):
         made.append(Choice("", labels.none_chosen, entry is None or entry == []))
     return tuple(made)
 

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 from answerback.core.ask import Status
 from answerback.core.walker import Person
-from answerback.ports.search import Search, word_of, words_of
+from answerback.ports.search import Search, answerer_word, split_words
 from answerback_web import limits
 
 _LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
@@ -49,11 +49,11 @@ class Filters:
         Raises:
             ValueError: a date is not one.
         """
-        words = words_of(self.q)
+        words = split_words(self.q)
         if self.by:
             named = _ELSEWHERE.fullmatch(self.by)
             person = Person(surface=named[1], user_id=named[2]) if named else None
-            words = (*words, word_of(person or Person(surface=surface, user_id=self.by)))
+            words = (*words, answerer_word(person or Person(surface=surface, user_id=self.by)))
         until = _midnight(self.until)
         return Search(
             words,

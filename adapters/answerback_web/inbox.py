@@ -12,7 +12,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.http.unverified_connections import known
+from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.store_values import Page
 from answerback_web import history_filters, inbox_items, render, responses
 from answerback_web.inbox_items import SearchForm
@@ -77,7 +77,7 @@ class Inbox:
         visitor = await self._visitors.find_by_key(key)
         if visitor is None:
             return self._closed(403, root="", error=self._front.labels.key_wrong)
-        known(request)
+        mark_request_verified(request)
         name = self._visitors.inbox_name(visitor)
         if name is None:
             return self._closed(403, root="", error=self._front.labels.key_elsewhere)
@@ -98,7 +98,7 @@ class Inbox:
         if visitor is None and not await self._visitors.can_have_inboxes():
             raise web.HTTPNotFound(headers=responses.HEADERS)
         if visitor is not None:
-            known(request)
+            mark_request_verified(request)
         return visitor
 
     async def get(self, request: web.Request) -> web.StreamResponse:
@@ -132,7 +132,7 @@ class Inbox:
 
     async def _waiting(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
         after = request.query.get("after")
-        found = await self._front.service.waiting_for(visitor.person, after, _PAGE)
+        found = await self._front.service.list_waiting_for(visitor.person, after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
         return self._page(
             "inbox",
@@ -154,7 +154,7 @@ class Inbox:
             wrong = self._front.labels.filter_wrong_date
         else:
             whose = None if visitor.is_operator else visitor.person
-            found = await self._front.service.found_for(whose, wanted, after, _PAGE)
+            found = await self._front.service.search_for(whose, wanted, after, _PAGE)
         labels = self._front.labels
         people = await self._visitors.link_holder_names() if visitor.is_operator else None
         form = SearchForm(
@@ -201,11 +201,11 @@ class Inbox:
         async def event() -> str:
             with self._front.service.follow(NAME) as following:
                 try:
-                    found = await self._front.service.waiting_for(visitor.person, after, _PAGE)
+                    found = await self._front.service.list_waiting_for(visitor.person, after, _PAGE)
                 except ValueError:
                     return "gone"
                 if _state(found) == request.query.get("state"):
-                    await following.changed()
+                    await following.next_commit()
             return "moved"
 
         return await responses.send_one_event(request, event)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from answerback.ports.person_key import Holder
+from answerback.ports.person_key import KeyHolder
 
 _DIGEST_LENGTH: Final = 32
 """Hex digits that are kept of an HMAC: 128 bits, past guessing."""
@@ -29,7 +29,7 @@ class LinkTarget(NamedTuple):
     ask_id: str
     link: str
     """The link that only shows the ask."""
-    holder: Holder | None
+    holder: KeyHolder | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,11 @@ class PageLinks:
         """The unguessable name of one ask's page: who knows it may read the ask, and not answer."""
         return f"{ask_id}.{_digest(self.secret, 'link', ask_id)}"
 
-    def answering_link(self, ask_id: str, holder: Holder) -> str:
+    def answering_link(self, ask_id: str, holder: KeyHolder) -> str:
         """The name under which one person may answer the ask; it opens nothing else."""
-        return f"{self.link(ask_id)}.{_digest(holder.seal, 'answer', ask_id)}"
+        return f"{self.link(ask_id)}.{_digest(holder.link_secret, 'answer', ask_id)}"
 
-    def resolve(self, link: str, holders: Iterable[Holder]) -> LinkTarget | None:
+    def resolve(self, link: str, holders: Iterable[KeyHolder]) -> LinkTarget | None:
         """What a link opens, or None for a link that we did not make.
 
         A link whose key was replaced still shows its ask.
@@ -57,11 +57,11 @@ class PageLinks:
         wanted = [one for one in holders if _same(link, self.answering_link(match[2], one))]
         return LinkTarget(match[2], match[1], wanted[0] if wanted else None)
 
-    def inbox_name(self, holder: Holder) -> str:
+    def inbox_name(self, holder: KeyHolder) -> str:
         """The name of a person's inbox."""
-        return _digest(holder.seal, "inbox", "")
+        return _digest(holder.link_secret, "inbox", "")
 
-    def find_inbox_holder(self, name: str, holders: Iterable[Holder]) -> Holder | None:
+    def find_inbox_holder(self, name: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:
         """Whose inbox this is, or None."""
         found = [one for one in holders if _same(name, self.inbox_name(one))]
         return found[0] if found else None

@@ -19,8 +19,8 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import Entry, text_value, value_of
-from answerback.core.schema_fields import Field, Kind, fields_of
+from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
+from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_web import limits
 
@@ -182,7 +182,7 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             assert_never(do)
 
 
-def parse_entries(post: Post, fields: tuple[Field, ...]) -> dict[str, Entry]:
+def parse_entries(post: Post, fields: tuple[Field, ...]) -> dict[str, FieldEntry]:
     """What was entered in the inputs of a flat schema; the page names them by their place."""
     return {field.name: _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
 
@@ -226,21 +226,21 @@ def _chosen(post: Post, question: Question, labels: Labels) -> Action | InvalidP
 
 
 def _schema(post: Post, question: Question) -> Action | InvalidPost:
-    fields = fields_of(question.json_schema)
+    fields = fields_from_schema(question.json_schema)
     if fields is None:
-        value = text_value(post.first("json"))
+        value = parse_json_answer(post.first("json"))
         return InvalidPost((value,)) if isinstance(value, Problem) else Answer(value=value)
-    found = value_of(fields, parse_entries(post, fields))
+    found = value_from_entries(fields, parse_entries(post, fields))
     return InvalidPost(found) if isinstance(found, tuple) else Answer(value=found)
 
 
-def _entry(post: Post, name: str, field: Field) -> Entry:
-    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
+def _entry(post: Post, name: str, field: Field) -> FieldEntry:
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         # An index that was never offered stays one, so that it is refused and not forgotten.
         sent = [text for text in post.all_values(name) if text]
         return [int(t) if t.isascii() and t.isdecimal() and len(t) < 6 else -1 for t in sent]
     text = post.first(name)
-    if field.kind is Kind.BOOLEAN:
+    if field.kind is FieldKind.BOOLEAN:
         return {"true": True, "false": False}.get(text)
     return text
 

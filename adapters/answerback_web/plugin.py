@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Final, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from answerback.ports.plugin import (
-    Built,
-    Checkup,
+    BuiltSurface,
+    DoctorContext,
     Finding,
     Host,
     Preview,
@@ -79,13 +79,13 @@ class WebSettings(SurfaceSettings):
         """See `SurfaceSettings.configured`: a page can always be opened."""
         return True
 
-    def by_http(self) -> str | None:
-        """See `SurfaceSettings.by_http`."""
+    def http_actions_setting(self) -> str | None:
+        """See `SurfaceSettings.http_actions_setting`."""
         return "web.user_header" if self.user_header else None
 
-    def by_address(self) -> str | None:
-        """See `SurfaceSettings.by_address`."""
-        return self.by_http()
+    def public_address_setting(self) -> str | None:
+        """See `SurfaceSettings.public_address_setting`."""
+        return self.http_actions_setting()
 
     def name_of(self, user_id: str) -> str:
         """See `SurfaceSettings.name_of`."""
@@ -127,7 +127,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         """See `SurfacePlugin.load`."""
         from answerback_web import adapter  # noqa: F401 - to have it loaded
 
-    async def build(self, settings: WebSettings, host: Host) -> Built:
+    async def build(self, settings: WebSettings, host: Host) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
         from answerback_web.adapter import WebSurface
         from answerback_web.proxy_identity import TrustedProxies
@@ -152,9 +152,11 @@ class WebPlugin(SurfacePlugin[WebSettings]):
             ),
         )
         pages, public = surface.routes(), surface.public_routes()
-        return Built(surface, pages=pages, public_pages=public, entrances=surface)
+        return BuiltSurface(surface, pages=pages, public_pages=public, operator_pages=surface)
 
-    async def findings(self, settings: WebSettings, checkup: Checkup) -> AsyncIterator[Finding]:
+    async def findings(
+        self, settings: WebSettings, checkup: DoctorContext
+    ) -> AsyncIterator[Finding]:
         """See `SurfacePlugin.findings`."""
         yield Finding(self.title)
         for risk in _risks(settings):

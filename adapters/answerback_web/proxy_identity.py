@@ -13,9 +13,9 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
-from answerback.ports.person_key import wrong_name
+from answerback.ports.person_key import name_problem
 
 logger = logging.getLogger(__name__)
 
@@ -58,7 +58,7 @@ class TrustedProxies:
             return None
         name = sent[0].strip()
         peer, address = _peer(request), self._address() or ""
-        wrong = wrong_name(name, _SURFACE)
+        wrong = name_problem(name, _SURFACE)
         if not any(peer in network for network in self._networks if peer is not None):
             self._ignore("peer", f"it comes from {peer}, which web.trusted_proxies does not list")
         elif len(sent) > 1:
@@ -74,7 +74,7 @@ class TrustedProxies:
             self._ignore("name", f"nobody can be called that: {wrong}")
         elif name:
             return Person(
-                surface=_SURFACE, user_id=name, name=self._name_of(name), known=Known.PROXY
+                surface=_SURFACE, user_id=name, name=self._name_of(name), known=AuthMethod.PROXY
             )
         return None
 

@@ -27,8 +27,8 @@ from answerback.core.markdown import (
     Spans,
     Table,
     Verbatim,
-    read,
-    with_addresses,
+    append_link_addresses,
+    parse_context,
 )
 from answerback.core.view import Prompt, View
 from answerback_chat import asides as chat
@@ -69,7 +69,11 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     """The context of a question; None where there is none."""
     source = prompt.question.context
-    return render_blocks(read(visible(source), prompt.context_format), labels) if source else None
+    return (
+        render_blocks(parse_context(visible(source), prompt.context_format), labels)
+        if source
+        else None
+    )
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -82,7 +86,7 @@ def is_slow_to_render(ask: Ask) -> bool:
 
 def render_preview(source: str, labels: Labels) -> Markup:
     """An option's preview: Markdown, as the tools that have previews say."""
-    return render_blocks(read(visible(source), "markdown"), labels)
+    return render_blocks(parse_context(visible(source), "markdown"), labels)
 
 
 def render_asides(view: View, labels: Labels) -> Markup:
@@ -150,7 +154,7 @@ def _table(block: Table) -> Markup:
 
 
 def _spans(spans: Spans) -> Markup:
-    return Markup("").join(map(_span, with_addresses(spans)))
+    return Markup("").join(map(_span, append_link_addresses(spans)))
 
 
 def _span(span: Span) -> Markup:

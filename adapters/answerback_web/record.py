@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import StoredEntry
@@ -33,13 +33,13 @@ def record_lines(
     return tuple(_line(stored.entry, ask, labels) for stored in entries)
 
 
-def _line(entry: Entry, ask: Ask, labels: Labels) -> RecordLine:
+def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
     what, said = _words(entry, ask, labels)
     shown = visible(said if isinstance(said, str) else as_json(said)) if said is not None else None
     return RecordLine(entry.at, what, shown, attribution.byline(entry.by, labels))
 
 
-def _words(entry: Entry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
+def _words(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
     body = entry.body
     match entry.kind:
         case "request":

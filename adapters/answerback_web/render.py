@@ -14,13 +14,13 @@ from markupsafe import Markup
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
-from answerback.core.clarification import walked
+from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_of
-from answerback.core.view import Line, Prompt, View, texts_of, view_of
-from answerback.core.walker import Given, Person, place_of
+from answerback.core.schema_fields import fields_from_schema
+from answerback.core.view import Line, Prompt, View, answer_lines, view_of
+from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback_chat import wording
 from answerback_chat.sanitize import as_json, one_line, unseen, visible
 from answerback_chat.text_fitting import shorten
@@ -188,7 +188,7 @@ def ask_page(
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
         asides=question_context.render_asides(view, labels),
-        walked=walked(ask),
+        walked=walk_revision(ask),
         filled=post is not None,
         ask_back=post.first("ask_back") if post else "",
         reply=post.first("reply") if post else "",
@@ -310,7 +310,7 @@ def _with_schema(
     part: PromptPart, prompt: Prompt, again: Post | None, labels: Labels
 ) -> PromptPart:
     schema = prompt.question.json_schema
-    fields = fields_of(schema)
+    fields = fields_from_schema(schema)
     if fields is None:
         start = "" if prompt.prefill is None else as_json(prompt.prefill)
         text = again.first("json") if again else start
@@ -321,12 +321,12 @@ def _with_schema(
 
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     given = line.given
-    index = place_of(ask.form, line.question.id)
+    index = question_index(ask.form, line.question.id)
     return Row(
         question=visible(line.question.text),
         answers=_answer_texts(line.question, given, labels) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA
-        and fields_of(line.question.json_schema) is None,
+        and fields_from_schema(line.question.json_schema) is None,
         note=wording.source_note(given.source, labels) if given else None,
         by=attribution.byline(given.by, labels) if given else None,
         at=given.at if given and given.by else None,
@@ -334,8 +334,8 @@ def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     )
 
 
-def _answer_texts(question: Question, given: Given, labels: Labels) -> tuple[str, ...]:
-    return tuple(visible(text) for text in texts_of(question, given, labels))
+def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> tuple[str, ...]:
+    return tuple(visible(text) for text in answer_lines(question, given, labels))
 
 
 def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
@@ -352,7 +352,7 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     question = prompt.question
     if pointer in {"/text", "/note"}:
         return {"/text": "other", "/note": "note"}[pointer]
-    fields = fields_of(question.json_schema) if question.json_schema is not None else None
+    fields = fields_from_schema(question.json_schema) if question.json_schema is not None else None
     if fields is not None:
         found = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]
         return f"f{found[0]}" if found else None

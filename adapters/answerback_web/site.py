@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from answerback.core.labels import Labels
-from answerback.ports.person_key import Holders
+from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
 from answerback_chat.platform_bodies import BodyReader
 from answerback_web import limits, page_access, parse, responses
@@ -30,7 +30,7 @@ class Site:
     local_url: Callable[[], str]
     public_url: Callable[[], str | None]
     now: Callable[[], float]
-    holders: Holders
+    holders: KeyHolderSource
     agents: Mapping[str, str]
     asks: Asks | None = None
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))

@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holder, Holders, holder_of
+from answerback.ports.person_key import KeyHolder, KeyHolderSource, holder_of
 from answerback_web.page_access import LinkTarget, PageLinks
 from answerback_web.proxy_identity import TrustedProxies
 
@@ -21,7 +21,7 @@ class Visitor:
     """Somebody who may answer."""
 
     person: Person
-    holder: Holder | None
+    holder: KeyHolder | None
     """Whose key their pages' addresses are made of; None: the proxy names them, and an address opens nothing."""
 
     @property
@@ -40,7 +40,7 @@ class Visitors:
     """
 
     access: PageLinks
-    holders: Holders
+    holders: KeyHolderSource
     proxies: TrustedProxies
     operators: bool
 
@@ -82,7 +82,7 @@ class Visitors:
             visitor = Visitor(opened.holder.person, opened.holder)
         return opened, visitor
 
-    def may_have_inbox(self, holder: Holder | None) -> bool:
+    def may_have_inbox(self, holder: KeyHolder | None) -> bool:
         """Whether somebody has an inbox on this listener."""
         return self.operators or holder is None or not holder.is_operator
 

@@ -11,12 +11,12 @@ class RateLimitPauses:
     def __init__(self) -> None:
         self._not_before: dict[str, float] = {}
 
-    async def hold_off(self, bucket: str, seconds: float) -> None:
+    async def set_retry_after(self, bucket: str, seconds: float) -> None:
         """Notes that a bucket of a platform's rate limits takes nothing for so long at least."""
         now = time.monotonic()
         self._not_before = {name: at for name, at in self._not_before.items() if at > now}
         self._not_before[bucket] = max(now + seconds, self._not_before.get(bucket, 0.0))
 
-    async def held_off(self, bucket: str) -> float:
+    async def get_retry_after(self, bucket: str) -> float:
         """The seconds for which a bucket still has to be left alone."""
         return max(self._not_before.get(bucket, 0.0) - time.monotonic(), 0.0)

@@ -20,10 +20,10 @@ from typing import Any, Final, TypeVar
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
-from answerback.core.ask import Ask, Entry, Request, Thread
-from answerback.core.erasure import erased_request
-from answerback.core.errors import ReusedKeyError, StoreError, UnreadableError
-from answerback.core.walker import Given, Walk
+from answerback.core.ask import Ask, RecordEntry, Request, Thread
+from answerback.core.erasure import erase_request
+from answerback.core.errors import IdempotencyKeyReusedError, StoreError, UnreadableRowError
+from answerback.core.walker import GivenAnswer, Walk
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
@@ -49,10 +49,10 @@ _CACHE_BYTES: Final = 10_000_000
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
 _ASK: Final = TypeAdapter(Ask)
 _WALK: Final = TypeAdapter(Walk)
-_GIVEN: Final = TypeAdapter(Given)
+_GIVEN: Final = TypeAdapter(GivenAnswer)
 _ANSWERS: Final = {"answers", "kept", "editing"}
 """The fields of a walk that hold answers, more of them with every click."""
-_ENTRY: Final = TypeAdapter(Entry)
+_ENTRY: Final = TypeAdapter(RecordEntry)
 _REQUEST: Final = TypeAdapter(Request)
 _THREAD: Final = TypeAdapter(Thread)
 
@@ -99,7 +99,7 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
         raise invalid_text_error(error) from error
 
 
-def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> UnreadableError:
+def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> UnreadableRowError:
     """The error for an ask whose rows are not as this version writes them; None: one is missing."""
     reason = "its request is missing" if error is None else str(error)
     if isinstance(error, sqlite3.Error):  # which may quote what the row holds
@@ -107,7 +107,7 @@ def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> Unreada
     if isinstance(error, ValidationError):  # whose text has answers in it
         found = error.errors(include_url=False, include_context=False, include_input=False)
         reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in found)
-    return UnreadableError(
+    return UnreadableRowError(
         f"The ask {ask_id} is stored in a way that this version cannot read ({reason}). Start the"
         " version that wrote it, or restore the database from a copy; every other ask goes on."
     )
@@ -118,7 +118,7 @@ def concerns_one_row(error: Exception) -> bool:
     if isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error):
         return True
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-    return isinstance(error, UnreadableError) or code == sqlite3.SQLITE_CORRUPT
+    return isinstance(error, UnreadableRowError) or code == sqlite3.SQLITE_CORRUPT
 
 
 def invalid_text_error(error: ValueError) -> StoreError:
@@ -130,9 +130,9 @@ def invalid_text_error(error: ValueError) -> StoreError:
 
 
 def check_digest(stored: str, digest: str) -> None:
-    """ReusedKeyError where a delivery's id was stored with another digest."""
+    """IdempotencyKeyReusedError where a delivery's id was stored with another digest."""
     if stored != digest:
-        raise ReusedKeyError("This delivery's id was stored with something else.")
+        raise IdempotencyKeyReusedError("This delivery's id was stored with something else.")
 
 
 def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
@@ -190,7 +190,7 @@ def dump_state(ask: Ask) -> str:
     return f'{rest[:-1]},"walk":{walked[:-1]}{lists}}}}}'
 
 
-def _given(given: Given) -> str:
+def _given(given: GivenAnswer) -> str:
     """An answer as JSON, made once: with 50 answers a state takes 6 µs, and 32 where each is made anew."""
     try:
         return given.json
@@ -218,7 +218,7 @@ def ask_from_row(row: Row, request: Request) -> Ask:
     except ValueError as error:
         raise unreadable_ask_error(ask_id, error) from error
     # The request may have been read before it was erased, by this process or another.
-    return ask if ask.erased_at is None else replace(ask, request=erased_request(request))
+    return ask if ask.erased_at is None else replace(ask, request=erase_request(request))
 
 
 def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
@@ -229,29 +229,29 @@ def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
     return [(*whose, question.id) for question in request.form.questions]
 
 
-def erasure_entry(at: float) -> Entry:
+def erasure_entry(at: float) -> RecordEntry:
     """The record's line that says when the rest was erased."""
-    return Entry(at=at, kind="note", body={"erased": True})
+    return RecordEntry(at=at, kind="note", body={"erased": True})
 
 
-def dump_entry(entry: Entry) -> str:
+def dump_entry(entry: RecordEntry) -> str:
     """A line of the record as JSON text."""
     return _dump(_ENTRY, entry)
 
 
-def entry_rows(ask_id: str | None, entries: Iterable[Entry]) -> list[Row]:
+def entry_rows(ask_id: str | None, entries: Iterable[RecordEntry]) -> list[Row]:
     """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
     return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
 
 
-def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> Entry:
+def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> RecordEntry:
     """The record's line of a JSON text; a line that cannot be read is a note that says so."""
     try:
         return _ENTRY.validate_json(text)
     except ValidationError:
         extra = {"action": "unreadable", "ask_id": ask_id, "line": seq}
         logger.error("A line of the record cannot be read", extra=extra)  # noqa: TRY400 it would quote the line
-        return Entry(
+        return RecordEntry(
             at=at, kind="note", body={"unreadable": "This line of the record cannot be read."}
         )
 

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from answerback.cli import main
 from answerback.runtime.config import settings_type
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
@@ -232,7 +232,7 @@ def _look_where_told() -> None:
     paths = os.environ["PYTHONPATH"].split(os.pathsep)
     if more := [path for path in paths if path not in sys.path]:
         sys.path[:0] = more
-        installed.cache_clear()
+        installed_plugins.cache_clear()
 
 
 def _text(number: int) -> io.TextIOWrapper:

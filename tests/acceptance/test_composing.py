@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from answerback.core.labels import Labels
-from answerback.ports.person_key import Holder
+from answerback.ports.person_key import KeyHolder
 from answerback.ports.plugin import Host
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
@@ -142,7 +142,7 @@ async def _public_routes() -> list[str]:
     async def secret() -> bytes:
         return bytes(32)
 
-    async def holders() -> tuple[Holder, ...]:
+    async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
     for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):

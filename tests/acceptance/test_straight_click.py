@@ -23,7 +23,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.runtime.app import Running, running
+from answerback.runtime.app import RunningService, run_service
 from answerback.runtime.config import settings_type
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.server import FakeDiscord
@@ -36,8 +36,8 @@ pytestmark = pytest.mark.acceptance
 MOST_FILES = 12
 DATABASE = "answerback.db"
 ARRIVED = {
-    ("bot/answerback/http/request_body.py", "receive"),
-    ("bot/answerback/http/unverified_connections.py", "known"),
+    ("bot/answerback/http/request_body.py", "receive_body"),
+    ("bot/answerback/http/unverified_connections.py", "mark_request_verified"),
 }
 """What reads a request, and notes that it is known who sent it: after both the payload has arrived."""
 QUESTIONS = [
@@ -113,7 +113,7 @@ def tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
 
 
 @asynccontextmanager
-async def service(folder: Path, **tables: object) -> AsyncIterator[Running]:
+async def service(folder: Path, **tables: object) -> AsyncIterator[RunningService]:
     """The whole service on free ports."""
     settings = settings_type().model_validate(
         {
@@ -123,11 +123,11 @@ async def service(folder: Path, **tables: object) -> AsyncIterator[Running]:
             **tables,
         }
     )
-    async with running(settings) as up:
+    async with run_service(settings) as up:
         yield up
 
 
-async def submitted(up: Running, to: str, *responders: str) -> str:
+async def submitted(up: RunningService, to: str, *responders: str) -> str:
     """The id of a new ask with three questions."""
     body = {"name": "ask_user", "arguments": {"questions": QUESTIONS}, "to": to}
     if responders:
@@ -140,7 +140,7 @@ async def submitted(up: Running, to: str, *responders: str) -> str:
         return str((await told.json())["id"])
 
 
-async def settled(up: Running, ask_id: str, revision: int) -> None:
+async def settled(up: RunningService, ask_id: str, revision: int) -> None:
     """Waits until the ask stands at a revision and nothing is left to be shown of it."""
     async with asyncio.timeout(10):
         while True:
@@ -155,7 +155,7 @@ async def settled(up: Running, ask_id: str, revision: int) -> None:
 class Prompt:
     """An open ask, and somebody who answers it and then goes back."""
 
-    up: Running
+    up: RunningService
     ask_id: str
     answers: Callable[[], Awaitable[object]]
     goes_back: Callable[[Callable[[], None]], Awaitable[object]]

@@ -36,9 +36,9 @@ from answerback.core.ask import Ask, Destination, Request, Thread
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import start
 from answerback.ports.store import Write
-from answerback.runtime.app import running
-from answerback.runtime.config import Public, Server, Storage, settings_type
-from answerback.runtime.interpreter_tuning import tune
+from answerback.runtime.app import run_service
+from answerback.runtime.config import PublicSettings, ServerSettings, StorageSettings, settings_type
+from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord.http_endpoint import PATH
 from answerback_discord.plugin import DiscordSettings
@@ -90,9 +90,9 @@ async def serve(folder: str, api_url: str, public_key: str) -> None:
     """What `answerback serve` runs, with Discord by HTTP."""
     settings = settings_type().model_validate(
         {
-            "server": Server(port=0),
-            "public": Public(port=0),
-            "storage": Storage(url=f"sqlite:///{folder}/{DATABASE}"),
+            "server": ServerSettings(port=0),
+            "public": PublicSettings(port=0),
+            "storage": StorageSettings(url=f"sqlite:///{folder}/{DATABASE}"),
             "discord": DiscordSettings(
                 bot_token=SecretStr("a.bot.token"),
                 public_key=public_key,
@@ -101,8 +101,8 @@ async def serve(folder: str, api_url: str, public_key: str) -> None:
             ),
         }
     )
-    async with running(settings) as up:
-        tune()  # as `answerback serve` does
+    async with run_service(settings) as up:
+        tune_interpreter()  # as `answerback serve` does
         await until_told(urlsplit(up.public_url or "").port)
 
 

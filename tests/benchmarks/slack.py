@@ -30,19 +30,19 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
-from answerback.core.ask import Ask, Change, Destination, Request, acted
+from answerback.core.ask import Ask, Change, Destination, Request, apply_action
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
 from answerback.ports.store import Write
 from answerback.runtime.clock import SystemClock
-from answerback.runtime.interpreter_tuning import tune
+from answerback.runtime.interpreter_tuning import tune_interpreter
 from answerback.service.service import Service
 from answerback.testing.store_examples import ANN
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack.adapter import PATH, SlackSurface
+from answerback_slack.adapter import EVENTS_PATH, SlackSurface
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack
@@ -82,7 +82,7 @@ def ask_number(number: int, form: Form = FORM) -> Ask:
         walk=start(form),
     )
     for _ in range(len(form.questions) // 2 - 1):
-        change = acted(ask, Answer(value=True), at=time.time(), by=ANN)
+        change = apply_action(ask, Answer(value=True), at=time.time(), by=ANN)
         assert isinstance(change, Change)
         ask = replace(change.ask, revision=1)
     return ask
@@ -117,10 +117,10 @@ async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
     async with AsyncExitStack() as stack:
         app = web.Application()
         if kind in {"aiohttp", "bolt"}:
-            app.router.add_post(PATH, _bare if kind == "aiohttp" else _bolt())
+            app.router.add_post(EVENTS_PATH, _bare if kind == "aiohttp" else _bolt())
         else:
             app.add_routes(await _answerback(kind, Path(folder), api_url, stack))
-            tune()  # as `answerback serve` does
+            tune_interpreter()  # as `answerback serve` does
         runner = web.AppRunner(app, access_log=None)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port).start()
@@ -146,11 +146,11 @@ async def _answerback(
         http=http,
     )
     service = Service(store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"}))
-    shower = Shower(service)
+    shower = MessageSync(service)
     for number in range(ASKS):
         await store.create(Write(ask_number(number)), None)
     if kind != "http":
-        service.hooks.show = shower.poke
+        service.hooks.show = shower.request_sync
         await shower.sweep(ASKS)
     await surface.start(service)
     return surface.public_routes()
@@ -259,7 +259,7 @@ class Clicker:
         raw, now = body.encode(), str(int(time.time()))
         signature = hmac.digest(SECRET.encode(), b"v0:" + now.encode() + b":" + raw, "sha256").hex()
         head = (
-            f"POST {PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(raw)}\r\n"
+            f"POST {EVENTS_PATH} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(raw)}\r\n"
             "Content-Type: application/x-www-form-urlencoded\r\n"
             f"X-Slack-Request-Timestamp: {now}\r\nX-Slack-Signature: v0={signature}\r\n\r\n"
         )

@@ -50,7 +50,7 @@ def click(ask: Ask | None) -> Decision[None]:
     """One answer, or Back where the next would end the ask."""
     assert ask is not None
     action = walker.Back() if len(ask.walk.answers) == 2 else walker.Answer(value="staging")
-    change = asks.acted(ask, action, at=time.time(), by=ANN)
+    change = asks.apply_action(ask, action, at=time.time(), by=ANN)
     assert isinstance(change, asks.Change)
     return Decision(Write(change.ask, change.entries), None)
 

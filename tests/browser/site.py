@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from aiohttp import web
 
-from answerback.api.origin_guard import guarded
+from answerback.api.origin_guard import guard_route
 from answerback.core.ask import Ask
-from answerback.core.intents import Intent, Wanted
+from answerback.core.intents import Intent, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holder, operator, operators
+from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
@@ -47,10 +47,10 @@ MIGRATION: Final[tuple[dict[str, Any], ...]] = (
 
 def answering_path(ask: Ask) -> str:
     """Where the operator answers an ask, on any site of a test."""
-    return f"/a/{PageLinks(SECRET).answering_link(ask.id, operators(KEY, OPERATOR))}"
+    return f"/a/{PageLinks(SECRET).answering_link(ask.id, operator_holder(KEY, OPERATOR))}"
 
 
-INBOX: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operators(KEY, OPERATOR))}"
+INBOX: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder(KEY, OPERATOR))}"
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Site:
         """Submits the migration form of three questions."""
         return await self.ask(*MIGRATION)
 
-    async def act(self, ask: Ask, action: Wanted) -> Ask:
+    async def act(self, ask: Ask, action: RequestedAction) -> Ask:
         """A colleague acts from elsewhere."""
         told = await self.service.apply(Intent(ask.id, action), COLLEAGUE)
         assert isinstance(told, Acted)
@@ -95,7 +95,7 @@ class Site:
 
 async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRunner, str]:
     app = web.Application()
-    app.add_routes([guarded(route) for route in routes] if local else routes)
+    app.add_routes([guard_route(route) for route in routes] if local else routes)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -114,9 +114,9 @@ async def site(
         keys: whose keys are valid, as they are at each moment; without them, `KEY` alone, the operator's.
     """
 
-    async def holders() -> tuple[Holder, ...]:
+    async def holders() -> tuple[KeyHolder, ...]:
         known = {KEY: OPERATOR} if keys is None else keys
-        return tuple(operators(key, person) for key, person in known.items())
+        return tuple(operator_holder(key, person) for key, person in known.items())
 
     urls = {"local": "", "public": ""}
     words = labels or Labels()

@@ -15,7 +15,7 @@ from aiohttp import web
 from playwright.async_api import Browser, Page, expect
 
 from answerback.runtime import app
-from answerback.runtime.config import Server, Settings, Storage
+from answerback.runtime.config import ServerSettings, Settings, StorageSettings
 from tests.browser.conftest import settled, tab
 from tests.browser.site import MIGRATION
 from tests.keys import bearer, read_person_key
@@ -85,7 +85,7 @@ async def evil() -> AsyncIterator[DevServer]:
 class Victim:
     """The whole service without tokens, and what its agent knows: one ask and its link."""
 
-    running: app.Running
+    running: app.RunningService
     http: aiohttp.ClientSession
     ask_id: str
     link: str
@@ -103,9 +103,10 @@ class Victim:
 async def victim(tmp_path: Path) -> AsyncIterator[Victim]:
     """A service with one open ask."""
     settings = Settings.model_construct(
-        server=Server(port=0), storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}")
+        server=ServerSettings(port=0),
+        storage=StorageSettings(url=f"sqlite:///{tmp_path / 'asks.db'}"),
     )
-    async with app.running(settings) as running, aiohttp.ClientSession(running.api_url) as http:
+    async with app.run_service(settings) as running, aiohttp.ClientSession(running.api_url) as http:
         body = {"name": "ask_user", "arguments": {"questions": list(MIGRATION)}, "to": "web"}
         async with http.post("/v1/asks", json=body) as response:
             ask = await response.json()

@@ -29,7 +29,7 @@ def slack(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(rules, deadline, LONG)
     patch.setattr(slack_inbound, "_TRIGGER_SECONDS", _OURS)
     for lookups in (slack_groups, slack_names):
-        patch.setattr(lookups, "WITHIN_SECONDS", _OURS)
+        patch.setattr(lookups, "LOOKUP_TIMEOUT_SECONDS", _OURS)
 
 
 def discord(patch: pytest.MonkeyPatch) -> None:

@@ -20,9 +20,9 @@ from answerback.cli.main import app
 from answerback.cli.output import EXIT_FAILED
 from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
-from answerback.dialects.detection import NAMES
+from answerback.dialects.detection import TOOL_NAMES
 from answerback.dialects.registry import DIALECTS
-from answerback.runtime.config_file import customary, keys
+from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from tests.meta import made_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
@@ -37,8 +37,10 @@ def _unnamed(words: Iterator[str] | list[str], page: str) -> list[str]:
 
 def test_every_configuration_key_is_documented() -> None:
     page = re.sub(r"<\w+>", "<name>", _page("configuration"))
-    assert _unnamed([key for key in keys() if not key.startswith("labels.")], page) == []
-    assert _unnamed(list(customary()), page) == []
+    assert (
+        _unnamed([key for key in iter_setting_keys() if not key.startswith("labels.")], page) == []
+    )
+    assert _unnamed(list(platform_variables()), page) == []
 
 
 @pytest.mark.parametrize("part", made_docs.PARTS)
@@ -138,7 +140,7 @@ def test_every_picture_and_page_that_the_readme_links_to_exists() -> None:
 
 def test_every_dialect_and_tool_name_is_documented() -> None:
     page = _page("forms-and-dialects")
-    assert _unnamed([*DIALECTS, *NAMES], page) == []
+    assert _unnamed([*DIALECTS, *TOOL_NAMES], page) == []
     assert [name for name in DIALECTS if f"### `{name}`" not in page] == []
 
 

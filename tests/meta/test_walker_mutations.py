@@ -109,11 +109,11 @@ def _walk(module: ModuleType | Any, rng: random.Random) -> Iterator[str]:
         action = _made(module, arguments)
         result = module.step(form, walk, action, source=source, by=_SOMEBODY, at=float(number))
         where = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
-        resumed = module.resumed(form, walk)
+        resumed = module.resume(form, walk)
         yield f"{arguments} {module.can_go_back(form, walk)} {resumed!r} {where or result!r}"
         if not where:
             walk = result
-        yield repr(module.prompted(form, walk))
+        yield repr(module.current_question(form, walk))
 
 
 def _made(module: Any, arguments: dict[str, Any]) -> Any:
@@ -223,6 +223,7 @@ def _mutant(wanted: int) -> tuple[str, Any] | None:
 def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
     expected = list(_replay(walker))
     assert expected == list(_replay(walker)), "the walks are not repeatable"
+    assert [line for line in expected if line.startswith("failed")] == []
     survivors = []
     for wanted in range(1_000):
         mutant = _mutant(wanted)

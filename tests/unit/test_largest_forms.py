@@ -230,20 +230,23 @@ def _states(name: str) -> Iterator[tuple[str, Ask]]:
     yield "open", ask
     last = ask
     while (question := ask.question) is not None:
-        last, ask = ask, _done(asks.acted(ask, Answer(value=_answer(question)), at=1.0, by=ADA))
+        last, ask = (
+            ask,
+            _done(asks.apply_action(ask, Answer(value=_answer(question)), at=1.0, by=ADA)),
+        )
     if last is not ask and last.walk.answers:
         yield "at the last question", last
     if last.walk.answers:
-        yield "gone back", _done(asks.acted(last, Back(), at=1.0, by=ADA))
+        yield "gone back", _done(asks.apply_action(last, Back(), at=1.0, by=ADA))
     if ask.open:
         yield "in review", ask
         first = ask.walk.answers[0].question_id
-        yield "edited", _done(asks.acted(ask, Edit(question_id=first), at=1.0, by=ADA))
-        ask = _done(asks.acted(ask, walker.Submit(), at=1.0, by=ADA))
+        yield "edited", _done(asks.apply_action(ask, Edit(question_id=first), at=1.0, by=ADA))
+        ask = _done(asks.apply_action(ask, walker.Submit(), at=1.0, by=ADA))
     yield "answered", ask
-    yield "cancelled", _done(asks.acted(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
-    yield "turn ended", _done(asks.acted(last, EndTurn(), at=1.0, by=ADA))
-    yield "expired", asks.ended(last, Status.EXPIRED, at=1.0, reason=Reason.EXPIRED).ask
+    yield "cancelled", _done(asks.apply_action(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
+    yield "turn ended", _done(asks.apply_action(last, EndTurn(), at=1.0, by=ADA))
+    yield "expired", asks.end_ask(last, Status.EXPIRED, at=1.0, reason=Reason.EXPIRED).ask
 
 
 Work = Callable[[], object]
@@ -255,11 +258,11 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     question = ask.question
     yield "view", lambda: view_of(ask)
     yield "json", lambda: json.dumps(ask_json(ask))
-    yield "result", lambda: registry.result_of(ask)
+    yield "result", lambda: registry.render_result(ask)
     yield "row", lambda: rows.dump_state(ask)
     yield "request", lambda: rows.dump_request(ask.request)
     yield "slack", lambda: slack.render(view, LABELS)
-    yield "slack, in full", lambda: slack_reading.full(view, LABELS, 0, "{}")
+    yield "slack, in full", lambda: slack_reading.full_text_modal(view, LABELS, 0, "{}")
     yield "discord", lambda: discord.message(view, LABELS)
     yield "discord, in full", lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS)
     yield "discord, previews", lambda: discord_reading.page(view, Verb.PREVIEW, 0, LABELS)
@@ -276,7 +279,7 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
         Verb.OTHER,
     ):
         control = Control(ask.id, ask.revision, verb)
-        yield f"slack, {verb}", partial(slack_modals.opened, view, control, LABELS, "{}")
+        yield f"slack, {verb}", partial(slack_modals.build_modal, view, control, LABELS, "{}")
     for kind in (
         Verb.WRITE,
         Verb.FILL,
@@ -284,20 +287,20 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
         Verb.SEARCH,
         Verb.OTHER,
     ):
-        yield f"discord, {kind}", partial(discord_forms.sheet_of, view, kind, LABELS)
+        yield f"discord, {kind}", partial(discord_forms.modal_spec, view, kind, LABELS)
     if question is None:
         return
     everything = tuple(range(len(question.options)))
-    look = discord_choices.Look(chosen=everything)
+    look = discord_choices.ListState(chosen=everything)
     yield "discord, all ticked", lambda: discord.message(view, LABELS, look)
     yield (
         "discord, all ticked, in full",
         lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS, look),
     )
-    yield "discord, searched", lambda: discord_choices.matching(question, "a b c " * 600)
+    yield "discord, searched", lambda: discord_choices.search_options(question, "a b c " * 600)
     yield "request line", lambda: asks.request_entry(ask, 1.0)
     value = _answer(question)
-    yield "step", lambda: asks.acted(ask, Answer(value=value), at=1.0, by=ADA)
+    yield "step", lambda: asks.apply_action(ask, Answer(value=value), at=1.0, by=ADA)
     wrong: list[Any] = [
         ["x"] * 50_000,
         {str(n): n for n in range(20_000)},
@@ -305,9 +308,12 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
         [[1]] * 40_000,
     ]
     for n, one in enumerate(wrong):
-        yield f"wrong answer {n}", partial(asks.acted, ask, Answer(value=one), at=1.0, by=ADA)
+        yield (
+            f"wrong answer {n}",
+            partial(asks.apply_action, ask, Answer(value=one), at=1.0, by=ADA),
+        )
     for n, words in enumerate(("1," * 20_000, ", ".join(_MANY * 20), "x" * 40_000, "[" * 40_000)):
-        yield f"words {n}", partial(typed_answers.action_of, ask, words, LABELS)
+        yield f"words {n}", partial(typed_answers.parse_typed_answer, ask, words, LABELS)
 
 
 @pytest.mark.rule("DATA-9")

@@ -115,7 +115,7 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
 }
 
 
-def action_of(body: ActionModel) -> walker.Action | AskBack:
+def action_from_body(body: ActionModel) -> walker.Action | AskBack:
     """The action that a body asks for."""
     match body:
         case AnswerBody():

@@ -8,16 +8,16 @@ from typing import Final
 from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
-from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_of
-from answerback.api.asks import digest_of, ended, idempotency_key
+from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
+from answerback.api.asks import ended_problem, idempotency_key, json_digest
 from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
-from answerback.api.problems import problem
+from answerback.api.problems import problem_response
 from answerback.core.ask import Ask
-from answerback.core.errors import Problem, ProblemError, ReusedKeyError
+from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.walker import Person
-from answerback.ports.surface import Acted, Actor, Rejected, Why
-from answerback.service.body_errors import oversized, problems_of
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.service.body_errors import find_size_problem, problems_of
 
 _INVALID: Final = "Invalid action"
 
@@ -32,16 +32,16 @@ async def act(call: Call) -> web.Response:
     caller = call.agent.name if call.agent else None
     acting = call.service.act(
         ask.id,
-        action_of(body),
+        action_from_body(body),
         actor,
         revision=body.revision,
-        delivery=None if key is None else digest_of(["action", caller, key]),
+        delivery=None if key is None else json_digest(["action", caller, key]),
         # With the key in it, what was answered cannot be guessed from the digest once the answer is erased.
-        digest="" if key is None else digest_of([key, ask.id, sent]),
+        digest="" if key is None else json_digest([key, ask.id, sent]),
     )
     try:
-        done = await call.api.finish(acting)
-    except ReusedKeyError as error:
+        done = await call.api.run_to_completion(acting)
+    except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"
         words = "Send the same action on the same ask again, or use a new key for a new action."
         raise ProblemError(422, title, words) from error
@@ -57,7 +57,7 @@ def _read_action(body: JsonValue) -> ActionModel:
         raise ProblemError(
             422, _INVALID, None, [Problem(pointer="/action", code=code, message=message)]
         )
-    if (too_many := oversized(body, free=("value",))) is not None:
+    if (too_many := find_size_problem(body, free=("value",))) is not None:
         raise ProblemError(422, _INVALID, None, [too_many])
     try:
         return model.model_validate(body)
@@ -96,20 +96,20 @@ def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
 
 def _refused(done: Rejected, revision: int | None) -> web.Response:
     if done.ask is None:
-        return problem(404, "Not found", "There is no such ask.")
-    if done.why is Why.ENDED and revision not in {None, done.ask.revision}:
+        return problem_response(404, "Not found", "There is no such ask.")
+    if done.why is RejectReason.ENDED and revision not in {None, done.ask.revision}:
         # Somebody was faster, and that ended the ask: to who acted on an older revision it is a conflict.
         return ask_response(done.ask, 409)
     match done.why:
-        case Why.STALE:
+        case RejectReason.STALE:
             return ask_response(done.ask, 409)
-        case Why.ENDED:
-            return ended(done.ask)
-        case Why.NOT_ALLOWED:
-            return problem(403, "Not a responder", "This person may not act on this ask.")
-        case Why.UNCHECKED:
+        case RejectReason.ENDED:
+            return ended_problem(done.ask)
+        case RejectReason.NOT_ALLOWED:
+            return problem_response(403, "Not a responder", "This person may not act on this ask.")
+        case RejectReason.UNCHECKED:
             words = "Whether this person may act could not be found out just now: try again."
-            return problem(503, "Not known now", words)
-        case Why.INVALID | Why.NOT_FOUND:
+            return problem_response(503, "Not known now", words)
+        case RejectReason.INVALID | RejectReason.NOT_FOUND:
             errors: list[JsonValue] = [one.model_dump() for one in done.problems]
-            return problem(422, "Not an answer to this question", more={"errors": errors})
+            return problem_response(422, "Not an answer to this question", more={"errors": errors})

@@ -12,19 +12,19 @@ from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from answerback.api.json_bodies import dump_json, read_json
-from answerback.api.operation import Call, ask_response, dumped_response, json_response
-from answerback.api.prefer import applied, wait_of
-from answerback.api.problems import problem
+from answerback.api.operation import Call, ask_response, json_bytes_response, json_response
+from answerback.api.prefer import preference_applied_header, preferred_wait
+from answerback.api.problems import problem_response
 from answerback.api.wire import ContextBody
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.json_schema import schemas
-from answerback.ports.surface import Acted, Why
+from answerback.ports.surface import Acted, RejectReason
 from answerback.service.body_errors import problems_of
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 
-MAX_KEY: Final = 255
+MAX_IDEMPOTENCY_KEY: Final = 255
 """Characters of an idempotency key."""
 
 
@@ -53,16 +53,16 @@ async def submit(call: Call) -> web.Response:
     """``POST /v1/asks``."""
     ask, status = await _submitted(call)
     headers = {"Location": f"/v1/asks/{ask.id}"}
-    wait = wait_of(call.request)
+    wait = preferred_wait(call.request)
     if wait is None or (ask.open and ask.request.mode == "async"):
         return ask_response(ask, status, headers)
     if (waiting := _waiting(call, ask, wait)) is not None:
         stored = dump_json(ask_json(ask))  # much smaller than the ask
         del ask
         try:
-            ask = call.told(_there(await waiting))
+            ask = call.mark_seen_by_agent(_there(await waiting))
         except StoreError:  # the agent is not to submit it again
-            return dumped_response(stored, 202, headers | applied(wait))
+            return json_bytes_response(stored, 202, headers | preference_applied_header(wait))
     return _after(ask, wait, headers)
 
 
@@ -70,25 +70,25 @@ async def _submitted(call: Call) -> tuple[Ask, int]:
     """The ask that is submitted, and the status that tells whether it is new."""
     key = idempotency_key(call.request)
     body = await read_json(call.request)
-    submitted = await call.api.finish(
+    submitted = await call.api.run_to_completion(
         call.service.submit(
-            read_submission(body), agent=call.agent, idempotency_key=key, digest=digest_of(body)
+            read_submission(body), agent=call.agent, idempotency_key=key, digest=json_digest(body)
         )
     )
-    return call.told(submitted.ask), 201 if submitted.created else 200
+    return call.mark_seen_by_agent(submitted.ask), 201 if submitted.created else 200
 
 
 async def read(call: Call) -> web.Response:
     """``GET /v1/asks/{id}``."""
-    ask = call.told(await call.ask())
-    wait = wait_of(call.request)
-    if call.is_agents:
-        await call.service.listeners.seen(ask)
+    ask = call.mark_seen_by_agent(await call.ask())
+    wait = preferred_wait(call.request)
+    if call.is_from_agent:
+        await call.service.presence.record_poll(ask)
     if wait is None:
         return ask_response(ask)
     if (waiting := _waiting(call, ask, wait)) is not None:
         del ask
-        ask = call.told(_there(await waiting))
+        ask = call.mark_seen_by_agent(_there(await waiting))
     return _after(ask, wait, {})
 
 
@@ -100,15 +100,15 @@ async def page(call: Call) -> web.Response:
             status=query.status,
             surface=query.surface,
             conversation=query.conversation,
-            agent=call.owner,
+            agent=call.agent_scope,
             after=query.after or None,
             limit=query.limit,
         )
     except ValueError as error:
-        raise bad_cursor() from error
+        raise bad_cursor_error() from error
     asks: list[JsonValue] = [ask_json(ask) for ask in found.rows if call.may_see(ask)]
     return json_response(
-        {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
+        {"asks": asks, "next": found.after}, headers=next_link_header(call.request, found.after)
     )
 
 
@@ -119,31 +119,31 @@ async def explain(call: Call) -> web.Response:
         body = ContextBody.model_validate(await read_json(call.request))
     except ValidationError as error:
         raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
-    done = await call.api.finish(call.service.explain(ask.id, body.text))
+    done = await call.api.run_to_completion(call.service.explain(ask.id, body.text))
     if isinstance(done, Acted):
-        return ask_response(call.told(done.ask))
-    if done.why is Why.ENDED and done.ask is not None:
-        return ended(call.told(done.ask))
+        return ask_response(call.mark_seen_by_agent(done.ask))
+    if done.why is RejectReason.ENDED and done.ask is not None:
+        return ended_problem(call.mark_seen_by_agent(done.ask))
     raise ProblemError(422, "Not shown", None, done.problems)
 
 
 async def withdraw(call: Call) -> web.Response:
     """``DELETE /v1/asks/{id}``."""
     ask = await call.ask()
-    done = await call.api.finish(call.service.withdraw(ask.id))
+    done = await call.api.run_to_completion(call.service.withdraw(ask.id))
     if isinstance(done, Acted):
         return ask_response(done.ask)
-    if done.why is Why.ENDED and done.ask is not None:
-        return ended(call.told(done.ask))
+    if done.why is RejectReason.ENDED and done.ask is not None:
+        return ended_problem(call.mark_seen_by_agent(done.ask))
     raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
 
 
 async def erase(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/erase``."""
     ask = await call.ask()
-    done = await call.api.finish(_erased(call, ask))
+    done = await call.api.run_to_completion(_erased(call, ask))
     if done.open:
-        return problem(
+        return problem_response(
             409,
             "The ask is open",
             "Somebody may still answer it, and nothing was erased: withdraw it, or wait until it has ended.",
@@ -156,7 +156,7 @@ async def _erased(call: Call, ask: Ask) -> Ask:
     """The ask after it was erased, and the store tidied; an open one as it is."""
     done = await call.service.erase(ask.id) or ask
     if not done.open:
-        await call.api.store.tidy()
+        await call.api.store.scrub_erased()
     return done
 
 
@@ -169,13 +169,13 @@ async def record(call: Call) -> web.Response:
     entries: list[JsonValue] = [entry_json(row) for row in rows]
     return json_response(
         {"entries": entries, "next": following},
-        headers=next_link(call.request, following),
+        headers=next_link_header(call.request, following),
     )
 
 
-def ended(ask: Ask) -> web.Response:
+def ended_problem(ask: Ask) -> web.Response:
     """410: the ask has ended; how is in the body."""
-    return problem(
+    return problem_response(
         410,
         "The ask has ended",
         f"It is {ask.status.value}: nothing can be changed any more.",
@@ -183,14 +183,14 @@ def ended(ask: Ask) -> web.Response:
     )
 
 
-def bad_cursor() -> ProblemError:
+def bad_cursor_error() -> ProblemError:
     """400: the cursor is none that a page gave."""
     return ProblemError(
         400, "Bad query", "`after` is no cursor: pass the `next` of the page before, unchanged."
     )
 
 
-def next_link(request: web.Request, after: str | int | None) -> dict[str, str]:
+def next_link_header(request: web.Request, after: str | int | None) -> dict[str, str]:
     """The next page as a link (RFC 8288); nothing on the last page."""
     if after is None:
         return {}
@@ -206,7 +206,7 @@ def _waiting(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None]
     if not ask.open or wait <= 0:
         return None
     call.carry(ask)
-    return call.service.wait(ask.id, wait, ask, listens=call.is_agents)
+    return call.service.wait(ask.id, wait, ask, listens=call.is_from_agent)
 
 
 def _there(ask: Ask | None) -> Ask:
@@ -217,22 +217,22 @@ def _there(ask: Ask | None) -> Ask:
 
 def _after(ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
     """The ask as it stands after a wait."""
-    return ask_response(ask, 202 if ask.open else 200, headers | applied(wait))
+    return ask_response(ask, 202 if ask.open else 200, headers | preference_applied_header(wait))
 
 
 def idempotency_key(request: web.Request) -> str | None:
     """The caller's own key for what it asks for; ProblemError where that is none."""
     key = request.headers.get("Idempotency-Key")
-    if key is not None and not (0 < len(key) <= MAX_KEY and schemas.is_text(key)):
+    if key is not None and not (0 < len(key) <= MAX_IDEMPOTENCY_KEY and schemas.is_encodable(key)):
         raise ProblemError(
             400,
             "Bad Idempotency-Key",
-            f"An idempotency key has 1 to {MAX_KEY} characters of UTF-8.",
+            f"An idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters of UTF-8.",
         )
     return key
 
 
-def digest_of(body: JsonValue) -> str:
+def json_digest(body: JsonValue) -> str:
     """The same for the same JSON, however it was written."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

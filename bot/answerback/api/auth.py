@@ -10,13 +10,13 @@ from aiohttp import web
 
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holders, hash_of, holder_of
+from answerback.ports.person_key import KeyHolderSource, hash_of, holder_of
 from answerback.service.submission_request import Agent
 
 CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 
 
-class Tokens:
+class AgentTokens:
     """The tokens of the configuration. With none, nobody is asked for one.
 
     Args:
@@ -28,11 +28,11 @@ class Tokens:
         self.required = bool(agents)
         """Whether a caller needs a token; where one did, it stays so until the service is started again."""
 
-    def take(self, other: Tokens) -> None:
+    def update_from(self, other: AgentTokens) -> None:
         """Serves other agents from now on."""
         self._agents = dict(other._agents)
 
-    def agent_of(self, request: web.Request) -> Agent | None:
+    def authenticate_agent(self, request: web.Request) -> Agent | None:
         """The agent whose token a request bears; None where no tokens are configured.
 
         Raises:
@@ -45,7 +45,7 @@ class Tokens:
             raise ProblemError(
                 401, "Token missing", "Send Authorization: Bearer and your agent's token."
             )
-        found = self.found(token)
+        found = self.find_agent(token)
         if found is None:
             raise ProblemError(
                 401,
@@ -54,7 +54,7 @@ class Tokens:
             )
         return found
 
-    def found(self, token: str) -> Agent | None:
+    def find_agent(self, token: str) -> Agent | None:
         """The agent that has this token."""
         hashed = hash_of(token)
         found = [
@@ -70,28 +70,32 @@ class Caller(NamedTuple):
     person: Person | None = None
 
 
-async def reader_or_person(request: web.Request, tokens: Tokens, holders: Holders) -> Caller:
+async def authenticate_reader(
+    request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
+) -> Caller:
     """Who makes a call that people may make too: with a key they need no token.
 
     Raises:
         ProblemError: 401, where tokens are configured.
     """
     token = _bearer(request)
-    if token is not None and tokens.found(token) is None:
+    if token is not None and tokens.find_agent(token) is None:
         holder = holder_of(token, await holders())
         if holder is not None:
             return Caller(person=holder.person)
-    return Caller(agent=tokens.agent_of(request))
+    return Caller(agent=tokens.authenticate_agent(request))
 
 
-async def actor(request: web.Request, tokens: Tokens, holders: Holders) -> Caller:
+async def authenticate_actor(
+    request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
+) -> Caller:
     """Who acts: somebody with a person's key, or a token.
 
     Raises:
         ProblemError: 401.
     """
     token = _bearer(request)
-    agent = tokens.found(token) if token is not None else None
+    agent = tokens.find_agent(token) if token is not None else None
     if agent is not None:
         return Caller(agent=agent)
     holder = holder_of(token, await holders()) if token is not None else None

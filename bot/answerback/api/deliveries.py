@@ -7,7 +7,7 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answerback.api.asks import bad_cursor, next_link
+from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import DeliveryState
@@ -29,13 +29,14 @@ async def page(call: Call) -> web.Response:
     query = call.query(DeliveriesQuery)
     try:
         found = await call.api.store.deliveries(
-            state=query.state, agent=call.owner, after=query.after or None, limit=query.limit
+            state=query.state, agent=call.agent_scope, after=query.after or None, limit=query.limit
         )
     except ValueError as error:
-        raise bad_cursor() from error
+        raise bad_cursor_error() from error
     rows: list[JsonValue] = [delivery_json(row) for row in found.rows]
     return json_response(
-        {"deliveries": rows, "next": found.after}, headers=next_link(call.request, found.after)
+        {"deliveries": rows, "next": found.after},
+        headers=next_link_header(call.request, found.after),
     )
 
 
@@ -43,9 +44,9 @@ async def redeliver(call: Call) -> web.Response:
     """``POST /v1/deliveries/{id}/redeliver``."""
     delivery_id = call.request.match_info["id"]
     stored = await call.api.store.delivery(delivery_id)
-    if stored is None or call.owner not in {None, stored.delivery.agent}:
+    if stored is None or call.agent_scope not in {None, stored.delivery.agent}:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
     if not stored.delivery.body:
         raise ProblemError(409, "Erased", "Its ask was erased: there is nothing to send any more.")
-    again = await call.api.finish(call.service.redeliver(stored))
+    again = await call.api.run_to_completion(call.service.redeliver(stored))
     return json_response(delivery_json(again), 202)

@@ -22,7 +22,7 @@ _HERE: Final = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class RenderedDocs:
     """The description in both its forms; ``policy`` is the page's Content-Security-Policy."""
 
     as_json: bytes
@@ -30,7 +30,7 @@ class Described:
     policy: str
 
 
-class Description:
+class ApiDocs:
     """An OpenAPI document as JSON and as a page, made when it is first asked for: that takes a tenth of a second.
 
     Args:
@@ -40,26 +40,26 @@ class Description:
     def __init__(self, document: Callable[[], Mapping[str, JsonValue]]) -> None:
         self._document = document
 
-    async def rendered(self) -> Described:
+    async def render(self) -> RenderedDocs:
         """Both forms; the event loop does not wait for them."""
         return await asyncio.to_thread(lambda: self._described)
 
     @cached_property
-    def _described(self) -> Described:
+    def _described(self) -> RenderedDocs:
         return _described(self._document())
 
 
-DESCRIPTION: Final = web.AppKey("description", Description)
+API_DOCS: Final = web.AppKey("description", ApiDocs)
 
 
-def _described(document: Mapping[str, JsonValue]) -> Described:
+def _described(document: Mapping[str, JsonValue]) -> RenderedDocs:
     page = _template().render(document=document, style=_STYLE)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
     )
-    return Described(dump_json(document), page, policy)
+    return RenderedDocs(dump_json(document), page, policy)
 
 
 def _schema_text(schema: JsonValue) -> str:

@@ -14,7 +14,7 @@ from answerback.api.json_bodies import dump_json
 from answerback.api.operation import Call
 from answerback.core.errors import ProblemError
 from answerback.ports.store_values import StoredEntry
-from answerback.service.agent_requests import CARRIER
+from answerback.service.agent_requests import RESPONSE_TRACKER
 from answerback.service.serialize import EVENT_NAMES, ask_json, entry_json
 
 HEARTBEAT: Final = 15.0
@@ -27,7 +27,7 @@ async def events(call: Call) -> web.StreamResponse:
     told = _last_event_id(call.request)
     ask = await call.ask()
     call.carry(ask)
-    listening = call.service.listeners.listening(ask) if call.is_agents else nullcontext()
+    listening = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
     with call.service.follow(ask.id) as follower:
         follower.known = ask.revision
         rows = await call.api.store.record(ask.id, told, _BATCH)
@@ -43,7 +43,7 @@ async def events(call: Call) -> web.StreamResponse:
                 if rows:
                     told = rows[-1].seq
                 if len(rows) < _BATCH and (
-                    call.service.stopping or await follower.changed() is None
+                    call.service.stopping or await follower.next_commit() is None
                 ):
                     break
                 rows = await call.api.store.record(ask.id, told, _BATCH)
@@ -60,10 +60,10 @@ async def _tell(
             continue
         line = entry_json(row)
         if event == "outcome" and (ask := await call.service.get(ask_id)) is not None:
-            line = ask_json(call.told(ask))
+            line = ask_json(call.mark_seen_by_agent(ask))
         await stream.send(dump_json(line).decode(), id=str(row.seq), event=event)
         if event == "outcome":
-            await call.request[CARRIER].streamed_out()
+            await call.request[RESPONSE_TRACKER].finish_stream()
             return True
     return False
 

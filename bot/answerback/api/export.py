@@ -28,7 +28,7 @@ async def export(call: Call) -> web.StreamResponse:
     response = web.StreamResponse(headers={"Content-Type": MEDIA})
     await response.prepare(call.request)
     counted: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
-    async for line in _lines(call.api.store, call.owner):
+    async for line in _lines(call.api.store, call.agent_scope):
         counted[str(line["type"])] += 1
         await response.write(dump_json(line) + b"\n")
     await response.write(dump_json({"type": "end", "lines": dict(counted)}) + b"\n")

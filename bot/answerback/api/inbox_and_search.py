@@ -9,14 +9,14 @@ from typing import Annotated, Final
 from aiohttp import web
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue
 
-from answerback.api.asks import bad_cursor, next_link
+from answerback.api.asks import bad_cursor_error, next_link_header
 from answerback.api.operation import Call, json_response
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.search import Search, word_of, words_of
+from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store_values import Page
-from answerback.service.inbox import waiting_for
+from answerback.service.inbox import list_waiting_for
 from answerback.service.serialize import ask_json
 
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
@@ -85,9 +85,11 @@ async def inbox(call: Call) -> web.Response:
     check_may_read(call.guest, person)
     api = call.api
     try:
-        found = await waiting_for(api.store, api.surfaces, person, query.after or None, query.limit)
+        found = await list_waiting_for(
+            api.store, api.surfaces, person, query.after or None, query.limit
+        )
     except ValueError as error:
-        raise bad_cursor() from error
+        raise bad_cursor_error() from error
     return _page(call, found)
 
 
@@ -106,25 +108,25 @@ def check_may_read(guest: Person | None, person: Person) -> None:
 async def search(call: Call) -> web.Response:
     """``GET /v1/search``."""
     query = call.query(SearchQuery)
-    agent = call.owner or query.agent
+    agent = call.agent_scope or query.agent
     if query.agent not in {None, agent}:
         return _page(call, Page((), None))
     wanted = Search(_words(query), query.status, agent, _at(query.since), _at(query.until))
     try:
-        found = await call.service.found_for(call.guest, wanted, query.after or None, query.limit)
+        found = await call.service.search_for(call.guest, wanted, query.after or None, query.limit)
     except ValueError as error:
-        raise bad_cursor() from error
+        raise bad_cursor_error() from error
     return _page(call, found)
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:
-    words = words_of(query.q or "")
+    words = split_words(query.q or "")
     if query.q and not words:
         raise ProblemError(400, "Bad query", "`q` has no word in it: search for letters or digits.")
     if query.answered_by is None:
         return words
     surface, _, user_id = query.answered_by.partition(":")
-    return (*words, word_of(Person(surface=surface, user_id=user_id)))
+    return (*words, answerer_word(Person(surface=surface, user_id=user_id)))
 
 
 def _at(time: datetime | None) -> float | None:
@@ -136,5 +138,5 @@ def _at(time: datetime | None) -> float | None:
 def _page(call: Call, found: Page[Ask]) -> web.Response:
     asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
     return json_response(
-        {"asks": asks, "next": found.after}, headers=next_link(call.request, found.after)
+        {"asks": asks, "next": found.after}, headers=next_link_header(call.request, found.after)
     )

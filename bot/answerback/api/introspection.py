@@ -8,10 +8,10 @@ from typing import Final
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answerback.api.docs_page import DESCRIPTION
+from answerback.api.docs_page import API_DOCS
 from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import Call, json_response
-from answerback.api.problems import problem
+from answerback.api.problems import problem_response
 from answerback.core.errors import ProblemError, StoreError
 from answerback.dialects import tool_definitions as definitions
 from answerback.dialects.tool_definitions import Format
@@ -40,13 +40,14 @@ async def tools(call: Call) -> web.Response:
     query = call.query(ToolsQuery)
     dialects = () if query.dialect is None else query.dialect.split(",")
     try:
-        found = definitions.picked(dialects, call.api.enabled)
+        found = definitions.select_tools(dialects, call.api.enabled)
     except ValueError as error:
         raise ProblemError(400, "Bad query", f"dialect: {error}") from error
     return json_response(
         {
             "tools": [
-                definitions.definition(tool, query.format, strict=query.strict) for tool in found
+                definitions.format_definition(tool, query.format, strict=query.strict)
+                for tool in found
             ]
         }
     )
@@ -69,10 +70,10 @@ async def readyz(call: Call) -> web.Response:
         message = f"The database did not answer within {_READY_TIMEOUT:g} seconds."
         failing.append({"name": "database", "message": message})
     for name, surface in call.api.surfaces.items():
-        if (sentence := surface.ready()) is not None:
+        if (sentence := surface.unready_reason()) is not None:
             failing.append({"name": name, "message": sentence})
     if failing:
-        return problem(
+        return problem_response(
             503, "Not ready", "What fails is named in `failing`.", more={"failing": failing}
         )
     if call.api.replica is None:
@@ -87,7 +88,7 @@ async def metrics(call: Call) -> web.Response:
     body = call.api.metrics.render(
         {name: count for name, count in counts.items() if name not in states},
         {name: count for name, count in counts.items() if name in states},
-        call.api.shows(),
+        call.api.show_counts(),
         call.service.signals.count,
         call.api.replica and call.api.replica(),
     )
@@ -96,12 +97,12 @@ async def metrics(call: Call) -> web.Response:
 
 async def openapi_json(call: Call) -> web.Response:
     """``GET /openapi.json``."""
-    described = await call.request.app[DESCRIPTION].rendered()
+    described = await call.request.app[API_DOCS].render()
     return web.Response(body=described.as_json, content_type="application/json")
 
 
 async def docs(call: Call) -> web.Response:
     """``GET /docs``."""
-    described = await call.request.app[DESCRIPTION].rendered()
+    described = await call.request.app[API_DOCS].render()
     policy = {"Content-Security-Policy": described.policy}
     return web.Response(text=described.as_page, content_type="text/html", headers=policy)

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import ProblemError
 from answerback.http.json_parsing import parse_json
-from answerback.service.agent_requests import body_of
+from answerback.service.agent_requests import read_body
 
 _QUICK: Final = 32 * 1024
 """Bytes of JSON that are read at once; reading the largest body takes up to 60 ms, and is done in a thread."""
@@ -32,7 +32,7 @@ async def read_json(request: web.Request) -> JsonValue:
         raise ProblemError(
             415, "Not UTF-8", "JSON is read in UTF-8 only: send it so, with no other charset."
         )
-    body = await body_of(request)
+    body = await read_body(request)
     return parse_json(body) if len(body) <= _QUICK else await asyncio.to_thread(parse_json, body)
 
 

@@ -18,7 +18,7 @@ from answerback.core.ask import ToolResult
 _MODELS: Final[dict[str, type[BaseModel]]] = {"ask.json": AskBody, "result.json": ToolResult}
 
 
-def schemas() -> dict[str, str]:
+def render_json_schemas() -> dict[str, str]:
     """The files' names and what is in them."""
     return {name: _text(model) for name, model in _MODELS.items()}
 
@@ -32,5 +32,5 @@ def _text(model: type[BaseModel]) -> str:
 
 
 if __name__ == "__main__":
-    for file, text in schemas().items():
+    for file, text in render_json_schemas().items():
         Path(sys.argv[1], file).write_text(text, encoding="utf-8")

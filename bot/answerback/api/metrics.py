@@ -10,7 +10,7 @@ from prometheus_client.core import CounterMetricFamily
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 
-from answerback.api.replica_status import Replica, ReplicaStatus
+from answerback.api.replica_status import ReplicaStatus, ReplicaStatusCollector
 
 _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 3.0, 10.0)
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
@@ -40,7 +40,7 @@ class Metrics:
     def __init__(self) -> None:
         """Starts at zero."""
         self.registry = CollectorRegistry()
-        self._replica = Replica()
+        self._replica = ReplicaStatusCollector()
         self.registry.register(self._replica)
         self._shows = _Shows()
         self.registry.register(self._shows)
@@ -70,7 +70,7 @@ class Metrics:
             registry=self.registry,
         )
         self._acted: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
-        """What `acted` counts with: finding it takes longer than counting."""
+        """What `count_action` counts with: finding it takes longer than counting."""
         self.commit_seconds = Histogram(
             "answerback_commit_seconds",
             "One write, from the queue to the durable commit.",
@@ -84,7 +84,7 @@ class Metrics:
             registry=self.registry,
         )
 
-    def acted(self, surface: str, action: str, result: str, seconds: float) -> None:
+    def count_action(self, surface: str, action: str, result: str, seconds: float) -> None:
         """Counts what somebody did (see `answerback.service.notify.Hooks.acted`)."""
         key = (surface, action, result)
         if key not in self._acted:

@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from pydantic.json_schema import models_json_schema
 
 from answerback.api import wire
-from answerback.api.operation import SURFACE, Operation, Reply
+from answerback.api.operation import SURFACE_ONLY, Operation, ResponseSpec
 from answerback.api.problems import PROBLEM_JSON
 
 _REF: Final = "#/components/schemas/{model}"
@@ -55,7 +55,7 @@ def document(
 
 def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
     # Acting takes a person's key even where agents need no token.
-    protected = operation.roles is not None and (tokens or operation.roles == SURFACE)
+    protected = operation.roles is not None and (tokens or operation.roles == SURFACE_ONLY)
     described: dict[str, JsonValue] = {
         "operationId": operation.id,
         "summary": operation.summary,
@@ -121,7 +121,7 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
     if protected:
         problems[401] = "The token or key is missing or unknown."
     replies = {
-        **{status: Reply(words, wire.ProblemBody) for status, words in problems.items()},
+        **{status: ResponseSpec(words, wire.ProblemBody) for status, words in problems.items()},
         **operation.replies,
     }
     found: dict[str, JsonValue] = {}
@@ -136,7 +136,7 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
     return found
 
 
-def _response(status: int, reply: Reply) -> dict[str, JsonValue]:
+def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
     described: dict[str, JsonValue] = {"description": reply.description}
     if reply.headers:
         described["headers"] = {

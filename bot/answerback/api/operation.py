@@ -14,17 +14,17 @@ from typing import Final, Literal, TypeVar
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
-from answerback.api.auth import Tokens
+from answerback.api.auth import AgentTokens
 from answerback.api.json_bodies import dump_json
 from answerback.api.metrics import Metrics
 from answerback.api.replica_status import ReplicaStatus
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holders, is_operator
+from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.service.agent_requests import CARRIER
+from answerback.service.agent_requests import RESPONSE_TRACKER
 from answerback.service.body_errors import problems_of
 from answerback.service.inbox import concerns
 from answerback.service.serialize import ask_json
@@ -35,9 +35,9 @@ T = TypeVar("T")
 M = TypeVar("M", bound=BaseModel)
 Role = Literal["agent", "surface"]
 
-BOTH: Final[frozenset[Role]] = frozenset({"agent", "surface"})
-AGENT: Final[frozenset[Role]] = frozenset({"agent"})
-SURFACE: Final[frozenset[Role]] = frozenset({"surface"})
+ANY_ROLE: Final[frozenset[Role]] = frozenset({"agent", "surface"})
+AGENT_ONLY: Final[frozenset[Role]] = frozenset({"agent"})
+SURFACE_ONLY: Final[frozenset[Role]] = frozenset({"surface"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +47,27 @@ class Api:
     service: Service
     store: Store
     surfaces: Mapping[str, Surface]
-    tokens: Tokens
-    holders: Holders
+    tokens: AgentTokens
+    holders: KeyHolderSource
     metrics: Metrics
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""
-    shows: Callable[[], Mapping[tuple[str, str], int]] = dict
+    show_counts: Callable[[], Mapping[tuple[str, str], int]] = dict
     """How often showing ended how, by surface."""
     replica: Callable[[], ReplicaStatus] | None = None
     """How this process stands among those that share its store; None: it has it for itself."""
-    working: set[asyncio.Task[object]] = field(default_factory=set)
+    pending_changes: set[asyncio.Task[object]] = field(default_factory=set)
     """Changes under way; a caller that hangs up does not undo them."""
 
-    async def finish(self, change: Coroutine[object, object, T]) -> T:
+    async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
         """Carries a change through to its end, even if the caller hangs up meanwhile."""
-        return await asyncio.shield(self.begin(change))
+        return await asyncio.shield(self.start_change(change))
 
-    def begin(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
+    def start_change(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
         """Begins a change that is finished before the process ends."""
         task = asyncio.create_task(change)
-        self.working.add(task)
-        task.add_done_callback(self.working.discard)
+        self.pending_changes.add(task)
+        task.add_done_callback(self.pending_changes.discard)
         return task
 
 
@@ -102,23 +102,23 @@ class Call:
 
     def may_see(self, ask: Ask) -> bool:
         """Whether the caller may know of an ask: an agent of its own, somebody with a personal link of theirs."""
-        if self.owner is not None:
-            return ask.request.agent == self.owner
+        if self.agent_scope is not None:
+            return ask.request.agent == self.agent_scope
         return self.guest is None or concerns(ask, self.guest)
 
-    def told(self, ask: Ask) -> Ask:
+    def mark_seen_by_agent(self, ask: Ask) -> Ask:
         """The ask, which the response tells its agent of: a front end or a person who reads it is not told for it."""
-        if self.is_agents:
-            self.request[CARRIER].tell(ask)
+        if self.is_from_agent:
+            self.request[RESPONSE_TRACKER].add_outcome(ask)
         return ask
 
     def carry(self, ask: Ask) -> None:
         """The response is to tell the agent how the ask ends."""
-        if self.is_agents:
-            self.request[CARRIER].carry(ask)
+        if self.is_from_agent:
+            self.request[RESPONSE_TRACKER].hold_back(ask)
 
     @property
-    def is_agents(self) -> bool:
+    def is_from_agent(self) -> bool:
         """Whether an agent calls, as anybody does here who shows neither a token nor a key."""
         return self.person is None and (self.agent is None or self.agent.role == "agent")
 
@@ -128,7 +128,7 @@ class Call:
         return None if self.person is None or is_operator(self.person) else self.person
 
     @property
-    def owner(self) -> str | None:
+    def agent_scope(self) -> str | None:
         """The agent whose asks alone the caller may see; None: everybody's."""
         return self.agent.name if self.agent is not None and self.agent.role == "agent" else None
 
@@ -149,11 +149,11 @@ class Call:
             raise ProblemError(400, "Bad query", None, problems_of(error)) from error
 
 
-Handle = Callable[[Call], Awaitable[web.StreamResponse]]
+OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ResponseSpec:
     """One status that an operation answers with."""
 
     description: str
@@ -164,7 +164,7 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class HeaderSpec:
     """A request header that an operation understands."""
 
     name: str
@@ -180,9 +180,9 @@ class Operation:
     method: Literal["GET", "POST", "DELETE"]
     path: str
     summary: str
-    handle: Handle
-    replies: Mapping[int, Reply]
-    roles: frozenset[Role] | None = BOTH
+    handle: OperationHandler
+    replies: Mapping[int, ResponseSpec]
+    roles: frozenset[Role] | None = ANY_ROLE
     """Whose tokens may call it, where tokens are configured; None: anybody."""
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
@@ -190,7 +190,7 @@ class Operation:
     """A body that works."""
     links: tuple[str, ...] = ()
     """Operations that take the id in this one's answer."""
-    headers: tuple[Header, ...] = ()
+    headers: tuple[HeaderSpec, ...] = ()
     description: str = ""
     guests: bool = True
     """Whether the keys of personal links may call it, where the service's own may."""
@@ -206,10 +206,10 @@ def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
     """A JSON answer."""
-    return dumped_response(dump_json(value), status, headers)
+    return json_bytes_response(dump_json(value), status, headers)
 
 
-def dumped_response(
+def json_bytes_response(
     body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
     """A JSON answer whose text is made already."""

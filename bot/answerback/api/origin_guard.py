@@ -11,29 +11,29 @@ from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from answerback.api.problems import problem
+from answerback.api.problems import problem_response
 
 LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 # https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header
 _OWN_SITE: Final = frozenset({"same-origin", "none"})
 
 
-def refused(request: web.Request) -> web.Response | None:
+def refuse_cross_origin(request: web.Request) -> web.Response | None:
     """The refusal of what did not come to a loopback name from our own origin."""
-    reason = refusal_of(request)
-    return None if reason is None else problem(403, "Refused", reason)
+    reason = refusal_reason(request)
+    return None if reason is None else problem_response(403, "Refused", reason)
 
 
-def guarded(route: web.RouteDef) -> web.RouteDef:
+def guard_route(route: web.RouteDef) -> web.RouteDef:
     """The same route behind the guard, for a listener that is not guarded as a whole."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
-        return refused(request) or await route.handler(request)
+        return refuse_cross_origin(request) or await route.handler(request)
 
     return web.RouteDef(route.method, route.path, handle, route.kwargs)
 
 
-def refusal_of(request: web.Request) -> str | None:
+def refusal_reason(request: web.Request) -> str | None:
     """Why a request is refused on a loopback listener, or None."""
     port = _own_port(request)
     hosts = request.headers.getall("Host", [])

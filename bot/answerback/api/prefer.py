@@ -18,7 +18,7 @@ _WAIT: Final = re.compile(
 )
 
 
-def wait_of(request: web.Request) -> int | None:
+def preferred_wait(request: web.Request) -> int | None:
     """The seconds to hold the answer for, capped; None when the caller did not ask for it.
 
     The first ``wait`` counts; a preference that is not understood is ignored, as the RFC has it.
@@ -35,6 +35,6 @@ def wait_of(request: web.Request) -> int | None:
     return None
 
 
-def applied(wait: int) -> dict[str, str]:
+def preference_applied_header(wait: int) -> dict[str, str]:
     """The header that tells the caller its preference was followed, and for how long at the most."""
     return {"Preference-Applied": f"wait={wait}"}

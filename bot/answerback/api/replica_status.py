@@ -20,7 +20,7 @@ class ReplicaStatus:
     """Whether it has what only one process has at a time, by surface."""
     claims: Mapping[str, int]
     """How much it has in hand, by the kind of work."""
-    silent_for: float
+    seconds_since_notification: float
     """Seconds since it heard a notification."""
     found: int
     """Wakings that a notification should have brought, and the safety net did."""
@@ -31,12 +31,12 @@ class ReplicaStatus:
             "name": self.name,
             "leads": dict(self.leads),
             "claims": dict(self.claims),
-            "seconds_since_notification": round(self.silent_for, 1),
+            "seconds_since_notification": round(self.seconds_since_notification, 1),
             "missed_notifications": self.found,
         }
 
 
-class Replica(Collector):
+class ReplicaStatusCollector(Collector):
     """What `/metrics` says; nothing for a process that has its store for itself."""
 
     def __init__(self) -> None:
@@ -57,6 +57,8 @@ class Replica(Collector):
             claims.add_metric([work], count)
         yield claims
         words = "Seconds since this process heard of another's commit."
-        yield GaugeMetricFamily("answerback_notification_age_seconds", words, status.silent_for)
+        yield GaugeMetricFamily(
+            "answerback_notification_age_seconds", words, status.seconds_since_notification
+        )
         words = "Wakings that a notification should have brought, and a look at the database did."
         yield CounterMetricFamily("answerback_missed_notifications", words, status.found)

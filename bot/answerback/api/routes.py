@@ -20,26 +20,34 @@ from answerback.api import (
     wire,
 )
 from answerback.api.metrics import CONTENT_TYPE
-from answerback.api.operation import AGENT, BOTH, SURFACE, Header, NoQuery, Operation, Reply
+from answerback.api.operation import (
+    AGENT_ONLY,
+    ANY_ROLE,
+    SURFACE_ONLY,
+    HeaderSpec,
+    NoQuery,
+    Operation,
+    ResponseSpec,
+)
 from answerback.service.submission_request import Submission
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was followed, where one was asked for."}
 _LOCATION: Final = {"Location": "The ask's path."}
 _NEXT: Final = {"Link": "The next page, rel=next, where there is one."}
-_PREFER: Final = Header(
+_PREFER: Final = HeaderSpec(
     "Prefer",
     "`wait=N`: hold the answer until the ask has ended or N seconds have passed (RFC 7240).",
 )
-_KEY: Final = Header(
+_KEY: Final = HeaderSpec(
     "Idempotency-Key",
     "A key of your own: the same one with the same body gives the first ask again.",
-    {"type": "string", "minLength": 1, "maxLength": asks.MAX_KEY},
+    {"type": "string", "minLength": 1, "maxLength": asks.MAX_IDEMPOTENCY_KEY},
 )
 _KEY_OF_ACTION: Final = replace(
     _KEY,
     description="A key of your own: the same one with the same body acts once, and gives the ask again.",
 )
-_LAST_EVENT: Final = Header(
+_LAST_EVENT: Final = HeaderSpec(
     "Last-Event-ID",
     "The last event you have: the stream goes on behind it.",
     {"type": "string", "pattern": "^[0-9]{0,18}$"},
@@ -62,15 +70,19 @@ _CALL: Final[JsonValue] = {
 }
 
 
-def _ask(description: str, headers: dict[str, str] | None = None) -> Reply:
-    return Reply(description, wire.AskBody, headers=headers or {})
+def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpec:
+    return ResponseSpec(description, wire.AskBody, headers=headers or {})
 
 
-_NOT_FOUND: Final = Reply("There is none of this id, or it is another agent's.", wire.ProblemBody)
-_ENDED: Final = Reply("The ask has ended before.", wire.EndedBody)
-_BAD: Final = Reply("The request cannot be read; `detail` or `errors` say where.", wire.ProblemBody)
-_TOO_LARGE: Final = Reply("The body is over 256 KiB.", wire.ProblemBody)
-_NOT_JSON: Final = Reply("The body is not application/json in UTF-8.", wire.ProblemBody)
+_NOT_FOUND: Final = ResponseSpec(
+    "There is none of this id, or it is another agent's.", wire.ProblemBody
+)
+_ENDED: Final = ResponseSpec("The ask has ended before.", wire.EndedBody)
+_BAD: Final = ResponseSpec(
+    "The request cannot be read; `detail` or `errors` say where.", wire.ProblemBody
+)
+_TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.", wire.ProblemBody)
+_NOT_JSON: Final = ResponseSpec("The body is not application/json in UTF-8.", wire.ProblemBody)
 
 OPERATIONS: Final = (
     Operation(
@@ -89,12 +101,12 @@ OPERATIONS: Final = (
             400: _BAD,
             413: _TOO_LARGE,
             415: _NOT_JSON,
-            422: Reply(
+            422: ResponseSpec(
                 "The call is wrong; `tool_result` holds the same words for the model.",
                 wire.InvalidCallBody,
             ),
         },
-        roles=AGENT,
+        roles=AGENT_ONLY,
         body=Submission,
         example=_CALL,
         links=("get", "act", "explain", "withdraw", "record", "events"),
@@ -106,7 +118,7 @@ OPERATIONS: Final = (
         "/v1/asks",
         "Asks, newest first",
         asks.page,
-        {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=asks.AsksQuery,
         description="An agent gets its own asks. Whoever bears a personal link's key gets those that they may answer "
         "or answered; a page may then have fewer than `limit`.",
@@ -138,9 +150,9 @@ OPERATIONS: Final = (
             410: _ENDED,
             413: _TOO_LARGE,
             415: _NOT_JSON,
-            422: Reply("The action does not fit; nothing has changed.", wire.ProblemBody),
+            422: ResponseSpec("The action does not fit; nothing has changed.", wire.ProblemBody),
         },
-        roles=SURFACE,
+        roles=SURFACE_ONLY,
         body=action_bodies.ActionBody,
         headers=(_KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
@@ -163,9 +175,9 @@ OPERATIONS: Final = (
             410: _ENDED,
             413: _TOO_LARGE,
             415: _NOT_JSON,
-            422: Reply("It cannot be shown, and nothing has changed.", wire.ProblemBody),
+            422: ResponseSpec("It cannot be shown, and nothing has changed.", wire.ProblemBody),
         },
-        roles=AGENT,
+        roles=AGENT_ONLY,
         body=wire.ContextBody,
         example={"text": "The index is built *concurrently*: nothing is locked."},
         description='For asks that were submitted with `accepts: ["clarify"]`. It belongs to the question that was '
@@ -178,7 +190,7 @@ OPERATIONS: Final = (
         "Withdraw an ask",
         asks.withdraw,
         {200: _ask("The ask, withdrawn."), 404: _NOT_FOUND, 410: _ENDED},
-        roles=AGENT,
+        roles=AGENT_ONLY,
     ),
     Operation(
         "erase",
@@ -189,9 +201,9 @@ OPERATIONS: Final = (
         {
             200: _ask("The ask without what was written in it; also where it was erased before."),
             404: _NOT_FOUND,
-            409: Reply("The ask is open, and nothing was erased.", wire.EndedBody),
+            409: ResponseSpec("The ask is open, and nothing was erased.", wire.EndedBody),
         },
-        roles=SURFACE,
+        roles=SURFACE_ONLY,
         description="What the agent and people wrote goes, in the database and in the live message: questions, "
         "answers, names, bodies of webhooks. The skeleton of the record stays: when, which kind, how it ended. For "
         "operators and custom front ends; not for agents, who could hide what they asked.",
@@ -204,13 +216,13 @@ OPERATIONS: Final = (
         "Follow an ask",
         event_stream.events,
         {
-            200: Reply(
+            200: ResponseSpec(
                 "Events `prompt`, `answer`, `clarify` and `context` (lines of the record), and `outcome` (the "
                 "ask); then the stream ends.",
                 wire.EventBody,
                 "text/event-stream",
             ),
-            204: Reply("The outcome has been told: do not come back."),
+            204: ResponseSpec("The outcome has been told: do not come back."),
             400: _BAD,
             404: _NOT_FOUND,
         },
@@ -223,14 +235,14 @@ OPERATIONS: Final = (
         "Late answers",
         late_answers.answers,
         {
-            200: Reply(
+            200: ResponseSpec(
                 "Asks that have ended and of which no response has told the agent, in the order of their ends.",
                 wire.AnswerPage,
             ),
             400: _BAD,
         },
         query=late_answers.AnswersQuery,
-        roles=AGENT,
+        roles=AGENT_ONLY,
         description="Each once: what a waiting call, a stream, a webhook or an earlier list has told is not repeated. "
         "Start with `after=0`, keep `next` together with the answers, and pass it as `after`: then nothing is lost and "
         "nothing comes twice, whoever is killed.",
@@ -242,7 +254,9 @@ OPERATIONS: Final = (
         "What happened to an ask",
         asks.record,
         {
-            200: Reply("A page of the record, oldest line first.", wire.RecordPage, headers=_NEXT),
+            200: ResponseSpec(
+                "A page of the record, oldest line first.", wire.RecordPage, headers=_NEXT
+            ),
             400: _BAD,
             404: _NOT_FOUND,
         },
@@ -254,8 +268,8 @@ OPERATIONS: Final = (
         "/v1/inbox",
         "What waits for one person, oldest first",
         inbox_and_search.inbox,
-        {200: Reply("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
-        roles=SURFACE,
+        {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        roles=SURFACE_ONLY,
         query=inbox_and_search.InboxQuery,
         description="The open asks of all agents that this person may answer: for custom front ends, and for who "
         "bears the person's key. Never for agents.",
@@ -266,7 +280,7 @@ OPERATIONS: Final = (
         "/v1/search",
         "Search what was asked and answered, newest first",
         inbox_and_search.search,
-        {200: Reply("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
+        {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=inbox_and_search.SearchQuery,
         description="An agent finds its own asks alone. Whoever bears a personal link's key finds what they answered, "
         "and with `status=open` what waits for them.",
@@ -277,9 +291,9 @@ OPERATIONS: Final = (
         "/v1/deliveries",
         "Webhook deliveries, newest first",
         deliveries.page,
-        {200: Reply("A page of deliveries.", wire.DeliveryPage, headers=_NEXT), 400: _BAD},
+        {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=_NEXT), 400: _BAD},
         query=deliveries.DeliveriesQuery,
-        roles=AGENT,
+        roles=AGENT_ONLY,
     ),
     Operation(
         "redeliver",
@@ -288,11 +302,13 @@ OPERATIONS: Final = (
         "Send a webhook again",
         deliveries.redeliver,
         {
-            202: Reply("It is being sent again.", wire.DeliveryBody),
+            202: ResponseSpec("It is being sent again.", wire.DeliveryBody),
             404: _NOT_FOUND,
-            409: Reply("Its ask was erased: there is nothing to send any more.", wire.ProblemBody),
+            409: ResponseSpec(
+                "Its ask was erased: there is nothing to send any more.", wire.ProblemBody
+            ),
         },
-        roles=AGENT,
+        roles=AGENT_ONLY,
     ),
     Operation(
         "export",
@@ -301,12 +317,12 @@ OPERATIONS: Final = (
         "Everything as JSON lines",
         export.export,
         {
-            200: Reply(
+            200: ResponseSpec(
                 "One JSON object a line; the last one has the type `end`.", media=export.MEDIA
             )
         },
         query=NoQuery,
-        roles=BOTH,
+        roles=ANY_ROLE,
         description="Asks with what was submitted, each followed by its record, then the webhook deliveries: an "
         "agent's own, or everybody's with the person's key or a token of the role surface. No secret is among them.",
         guests=False,
@@ -317,9 +333,9 @@ OPERATIONS: Final = (
         "/v1/tools",
         "Tool definitions for a model",
         introspection.tools,
-        {200: Reply("The definitions, one a dialect.", wire.ToolsBody), 400: _BAD},
+        {200: ResponseSpec("The definitions, one a dialect.", wire.ToolsBody), 400: _BAD},
         query=introspection.ToolsQuery,
-        roles=BOTH,
+        roles=ANY_ROLE,
     ),
     Operation(
         "healthz",
@@ -327,7 +343,7 @@ OPERATIONS: Final = (
         "/healthz",
         "Alive",
         introspection.healthz,
-        {200: Reply("The process is alive.", wire.HealthBody)},
+        {200: ResponseSpec("The process is alive.", wire.HealthBody)},
         roles=None,
     ),
     Operation(
@@ -337,8 +353,8 @@ OPERATIONS: Final = (
         "Able to serve",
         introspection.readyz,
         {
-            200: Reply("The database and every configured surface work.", wire.HealthBody),
-            503: Reply("`failing` names what does not, in words.", wire.NotReadyBody),
+            200: ResponseSpec("The database and every configured surface work.", wire.HealthBody),
+            503: ResponseSpec("`failing` names what does not, in words.", wire.NotReadyBody),
         },
         roles=None,
     ),
@@ -348,7 +364,7 @@ OPERATIONS: Final = (
         "/metrics",
         "Prometheus metrics",
         introspection.metrics,
-        {200: Reply("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
+        {200: ResponseSpec("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
         roles=None,
     ),
     Operation(
@@ -357,7 +373,7 @@ OPERATIONS: Final = (
         "/openapi.json",
         "This description",
         introspection.openapi_json,
-        {200: Reply("The OpenAPI document.", wire.AnyBody)},
+        {200: ResponseSpec("The OpenAPI document.", wire.AnyBody)},
         roles=None,
     ),
     Operation(
@@ -366,7 +382,7 @@ OPERATIONS: Final = (
         "/docs",
         "This description as a page",
         introspection.docs,
-        {200: Reply("The page.", media="text/html")},
+        {200: ResponseSpec("The page.", media="text/html")},
         roles=None,
     ),
 )

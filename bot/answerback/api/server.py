@@ -10,21 +10,21 @@ from aiohttp.typedefs import Handler, Middleware
 from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.api import openapi
-from answerback.api.auth import Caller, actor, reader_or_person
-from answerback.api.docs_page import DESCRIPTION, Description
-from answerback.api.late_answers import carrier_of, send
-from answerback.api.operation import SURFACE, Api, Call, Operation
-from answerback.api.origin_guard import guarded, refused
-from answerback.api.problems import problems
+from answerback.api.auth import Caller, authenticate_actor, authenticate_reader
+from answerback.api.docs_page import API_DOCS, ApiDocs
+from answerback.api.late_answers import response_tracker_of, send_response
+from answerback.api.operation import SURFACE_ONLY, Api, Call, Operation
+from answerback.api.origin_guard import guard_route, refuse_cross_origin
+from answerback.api.problems import problem_middleware
 from answerback.api.routes import OPERATIONS
 from answerback.core.errors import ProblemError
-from answerback.http.response_arrival import ARRIVALS, Arrivals
+from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
 from answerback.version import VERSION
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
 
 
-def application(
+def build_local_app(
     api: Api,
     *,
     routes: Iterable[AbstractRouteDef] = (),
@@ -38,16 +38,16 @@ def application(
         pages: what a browser may open; on a loopback listener only as a loopback name.
     """
     app = web.Application(middlewares=[_answering(api)])
-    app[ARRIVALS] = Arrivals()
+    app[ARRIVAL_TRACKER] = ArrivalTracker()
     required = api.tokens.required
-    app[DESCRIPTION] = Description(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
+    app[API_DOCS] = ApiDocs(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
     app.add_routes([_route(api, operation) for operation in OPERATIONS])
     app.add_routes(routes)
-    app.add_routes([guarded(page) if loopback else page for page in pages])
+    app.add_routes([guard_route(page) if loopback else page for page in pages])
     return app
 
 
-def public_application(
+def build_public_app(
     api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
 ) -> web.Application:
     """The public listener: what platforms and people far away call, and nothing of the agents'.
@@ -62,7 +62,7 @@ def public_application(
     async def but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in direct:
             return await handler(request)
-        return _finished(api, request, await problems(request, handler))
+        return _finished(api, request, await problem_middleware(request, handler))
 
     app = web.Application(middlewares=[but_hooks])
     app.add_routes([*hooks, *pages])
@@ -83,12 +83,12 @@ def _route(api: Api, operation: Operation) -> web.RouteDef:
 async def _caller(api: Api, request: web.Request, operation: Operation) -> Caller:
     if operation.roles is None:
         return Caller()
-    if operation.roles == SURFACE:
-        caller = await actor(request, api.tokens, api.holders)
+    if operation.roles == SURFACE_ONLY:
+        caller = await authenticate_actor(request, api.tokens, api.holders)
     elif "surface" in operation.roles:
-        caller = await reader_or_person(request, api.tokens, api.holders)
+        caller = await authenticate_reader(request, api.tokens, api.holders)
     else:
-        caller = Caller(agent=api.tokens.agent_of(request))
+        caller = Caller(agent=api.tokens.authenticate_agent(request))
     if caller.agent is not None and caller.agent.role not in operation.roles:
         raise _wrong_role(caller.agent.role)
     return caller
@@ -111,11 +111,13 @@ def _answering(api: Api) -> Middleware:
 
     @web.middleware
     async def answering(request: web.Request, handler: Handler) -> web.StreamResponse:
-        carrier = carrier_of(api, request)
+        carrier = response_tracker_of(api, request)
         try:
-            refusal = refused(request) if local else None
-            response = _finished(api, request, refusal or await problems(request, handler))
-            await send(request, response, carrier)
+            refusal = refuse_cross_origin(request) if local else None
+            response = _finished(
+                api, request, refusal or await problem_middleware(request, handler)
+            )
+            await send_response(request, response, carrier)
             return response
         finally:
             if not carrier.is_sent:

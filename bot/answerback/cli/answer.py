@@ -18,7 +18,7 @@ from answerback.cli.prompt import TerminalPrompter
 from answerback.cli.service_address import local_key, resolve_url
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
-from answerback.runtime.config_file import load
+from answerback.runtime.config_file import load_settings
 from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import shorten
 from answerback_client import (
@@ -47,7 +47,9 @@ def run(ask: str | None, url: str | None, token: str | None, user: str | None) -
     bearer = token or local_key(base)
     try:
         asyncio.run(
-            _answer(base, bearer, ask, user or getpass.getuser(), _prompting(load().labels))
+            _answer(
+                base, bearer, ask, user or getpass.getuser(), _prompting(load_settings().labels)
+            )
         )
     except ClientError as error:
         fail(f"{base}: {error}")

@@ -17,7 +17,7 @@ from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.output import fail, print_result, say
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
-from answerback.runtime.config_file import load
+from answerback.runtime.config_file import load_settings
 from answerback_chat.sanitize import as_json, one_line
 from answerback_chat.text_fitting import shorten
 from answerback_client import (
@@ -73,7 +73,7 @@ def show(ask_id: str, url: str | None, token: str | None, *, json_output: bool) 
     if json_output:
         print_result(as_json({"ask": ask, "record": [*entries]}))
         return
-    labels = load().labels
+    labels = load_settings().labels
     about = [people_text.audience(ask, labels), describe_ask_back(ask)] if ask["prompt"] else []
     print_result(
         "\n".join(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from answerback.cli.output import fail, print_result, say
-from answerback.ports.install_extras import POSTGRES, missing
-from answerback.runtime.config import Storage
+from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback.runtime.config import StorageSettings
 from answerback_chat.sanitize import as_json
 from answerback_storage.copy import CopyEndpoint, copy
 from answerback_storage.sqlite.copy import SqliteCopyEndpoint
@@ -17,7 +17,7 @@ def run(source: str, target: str, *, json_output: bool) -> None:
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
         fail("--from and --to are the same database. Name another with --to.")
-    if not old.on_postgres and not old.sqlite_path.exists():
+    if not old.uses_postgres and not old.sqlite_path.exists():
         fail(f"There is no database {old.name}. Name the one to be copied with --from.")
     copied = copy(_place(old), _place(new))
     if json_output:
@@ -31,19 +31,23 @@ def run(source: str, target: str, *, json_output: bool) -> None:
     )
 
 
-def _storage(option: str, url: str) -> Storage:
+def _storage(option: str, url: str) -> StorageSettings:
     try:
-        storage = Storage(url=url)
+        storage = StorageSettings(url=url)
     except ValidationError as error:
         fail(f"{option}: {error.errors()[0]['msg'].removeprefix('Value error, ')}.")
-    sentence = missing(*POSTGRES, f"{option} {storage.name}") if storage.on_postgres else None
+    sentence = (
+        missing_extra_message(*POSTGRES, f"{option} {storage.name}")
+        if storage.uses_postgres
+        else None
+    )
     if sentence is not None:
         fail(sentence)
     return storage
 
 
-def _place(storage: Storage) -> CopyEndpoint:
-    if not storage.on_postgres:
+def _place(storage: StorageSettings) -> CopyEndpoint:
+    if not storage.uses_postgres:
         return SqliteCopyEndpoint(storage.sqlite_path)
     from answerback_storage.postgres.copy import PostgresCopyEndpoint
 

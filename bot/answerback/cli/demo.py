@@ -16,9 +16,9 @@ from typing import Final
 from answerback.cli.output import console, print_result, say
 from answerback.core.ask import Ask
 from answerback.core.errors import ConfigError
-from answerback.dialects.registry import result_of
+from answerback.dialects.registry import render_result
 from answerback.runtime import app, logs
-from answerback.runtime.config import Server, Settings, Storage
+from answerback.runtime.config import ServerSettings, Settings, StorageSettings
 from answerback.service.submission_request import Submission
 from answerback_chat.sanitize import as_json
 
@@ -55,7 +55,7 @@ FORM: Final[dict[str, object]] = {
 
 def run(port: int | None, *, browser: bool) -> None:
     """Runs the demo on a temporary database."""
-    logs.configure("warning", None)
+    logs.configure_logging("warning", None)
     with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
         if not asyncio.run(_demo(Path(folder), _port(port), browser)):
             sys.exit(130)
@@ -65,12 +65,13 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
     """Whether the form was walked to an end; False when the person gave up before."""
     # Not read from anywhere: what is configured here has nothing to do with the demo.
     settings = Settings.model_construct(
-        server=Server(port=port), storage=Storage(url=f"sqlite:///{folder / 'demo.db'}")
+        server=ServerSettings(port=port),
+        storage=StorageSettings(url=f"sqlite:///{folder / 'demo.db'}"),
     )
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    async with app.running(settings) as running:
+    async with app.run_service(settings) as running:
         submitted = await running.service.submit(
             Submission.model_validate({"name": "ask_user", "arguments": FORM})
         )
@@ -85,7 +86,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
             ask = await _answered(running, submitted.ask.id, stop)
         if ask is None:
             return False
-        tool_result = result_of(ask)
+        tool_result = render_result(ask)
         say("")
         say(
             f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent gets this tool result:"
@@ -97,7 +98,7 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         return True
 
 
-async def _answered(running: app.Running, ask_id: str, stop: asyncio.Event) -> Ask | None:
+async def _answered(running: app.RunningService, ask_id: str, stop: asyncio.Event) -> Ask | None:
     """The ask once it has ended; None when the person gave up first."""
     stopping = asyncio.create_task(stop.wait())
     try:

@@ -14,13 +14,13 @@ import typer
 from answerback.cli.output import EXIT_FAILED, print_result, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
-from answerback.ports.install_extras import POSTGRES, missing
-from answerback.ports.plugin import Checkup, Finding
-from answerback.runtime.config import Settings, table_of
-from answerback.runtime.config_file import load
-from answerback.runtime.from_settings import places_of, routes_of
-from answerback.runtime.plugins import Plugin, installed
-from answerback.service.submission_request import destination_of
+from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback.ports.plugin import DoctorContext, Finding
+from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.config_file import load_settings
+from answerback.runtime.from_settings import build_routes, configured_destinations
+from answerback.runtime.plugins import Plugin, installed_plugins
+from answerback.service.submission_request import parse_destination
 from answerback_chat.sanitize import as_json
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
@@ -28,10 +28,10 @@ from answerback_storage.sqlite.store import SqliteStore
 
 def run(config: Path | None, *, fix: bool, json_output: bool) -> None:
     """Prints what was found; exits with 1 unless all is well."""
-    found = asyncio.run(_look(load(config), fix=fix, tell=not json_output))
+    found = asyncio.run(_look(load_settings(config), fix=fix, tell=not json_output))
     if json_output:
         print_result(as_json([asdict(one) for one in found]))
-    if not all(one.well for one in found):
+    if not all(one.is_ok for one in found):
         raise typer.Exit(EXIT_FAILED)
 
 
@@ -49,8 +49,8 @@ def _tell(finding: Finding) -> None:
     if finding.wrong is None:
         say(f"✓ {finding.what}")
         return
-    (say if finding.well else warn)(
-        f"{'!' if finding.well else '✗'} {finding.what}: {finding.wrong}"
+    (say if finding.is_ok else warn)(
+        f"{'!' if finding.is_ok else '✗'} {finding.what}: {finding.wrong}"
     )
     if finding.fix:
         say(f"  {finding.fix}")
@@ -61,7 +61,7 @@ async def findings(
 ) -> AsyncIterator[Finding]:
     """Everything that is looked at, one after the other."""
     try:
-        routes_of(settings)
+        build_routes(settings)
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
@@ -71,13 +71,15 @@ async def findings(
         yield finding
     if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
         yield exposed
-    plugins = installed()
+    plugins = installed_plugins()
     for plugin in plugins:
-        table = table_of(settings, plugin)
+        table = plugin_settings(settings, plugin)
         if not table.configured():
             continue
         if (
-            sentence := missing(plugin.name, plugin.packages, f"The surface {plugin.name}")
+            sentence := missing_extra_message(
+                plugin.name, plugin.packages, f"The surface {plugin.name}"
+            )
         ) is not None:
             yield Finding(f"surface {plugin.name}", sentence)
         else:
@@ -92,12 +94,12 @@ async def findings(
 
 def _unreached(settings: Settings) -> Iterator[Finding]:
     """Places on surfaces that are not set up: every ask there is refused."""
-    plugins = installed()
-    for key, to in places_of(settings):
-        place = destination_of(to, plugins.names)
+    plugins = installed_plugins()
+    for key, to in configured_destinations(settings):
+        place = parse_destination(to, plugins.names)
         surface = None if isinstance(place, str) else place.surface
         for plugin in plugins:
-            if plugin.name == surface and not table_of(settings, plugin).configured():
+            if plugin.name == surface and not plugin_settings(settings, plugin).configured():
                 wrong = f"the surface {surface} is not configured, so every ask there is refused"
                 yield Finding(key, wrong, f"Set {surface} up, or ask elsewhere: see [{surface}].")
 
@@ -133,9 +135,9 @@ def _exposed_key(settings: Settings) -> Finding | None:
 
 
 async def _database(settings: Settings) -> AsyncIterator[Finding]:
-    if not settings.storage.on_postgres:
+    if not settings.storage.uses_postgres:
         yield await _sqlite(settings)
-    elif (sentence := missing(*POSTGRES, "`storage.url`")) is not None:
+    elif (sentence := missing_extra_message(*POSTGRES, "`storage.url`")) is not None:
         yield Finding("database", sentence)
     else:
         from answerback_storage.postgres import health_checks
@@ -182,17 +184,17 @@ def _new_database(path: Path) -> Finding:
 
 def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
-) -> Checkup:
+) -> DoctorContext:
     """What is to be looked at on a surface: the channels that routes name there, and the routes' responders."""
     channels: list[str] = []
     people: list[str] = []
-    names = installed().names
+    names = installed_plugins().names
     for to in (settings.default_route, *(route.to for route in settings.routes.values())):
-        place = destination_of(to, names)
+        place = parse_destination(to, names)
         if not isinstance(place, str) and place.surface == plugin.name and place.channel:
             channels.append(place.channel)
     for route in settings.routes.values():
-        place = destination_of(route.to, names)
+        place = parse_destination(route.to, names)
         if not isinstance(place, str) and place.surface == plugin.name:
             people += route.responders or ()
-    return Checkup(http, settings.public.url, channels, people, fix)
+    return DoctorContext(http, settings.public.url, channels, people, fix)

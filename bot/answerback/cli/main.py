@@ -16,7 +16,7 @@ from typer.core import TyperCommand, TyperGroup
 
 from answerback.cli.output import fail
 from answerback.core.base_error import AnswerbackError
-from answerback.ports.install_extras import MCP, missing
+from answerback.ports.install_extras import MCP, missing_extra_message
 from answerback.version import VERSION
 
 COMMANDS: Final = {
@@ -75,7 +75,7 @@ class _Commands(TyperGroup):
 def load_command(name: str) -> Command:
     """A command, from its module: a function ``command``, or an ``app`` of several."""
     extra, packages = _NEEDS.get(name, ("", ()))
-    if (sentence := missing(extra, packages, f"`answerback {name}`")) is not None:
+    if (sentence := missing_extra_message(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
     module = importlib.import_module(f"answerback.cli.commands.{name}")
     several = getattr(module, "app", None)

@@ -16,9 +16,15 @@ from pydantic import JsonValue
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import ToolResult
 from answerback.core.clarification import CLARIFY
-from answerback.mcp.backend import Asking, AskJson, Late, NotAskedError, unexplained
-from answerback.mcp.server import mcp_server
-from answerback.mcp.tools import AskingTool, asking_tools
+from answerback.mcp.backend import (
+    AskJson,
+    AskRefusedError,
+    AskToolCall,
+    LateAnswerBatch,
+    explanation_refused,
+)
+from answerback.mcp.server import build_mcp_server
+from answerback.mcp.tools import AskingTool, parse_asking_tools
 from answerback.runtime import logs
 from answerback_client import (
     AsyncClient,
@@ -37,9 +43,9 @@ _PATIENCE: Final = 20.0
 
 def run(url: str | None, token: str | None, to: str | None, tools: str | None) -> None:
     """Serves on standard input and output until the client ends it."""
-    logs.configure("warning", None)
+    logs.configure_logging("warning", None)
     try:
-        offered = asking_tools(tools)
+        offered = parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
     asyncio.run(_bridge(resolve_url(url), token, to, offered))
@@ -50,7 +56,7 @@ async def _bridge(
 ) -> None:
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
         backend = ClientBackend(client, to)
-        server = mcp_server(lambda _ctx: backend, offered=lambda _ctx: offered)
+        server = build_mcp_server(lambda _ctx: backend, offered=lambda _ctx: offered)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
 
@@ -80,7 +86,7 @@ class ClientBackend:
         offered = await asyncio.gather(*map(offers, ordered))
         return {dialect for dialect, yes in zip(ordered, offered, strict=True) if yes}
 
-    async def submit(self, asking: Asking) -> AskJson:
+    async def submit(self, asking: AskToolCall) -> AskJson:
         """The new ask."""
         envelope: dict[str, JsonValue] = {
             "to": asking.to if asking.to is not None else self._to,
@@ -99,9 +105,9 @@ class ClientBackend:
             shown = result and ToolResult(
                 content=result.content, structured=result.structured, is_error=result.is_error
             )
-            raise NotAskedError(shown or _failure(str(error))) from error
+            raise AskRefusedError(shown or _failure(str(error))) from error
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
+            raise AskRefusedError(_failure(_words(error))) from error
 
     async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask as it stands, or None."""
@@ -110,7 +116,7 @@ class ClientBackend:
         except NotFoundError:
             return None
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
+            raise AskRefusedError(_failure(_words(error))) from error
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """The ask once it has ended, or as it stands after that time; None when the service is away by then."""
@@ -122,7 +128,7 @@ class ClientBackend:
         except (TimeoutError, UnreachableError, NotFoundError):
             return None
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
+            raise AskRefusedError(_failure(_words(error))) from error
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
         """The ask with an explanation below its question, or as it had ended before."""
@@ -133,9 +139,9 @@ class ClientBackend:
         except NotFoundError:
             return None
         except InvalidCallError as error:
-            raise unexplained(error.messages) from error
+            raise explanation_refused(error.messages) from error
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
+            raise AskRefusedError(_failure(_words(error))) from error
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before."""
@@ -146,15 +152,15 @@ class ClientBackend:
         except NotFoundError:
             return None
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
+            raise AskRefusedError(_failure(_words(error))) from error
 
-    async def late(self, conversation: str | None, after: int | None) -> Late:
+    async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """What the agent has not been told; asks of the bridge have no conversation."""
         try:
             found = await self._client.answers(conversation or "", after=after)
         except ClientError as error:
-            raise NotAskedError(_failure(_words(error))) from error
-        return Late([ask.json for ask in found.asks], found.next)
+            raise AskRefusedError(_failure(_words(error))) from error
+        return LateAnswerBatch([ask.json for ask in found.asks], found.next)
 
 
 def _words(error: ClientError) -> str:

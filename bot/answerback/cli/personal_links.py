@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from answerback.cli.service_address import listener_url
-from answerback.ports.person_key import wrong_name
+from answerback.ports.person_key import name_problem
 from answerback.runtime.config import Settings
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 
 
 def link_name_error(name: str) -> str | None:
     """Why nobody can have a link under this name, in half a sentence; None where somebody can."""
-    return wrong_name(name, installed().home)
+    return name_problem(name, installed_plugins().home)
 
 
 def link_address(settings: Settings, url: str | None) -> tuple[str, bool]:

@@ -19,15 +19,15 @@ from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
 from answerback.cli.output import fail, print_result, say, warn
 from answerback.cli.prompt import TerminalPrompter
 from answerback.cli.validate import validate_submission
-from answerback.core.ask import ANYONE, Ask, Change, Request, acted
+from answerback.core.ask import ANYONE, Ask, Change, Request, apply_action
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
 from answerback.ports.plugin import SurfacePlugin
-from answerback.runtime.config_file import load
-from answerback.runtime.plugins import Plugin, installed
+from answerback.runtime.config_file import load_settings
+from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.serialize import ask_json
 from answerback.service.submission_request import Submission, read_submission
 from answerback_chat.sanitize import as_json, one_line
@@ -56,7 +56,7 @@ class PromptPreview:
 
 def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
     """Prints the previews, or writes them as a page."""
-    labels = load().labels
+    labels = load_settings().labels
     plugin = None if surface == _TERMINAL else _plugin(surface)
     try:
         shown = list(_steps(read_submission(read_call(form))))
@@ -79,7 +79,7 @@ def _plugin(name: str) -> Plugin:
     """The plug-in of a surface that has previews."""
     able = {
         plugin.name: plugin
-        for plugin in installed()
+        for plugin in installed_plugins()
         if type(plugin).preview is not SurfacePlugin.preview
     }
     if name not in able:
@@ -122,7 +122,7 @@ def _at_review(ask: Ask) -> Ask:
     while (question := ask.question) is not None:
         first = question.options[0].value
         many = question.answer_type is AnswerType.MULTI_SELECT
-        change = acted(ask, Answer(value=[first] if many else first), at=0.0, by=None)
+        change = apply_action(ask, Answer(value=[first] if many else first), at=0.0, by=None)
         if not isinstance(change, Change):
             raise AssertionError(f"the first option answers {question.id}")  # noqa: TRY004 - our own promise
         ask = change.ask
@@ -150,7 +150,7 @@ def _step(ask: Ask, labels: Labels) -> PromptPreview:
     prompt = view_of(ask).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
-    for plugin in installed():
+    for plugin in installed_plugins():
         if (made := plugin.preview(ask, labels)) is not None:
             source = made.payload if made.source is None else made.source
             looks.append(

@@ -31,7 +31,7 @@ from answerback.core import markdown
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import text_value
+from answerback.core.schema_field_values import parse_json_answer
 from answerback_chat.sanitize import as_json, one_line, visible
 
 _BOLD: Final = "bold"
@@ -150,7 +150,7 @@ class TerminalPrompter:
             is_text = prompt["context_format"] == "text"
             source = visible(str(prompt["context"]))
             for line in question_context.render_lines(
-                markdown.read(source, "text" if is_text else "markdown")
+                markdown.parse_context(source, "text" if is_text else "markdown")
             ):
                 print_formatted_text(FormattedText(line))
             self.print_line("")
@@ -389,7 +389,7 @@ class TerminalPrompter:
                 self.print_error("The editor was left without saving: nothing was sent.")
                 return _AGAIN
             text = edited
-            value = text_value(text)
+            value = parse_json_answer(text)
             if not isinstance(value, Problem):
                 return {"action": ANSWER, "value": value}
             self.print_error(value.message)

@@ -20,8 +20,8 @@ from answerback.core.markdown import (
     Spans,
     Table,
     Verbatim,
-    spans_text,
-    with_addresses,
+    append_link_addresses,
+    spans_to_text,
 )
 from answerback_chat import asides as chat
 
@@ -97,7 +97,7 @@ def _item(mark: str, blocks: Iterable[Block]) -> Iterator[Fragments]:
 
 def _spans(spans: Spans) -> Iterator[Fragments]:
     line: Fragments = []
-    for span in with_addresses(spans):
+    for span in append_link_addresses(spans):
         looks = (("bold", span.bold), ("italic", span.italic), ("strike", span.strike))
         style = " ".join(name for name, has in looks if has)
         style += (" ansicyan" if span.code else "") + (" underline" if span.link else "")
@@ -119,7 +119,7 @@ def _code(code: Code) -> Iterator[Fragments]:
 
 
 def _table(rows: Iterable[tuple[Spans, ...]]) -> Iterator[Fragments]:
-    cells = [[spans_text(cell).replace("\n", " ") for cell in row] for row in rows]
+    cells = [[spans_to_text(cell).replace("\n", " ") for cell in row] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
     for number, row in enumerate(cells):
         line = " │ ".join(

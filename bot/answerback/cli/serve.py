@@ -16,13 +16,13 @@ import uvloop
 from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
-from answerback.runtime.config import Settings, table_of
-from answerback.runtime.config_file import DEFAULT_FILE, load
-from answerback.runtime.file_watch import Watched
-from answerback.runtime.from_settings import callbacks_of, check_extras, routes_of
-from answerback.runtime.interpreter_tuning import tune
-from answerback.runtime.plugins import installed
-from answerback.runtime.reload import Reloading
+from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.config_file import DEFAULT_FILE, load_settings
+from answerback.runtime.file_watch import FileWatcher
+from answerback.runtime.from_settings import build_callback_policy, build_routes, check_extras
+from answerback.runtime.interpreter_tuning import tune_interpreter
+from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.reload import SettingsReloader
 from answerback.version import VERSION
 
 _FILES: Final = 65_536
@@ -34,13 +34,13 @@ logger = logging.getLogger(__name__)
 def run(config: Path | None, *, check: bool) -> None:
     """Runs the service, or checks its configuration."""
     # Before it is read: what changes while the service starts has changed, too.
-    watched = Watched(config or Path(DEFAULT_FILE))
-    settings = load(config)
+    watched = FileWatcher(config or Path(DEFAULT_FILE))
+    settings = load_settings(config)
     if check:
         for line in _summary(settings):
             say(line)
         return
-    logs.configure(settings.log.level, settings.log.format)
+    logs.configure_logging(settings.log.level, settings.log.format)
     _raise_file_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, config, watched))
@@ -53,8 +53,8 @@ def _summary(settings: Settings) -> list[str]:
         ConfigError: an extra is missing, a route leads nowhere, or another key holds what it cannot.
     """
     check_extras(settings)
-    routes = routes_of(settings)
-    callbacks_of(settings)
+    routes = build_routes(settings)
+    build_callback_policy(settings)
     server, public = settings.server, settings.public
     agents = ", ".join(f"{name} ({agent.role})" for name, agent in settings.agents.items())
     listener = "none"
@@ -76,32 +76,32 @@ def _summary(settings: Settings) -> list[str]:
 
 def _surfaces(settings: Settings) -> list[str]:
     found = []
-    for plugin in installed():
-        table = table_of(settings, plugin)
+    for plugin in installed_plugins():
+        table = plugin_settings(settings, plugin)
         if table.configured():
             how = table.connection()
             found.append(f"{plugin.name} ({how})" if how else plugin.name)
     return found
 
 
-async def _serve(settings: Settings, config: Path | None, watched: Watched) -> None:
+async def _serve(settings: Settings, config: Path | None, watched: FileWatcher) -> None:
     stop, changed = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, changed.set)
-    async with app.running(settings) as running:
+    async with app.run_service(settings) as running:
         print_result(f"listening on {running.api_url}")
         if running.public_url is not None:
             print_result(f"public on {running.public_url}")
         if running.inbox_url:
             _tell_person(f"The inbox, for people only: {running.inbox_url}")
-        tune()
+        tune_interpreter()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)
         following = [
-            asyncio.create_task(_take_when(changed, config, running.reloading)),
-            asyncio.create_task(_take_agents(watched, config, running.reloading)),
+            asyncio.create_task(_take_when(changed, config, running.reloader)),
+            asyncio.create_task(_take_agents(watched, config, running.reloader)),
         ]
         await stop.wait()
         for task in following:
@@ -109,38 +109,42 @@ async def _serve(settings: Settings, config: Path | None, watched: Watched) -> N
         logger.info("The service stops", extra={"action": "stopping"})
 
 
-async def _take_when(changed: asyncio.Event, config: Path | None, reloading: Reloading) -> None:
+async def _take_when(
+    changed: asyncio.Event, config: Path | None, reloader: SettingsReloader
+) -> None:
     """Takes up the configuration on each SIGHUP."""
 
-    def take(settings: Settings) -> list[str]:
-        restart = reloading.take(settings)
-        logs.configure(settings.log.level, settings.log.format)
+    def update_from(settings: Settings) -> list[str]:
+        restart = reloader.update_from(settings)
+        logs.configure_logging(settings.log.level, settings.log.format)
         logger.info("The configuration is taken up", extra={"action": "reloaded"})
         return restart
 
     while True:
         await changed.wait()
         changed.clear()
-        await _read_again(config, take)
+        await _read_again(config, update_from)
 
 
-async def _take_agents(watched: Watched, config: Path | None, reloading: Reloading) -> None:
+async def _take_agents(
+    watched: FileWatcher, config: Path | None, reloader: SettingsReloader
+) -> None:
     """Takes up the agents whenever the file changes: a token that is revoked is refused at once."""
 
-    def take(settings: Settings) -> list[str]:
-        restart = reloading.take_agents(settings)
+    def update_from(settings: Settings) -> list[str]:
+        restart = reloader.update_agents_from(settings)
         logger.info("The agents are taken up", extra={"action": "agents_reloaded"})
         return restart
 
     while True:
-        await watched.changed()
-        await _read_again(config, take)
+        await watched.wait_for_change()
+        await _read_again(config, update_from)
 
 
-async def _read_again(config: Path | None, take: Callable[[Settings], list[str]]) -> None:
+async def _read_again(config: Path | None, update_from: Callable[[Settings], list[str]]) -> None:
     """Has the configuration taken up; one that is wrong changes nothing."""
     try:
-        restart = take(await asyncio.to_thread(load, config))
+        restart = update_from(await asyncio.to_thread(load_settings, config))
     except ConfigError as error:
         extra = {"action": "reload_refused"}
         logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from answerback.cli.output import fail
 from answerback.runtime.config import is_loopback
-from answerback.runtime.config_file import load
+from answerback.runtime.config_file import load_settings
 from answerback_storage.person_key_file import PersonKeyFile
 
 
@@ -17,7 +17,7 @@ def resolve_url(url: str | None, config: Path | None = None) -> str:
         if not _is_address(url):
             fail(f"{url} is not an address of Answerback: use http://host:port.")
         return url.rstrip("/")
-    server = load(config).server
+    server = load_settings(config).server
     return listener_url(server.host, server.port)
 
 
@@ -39,4 +39,4 @@ def local_key(base: str, config: Path | None = None) -> str | None:
     """The person's key of the service that is configured here; never sent to another machine."""
     if not is_loopback(urlsplit(base).hostname or ""):
         return None
-    return PersonKeyFile(load(config).storage.sqlite_path).read()
+    return PersonKeyFile(load_settings(config).storage.sqlite_path).read()

@@ -13,7 +13,7 @@ from answerback.agents.connect.toml_edit import TomlFormat
 from answerback.cli.output import fail, print_result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of, new_token
-from answerback.runtime.config_file import DEFAULT_FILE, load
+from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback_chat.sanitize import as_json
 
 
@@ -35,7 +35,7 @@ def create(name: str, role: str, *, json_output: bool) -> None:
 
 def list_agents(config: Path | None, *, json_output: bool) -> None:
     """Prints the agents that the configuration has, and nothing of their tokens."""
-    agents = load(config).agents
+    agents = load_settings(config).agents
     if json_output:
         found: list[JsonValue] = [
             {"name": name, "role": one.role, "label": one.label, "routes": [*one.routes]}
@@ -50,7 +50,7 @@ def list_agents(config: Path | None, *, json_output: bool) -> None:
 
 def revoke(name: str, config: Path | None, *, json_output: bool) -> None:
     """Takes an agent out of the configuration file."""
-    agents = load(config).agents
+    agents = load_settings(config).agents
     if name not in agents:
         known = f"There are: {', '.join(agents)}." if agents else "There are none."
         fail(f"There is no agent {name[:80]}. {known}")
@@ -67,7 +67,7 @@ def revoke(name: str, config: Path | None, *, json_output: bool) -> None:
         file.replace(before, after)
     except ConnectError as error:
         raise ConfigError(str(error)) from error
-    left = load(config).agents
+    left = load_settings(config).agents
     if name in left:
         fail(f"{name} is in the environment variables too, and its token works until it is not.")
     if json_output:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.core.walker import Given, Source
+from answerback.core.walker import GivenAnswer, Source
 
 _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAULT, Source.INQUIRY)
 
 
-def weakest(answers: tuple[Given, ...]) -> Source | None:
+def weakest_source(answers: tuple[GivenAnswer, ...]) -> Source | None:
     """Whose the answers are, all together: one that a machine gave makes the whole a machine's."""
     return max((given.source for given in answers), key=_STRENGTH.index, default=None)

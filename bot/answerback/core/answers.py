@@ -27,14 +27,14 @@ class Accepted(NamedTuple):
         return self
 
 
-class Unfit(NamedTuple):
+class Invalid(NamedTuple):
     """The value does not answer the question; pointers are into the value."""
 
     problems: tuple[Problem, ...]
 
-    def at(self, pointer: str) -> Unfit:
+    def at(self, pointer: str) -> Invalid:
         """The same problems where the value stands at ``pointer``."""
-        return Unfit(
+        return Invalid(
             tuple(p.model_copy(update={"pointer": pointer + p.pointer}) for p in self.problems)
         )
 
@@ -52,7 +52,7 @@ def json_equal(a: JsonValue, b: JsonValue) -> bool:
     return type(a) is type(b) and a == b
 
 
-def check_answer(question: Question, value: JsonValue) -> Accepted | Unfit:
+def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
     """Decides whether ``value`` answers ``question``."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
@@ -68,7 +68,7 @@ def check_answer(question: Question, value: JsonValue) -> Accepted | Unfit:
                 _without_nulls(question.json_schema, value) if question.null_is_left_out else value
             )
             found = schemas.violations(question.json_schema, value)
-            return Unfit(found) if found else Accepted(value)
+            return Invalid(found) if found else Accepted(value)
         case _:
             assert_never(question.answer_type)
 
@@ -82,7 +82,7 @@ def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
     return {key: each for key, each in value.items() if each is not None or key in needed}
 
 
-def check_own_words(question: Question, text: str, selected: JsonValue) -> Accepted | Unfit:
+def check_other(question: Question, text: str, selected: JsonValue) -> Accepted | Invalid:
     """Decides whether ``text`` can answer as "Something else…", with what is ``selected`` beside it (None: nothing).
 
     Where the result can hold both, the words become one more row behind the selected options; else they replace them.
@@ -91,8 +91,8 @@ def check_own_words(question: Question, text: str, selected: JsonValue) -> Accep
     if not question.other:
         message = "This question takes one of its options only, no other text."
         return _unfit("unknown_value", message).at("/action")
-    words = check_words(text).at("/text")
-    if isinstance(words, Unfit):
+    words = check_text(text).at("/text")
+    if isinstance(words, Invalid):
         return words
     if question.answer_type is not AnswerType.MULTI_SELECT:
         if selected is None:
@@ -100,30 +100,32 @@ def check_own_words(question: Question, text: str, selected: JsonValue) -> Accep
         message = "A single choice takes one option or words of one's own, not both."
         return _unfit("unknown_value", message).at("/value")
     chosen = _check_multi_select(question, [] if selected is None else selected).at("/value")
-    if isinstance(chosen, Unfit) or not question.other_beside:
-        return chosen if isinstance(chosen, Unfit) else words
+    if isinstance(chosen, Invalid) or not question.other_beside:
+        return chosen if isinstance(chosen, Invalid) else words
     rows = chosen.value if isinstance(chosen.value, list) else []
     return Accepted([*rows, text])
 
 
-def check_noted(question: Question, value: JsonValue, note: str | None) -> Accepted | Unfit:
+def check_with_note(question: Question, value: JsonValue, note: str | None) -> Accepted | Invalid:
     """Decides whether ``value`` answers ``question``, and whether ``note`` may stand beside it; a blank one is none.
 
     The pointers are into the action: ``/value`` and ``/note``.
     """
     checked = check_answer(question, value).at("/value")
-    if note is None or isinstance(checked, Unfit):
+    if note is None or isinstance(checked, Invalid):
         return checked
     if not question.notes:
         message = "This question takes an answer only, no note beside it."
         return _unfit("unknown_value", message).at("/note")
     read = _check_text(note).at("/note")
     return (
-        read if isinstance(read, Unfit) else Accepted(checked.value, note if note.strip() else None)
+        read
+        if isinstance(read, Invalid)
+        else Accepted(checked.value, note if note.strip() else None)
     )
 
 
-def check_words(text: str) -> Accepted | Unfit:
+def check_text(text: str) -> Accepted | Invalid:
     """Decides whether ``text`` can stand for "Something else…" or a reply: any text that is not blank."""
     if not text.strip():
         return _unfit(
@@ -133,29 +135,31 @@ def check_words(text: str) -> Accepted | Unfit:
     return _check_text(text)
 
 
-def show(value: JsonValue) -> str:
+def format_value(value: JsonValue) -> str:
     """A value in a message: JSON, shortened."""
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 80 else text[:77] + "…"
 
 
-def _check_text(value: JsonValue) -> Accepted | Unfit:
+def _check_text(value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
         return _wrong("a string", value)
-    if not schemas.is_text(value):
+    if not schemas.is_encodable(value):
         return _unfit("wrong_type", "The text holds half a surrogate pair, which is no text.")
     return Accepted(value)
 
 
-def _check_select(question: Question, value: JsonValue) -> Accepted | Unfit:
+def _check_select(question: Question, value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
         return _wrong("the value of one option, a string", value)
     if question.option(value) is None:
-        return _unfit("unknown_value", f"{show(value)} is not an option; {_offered(question)}.")
+        return _unfit(
+            "unknown_value", f"{format_value(value)} is not an option; {_offered(question)}."
+        )
     return Accepted(value)
 
 
-def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Unfit:
+def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, list):
         return _wrong("an array of option values", value)
     problems: list[Problem] = []
@@ -166,33 +170,41 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Unfi
             break
         if not isinstance(item, str):
             problems.append(
-                _at(i, "wrong_type", f"{show(item)} is not the value of an option, a string.")
+                _at(
+                    i,
+                    "wrong_type",
+                    f"{format_value(item)} is not the value of an option, a string.",
+                )
             )
         elif item not in known:
             problems.append(
-                _at(i, "unknown_value", f"{show(item)} is not an option; {_offered(question)}.")
+                _at(
+                    i,
+                    "unknown_value",
+                    f"{format_value(item)} is not an option; {_offered(question)}.",
+                )
             )
         elif item in chosen:
-            problems.append(_at(i, "duplicate_option", f"{show(item)} is chosen twice."))
+            problems.append(_at(i, "duplicate_option", f"{format_value(item)} is chosen twice."))
         else:
             chosen.add(item)
     if problems:
-        return Unfit(tuple(problems))
+        return Invalid(tuple(problems))
     return Accepted([option.value for option in question.options if option.value in chosen])
 
 
 def _offered(question: Question) -> str:
-    values = [show(option.value) for option in question.options[:_MAX_SHOWN]]
+    values = [format_value(option.value) for option in question.options[:_MAX_SHOWN]]
     more = len(question.options) - len(values)
     return "choose one of " + ", ".join(values) + (f" or {more} more" if more else "")
 
 
-def _wrong(wanted: str, value: JsonValue) -> Unfit:
-    return _unfit("wrong_type", f"{show(value)} is not {wanted}.")
+def _wrong(wanted: str, value: JsonValue) -> Invalid:
+    return _unfit("wrong_type", f"{format_value(value)} is not {wanted}.")
 
 
-def _unfit(code: str, message: str) -> Unfit:
-    return Unfit((Problem(pointer="", code=code, message=message),))
+def _unfit(code: str, message: str) -> Invalid:
+    return Invalid((Problem(pointer="", code=code, message=message),))
 
 
 def _at(index: int, code: str, message: str) -> Problem:

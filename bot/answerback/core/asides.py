@@ -7,14 +7,14 @@ from typing import Annotated, Final
 
 from pydantic import Field
 
-from answerback.core.walker import Exact, Person
+from answerback.core.walker import Person, StrictDataclass
 
-Time = Annotated[float, Field(ge=0, lt=253_402_300_800)]
+EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
 """Seconds since the epoch, up to the year 9999: what can be shown as a date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened(Exact):
+class QuestionOpening(StrictDataclass):
     """When the open question was opened, in seconds since the epoch by the clock of the platform that shows it.
 
     What people type carries the same clock's time. None: the platform did not say.
@@ -29,14 +29,14 @@ class Opened(Exact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aside(Exact):
+class Aside(StrictDataclass):
     """What a person asked about a question instead of answering it, or (``by`` None) what the agent explained."""
 
     question_id: str
     text: str
-    at: Time
+    at: EpochSeconds
     by: Person | None = None
 
 
-UNOPENED: Final = Opened()
+UNOPENED: Final = QuestionOpening()
 """A question that no act on its platform has opened, and that is not shown yet."""

@@ -14,9 +14,9 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from answerback.core import answer_source, walker
-from answerback.core.asides import UNOPENED, Aside, Opened, Time
+from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question
-from answerback.core.walker import Action, Exact, Person, Refused, Source, Walk
+from answerback.core.walker import Action, Person, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
 """The responder that stands for everybody who can see the prompt."""
@@ -51,7 +51,7 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Destination(Exact):
+class Destination(StrictDataclass):
     """Where an ask is to be shown: a surface, and there a channel (and thread) or a person."""
 
     surface: str
@@ -61,7 +61,7 @@ class Destination(Exact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Thread(Exact):
+class Thread(StrictDataclass):
     """The thread an ask is shown in, once it is; ``url`` leads a person there."""
 
     channel: str | None = None
@@ -94,7 +94,7 @@ class Request(_Frozen):
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = "Assistant"
-    """The agent, as people see it; see `asked_by`."""
+    """The agent, as people see it; see `asker_label`."""
     prompt_labels: dict[str, str] = {}
     """Who asks single questions, where the configuration says so; by question id."""
     mention: bool = False
@@ -106,11 +106,11 @@ class Request(_Frozen):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome(Exact):
+class Outcome(StrictDataclass):
     """How an ask ended: set once, never changed."""
 
     status: Status
-    at: Time
+    at: EpochSeconds
     ended_by: Person | None = None
     source: Source | None = None
     reason: Reason | None = None
@@ -119,7 +119,7 @@ class Outcome(Exact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Left(Exact):
+class AbandonedMessage(StrictDataclass):
     """A live message that an escalation left behind."""
 
     destination: Destination
@@ -127,12 +127,12 @@ class Left(Exact):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ask(Exact):
+class Ask(StrictDataclass):
     """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
 
     id: str
-    created_at: Time
-    updated_at: Time
+    created_at: EpochSeconds
+    updated_at: EpochSeconds
     request: Request
     destination: Destination
     responders: tuple[str, ...]
@@ -143,7 +143,7 @@ class Ask(Exact):
     """Who moved it last: whom a slower person is told of."""
     acted_revision: int = 0
     """The revision to which they moved it."""
-    expires_at: Time | None = None
+    expires_at: EpochSeconds | None = None
     set_back: float = 0.0
     """Seconds by which the clock was set back since it was created: reminders count the time that passed."""
     reminded: int = 0
@@ -163,18 +163,18 @@ class Ask(Exact):
     message: dict[str, JsonValue] | None = None
     """The surface's own reference to the live message; None until it is posted."""
     thread: Thread | None = None
-    left: Left | None = None
+    left: AbandonedMessage | None = None
     """A message at a place that the ask has left and that is still to be turned into a note."""
-    opened: Opened = UNOPENED
+    opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
     """What was asked back and explained, oldest first."""
     asides_told: int = 0
     """How many of them the agent was told by a waiting call."""
-    erased_at: Time | None = None
+    erased_at: EpochSeconds | None = None
     """When what was written in it was erased; None: it is all there."""
 
     @property
-    def appearance(self) -> tuple[int, bool, int]:
+    def rendered_state(self) -> tuple[int, bool, int]:
         """What makes it necessary to show the ask again."""
         return self.revision, self.unattended, self.missed
 
@@ -194,7 +194,7 @@ class Ask(Exact):
         return self.outcome is None
 
     @property
-    def lapses_at(self) -> float | None:
+    def presence_lapses_at(self) -> float | None:
         """When the agent counts as gone, unless it waits again; None: never, or it does already."""
         began = self.created_at - self.set_back
         return None if self.attended_for is None else began + self.attended_for
@@ -202,7 +202,9 @@ class Ask(Exact):
     @property
     def question(self) -> Question | None:
         """The question that is prompted now; None in review and once ended."""
-        return walker.prompted(self.request.form, self.walk) if self.outcome is None else None
+        return (
+            walker.current_question(self.request.form, self.walk) if self.outcome is None else None
+        )
 
     def next_due(self) -> float | None:
         """When the clock has something to do for this ask (seconds since the epoch), or None."""
@@ -210,7 +212,7 @@ class Ask(Exact):
             return None
         request, began = self.request, self.created_at - self.set_back
         times = [] if self.expires_at is None else [self.expires_at]
-        if (lapses := self.lapses_at) is not None:
+        if (lapses := self.presence_lapses_at) is not None:
             times.append(lapses)
         if self.inquiring:
             times.append(self.created_at)
@@ -230,10 +232,10 @@ class ToolResult(_Frozen):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordEntry:
     """One line of the record: append-only, numbered by the store."""
 
-    at: Time
+    at: EpochSeconds
     kind: Literal[
         "request",
         "answered",
@@ -254,10 +256,10 @@ class Change(NamedTuple):
     """A new state of an ask and what the record says of the way to it."""
 
     ask: Ask
-    entries: tuple[Entry, ...]
+    entries: tuple[RecordEntry, ...]
 
 
-def asked_by(ask: Ask) -> str:
+def asker_label(ask: Ask) -> str:
     """Who asks, as people see it: on every surface, in reminders and in the ask's JSON.
 
     The configured label of the open question (of all questions, where none is open); else the tool on whose behalf
@@ -275,7 +277,7 @@ def options_json(question: Question) -> JsonValue:
     return [option.model_dump(exclude_none=True) for option in question.options] or None
 
 
-def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
+def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
     """The record's line for the question that is prompted now; nothing in review and at the end."""
     question = ask.question
     if question is None:
@@ -291,17 +293,17 @@ def request_entry(ask: Ask, at: float) -> tuple[Entry, ...]:
         "persistence": str(question.persistence),
         "source": {"tool": tool} if tool else "assistant",
     }
-    return (Entry(at=at, kind="request", question_id=question.id, body=body),)
+    return (RecordEntry(at=at, kind="request", question_id=question.id, body=body),)
 
 
-def acted(
+def apply_action(
     ask: Ask,
     action: Action,
     *,
     at: float,
     by: Person | None,
     source: Source = Source.HUMAN,
-    opened: Opened = UNOPENED,
+    opened: QuestionOpening = UNOPENED,
 ) -> Change | Refused:
     """What an action makes of an open ask: the walk moved on, perhaps to its end.
 
@@ -335,12 +337,12 @@ def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
         status=status,
         at=at,
         ended_by=by,
-        source=answer_source.weakest(walk.answers) if status is Status.ANSWERED else None,
+        source=answer_source.weakest_source(walk.answers) if status is Status.ANSWERED else None,
         reason=Reason.USER if status in {Status.CANCELLED, Status.TURN_ENDED} else None,
     )
 
 
-def ended(
+def end_ask(
     ask: Ask,
     status: Status,
     *,
@@ -352,10 +354,10 @@ def ended(
     """The ask ended by something else than a person's answer: expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at, inquiring=False)
-    cancelled: tuple[Entry, ...] = ()
+    cancelled: tuple[RecordEntry, ...] = ()
     if ask.question is not None:
         cancelled = (
-            Entry(
+            RecordEntry(
                 at=at, kind="cancelled", question_id=ask.question.id, body={"reason": reason.value}
             ),
         )
@@ -364,7 +366,7 @@ def ended(
 
 def _response(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
-) -> tuple[Entry, ...]:
+) -> tuple[RecordEntry, ...]:
     question = ask.question
     if question is None:
         return ()
@@ -380,17 +382,17 @@ def _response(
         }
         if given.note is not None:
             body["note"] = given.note
-        return (Entry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
+        return (RecordEntry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
     if isinstance(action, walker.Back):
-        return (Entry(at=at, kind="backed", question_id=question.id, by=by),)
+        return (RecordEntry(at=at, kind="backed", question_id=question.id, by=by),)
     body = {"reason": Reason.USER.value}
-    return (Entry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
+    return (RecordEntry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)
 
 
-def _ended_entry(ask: Ask, outcome: Outcome) -> Entry:
+def _ended_entry(ask: Ask, outcome: Outcome) -> RecordEntry:
     body: dict[str, JsonValue] = {"status": outcome.status.value}
     if ask.walk.reply is not None:
         body["reply"] = ask.walk.reply
     if outcome.reason is not None:
         body["reason"] = outcome.reason.value
-    return Entry(at=outcome.at, kind="ended", by=outcome.ended_by, body=body)
+    return RecordEntry(at=outcome.at, kind="ended", by=outcome.ended_by, body=body)

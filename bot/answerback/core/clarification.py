@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import ClassVar, Final
 
-from answerback.core.answers import Unfit, check_words
-from answerback.core.asides import UNOPENED, Aside, Opened
-from answerback.core.ask import Ask, Change, Entry
+from answerback.core.answers import Invalid, check_text
+from answerback.core.asides import UNOPENED, Aside, QuestionOpening
+from answerback.core.ask import Ask, Change, RecordEntry
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_TEXT
 from answerback.core.json_schema import schemas
@@ -38,34 +38,36 @@ class AskBack:
 def can_ask_back(ask: Ask) -> bool:
     """Whether people can ask its agent back now."""
     accepted = CLARIFY in ask.request.accepts
-    return accepted and ask.question is not None and len(asked(ask.asides)) < MAX_ASIDES
+    return (
+        accepted and ask.question is not None and len(questions_asked_back(ask.asides)) < MAX_ASIDES
+    )
 
 
-def asked(asides: Collection[Aside]) -> list[Aside]:
+def questions_asked_back(asides: Collection[Aside]) -> list[Aside]:
     """What people asked, without what the agent explained."""
     return [aside for aside in asides if aside.by is not None]
 
 
-def walked(ask: Ask) -> int:
+def walk_revision(ask: Ask) -> int:
     """How often the ask was changed by anything but asides. What is begun at its question is kept until then."""
     return ask.revision - len(ask.asides)
 
 
-def revisions(ask: Ask) -> range:
+def open_question_revisions(ask: Ask) -> range:
     """The revisions at which the open question stands since it was asked, the newest first, as far as asides tell."""
     about = _open(ask)
     said = len([*takewhile(lambda aside: aside.question_id == about, reversed(ask.asides))])
     return range(ask.revision, ask.revision - said - 1, -1)
 
 
-def pending(ask: Ask) -> Aside | None:
+def pending_question(ask: Ask) -> Aside | None:
     """What was asked last, while the ask is open and the agent has not explained anything since."""
     last = ask.asides[-1] if ask.asides and ask.open else None
     return last if last is not None and last.by is not None else None
 
 
-def asked_back(
-    ask: Ask, action: AskBack, *, at: float, by: Person, opened: Opened
+def apply_ask_back(
+    ask: Ask, action: AskBack, *, at: float, by: Person, opened: QuestionOpening
 ) -> Change | Refused:
     """What asking back makes of an open ask.
 
@@ -75,8 +77,8 @@ def asked_back(
     question = ask.question
     if question is None or not can_ask_back(ask):
         return _refused("/action", "unknown_value", "The agent cannot be asked back here.")
-    checked = check_words(action.text).at("/text")
-    if isinstance(checked, Unfit):
+    checked = check_text(action.text).at("/text")
+    if isinstance(checked, Invalid):
         return Refused(checked.problems)
     if len(action.text) > MAX_QUESTION:
         words = f"The text has {len(action.text)} characters; {MAX_QUESTION} are allowed."
@@ -91,11 +93,13 @@ def asked_back(
         acted_revision=ask.revision + 1,
         opened=opened,
     )
-    entry = Entry(at=at, kind="clarify", question_id=question.id, by=by, body={"text": action.text})
+    entry = RecordEntry(
+        at=at, kind="clarify", question_id=question.id, by=by, body={"text": action.text}
+    )
     return Change(moved, (entry,))
 
 
-def explained(ask: Ask, text: str, *, at: float) -> Change | Refused | None:
+def apply_explanation(ask: Ask, text: str, *, at: float) -> Change | Refused | None:
     """What an explanation of its agent's makes of an open ask; None: nothing, it is there already.
 
     It belongs to the question that somebody asked about last, else to the open one. Words that people typed before they
@@ -106,7 +110,7 @@ def explained(ask: Ask, text: str, *, at: float) -> Change | Refused | None:
         return _refused("/text", "unknown_value", words)
     if not text.strip():
         return _refused("/text", "empty", "The text is blank.")
-    if not schemas.is_text(text):
+    if not schemas.is_encodable(text):
         return _refused(
             "/text", "wrong_type", "The text holds half a surrogate pair, which is no text."
         )
@@ -116,7 +120,7 @@ def explained(ask: Ask, text: str, *, at: float) -> Change | Refused | None:
     last = ask.asides[-1] if ask.asides else None
     if last is not None and last.by is None and last.text == text:
         return None
-    if len(ask.asides) - len(asked(ask.asides)) >= MAX_ASIDES:
+    if len(ask.asides) - len(questions_asked_back(ask.asides)) >= MAX_ASIDES:
         return _refused(
             "/text", "too_many", f"This ask has {MAX_ASIDES} explanations, the most there can be."
         )
@@ -131,18 +135,18 @@ def explained(ask: Ask, text: str, *, at: float) -> Change | Refused | None:
         updated_at=at,
         opened=UNOPENED if question_id == _open(ask) else ask.opened,
     )
-    entry = Entry(at=at, kind="context", question_id=question_id, body={"text": text})
+    entry = RecordEntry(at=at, kind="context", question_id=question_id, body={"text": text})
     return Change(moved, (entry,))
 
 
-def told(ask: Ask, asides: int) -> Ask:
+def mark_asides_told(ask: Ask, asides: int) -> Ask:
     """The ask once its agent was told of so many asides: no waiting call ends for them any more."""
     return replace(ask, asides_told=max(asides, ask.asides_told))
 
 
-def untold(ask: Ask) -> bool:
+def has_untold_question(ask: Ask) -> bool:
     """Whether the agent is asked something of which no waiting call has told it."""
-    return pending(ask) is not None and ask.asides_told < len(ask.asides)
+    return pending_question(ask) is not None and ask.asides_told < len(ask.asides)
 
 
 def _open(ask: Ask) -> str | None:

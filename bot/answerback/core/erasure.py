@@ -14,7 +14,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.asides import UNOPENED
-from answerback.core.ask import Ask, Entry, Request
+from answerback.core.ask import Ask, RecordEntry, Request
 from answerback.core.form import Form
 from answerback.core.walker import Person, Walk
 
@@ -29,7 +29,7 @@ _KEPT: Final = frozenset(
 """What stays of a line of the record: which kind, never what."""
 
 
-def erased(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
+def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
     """An ended ask without what was written in it.
 
     Args:
@@ -42,7 +42,7 @@ def erased(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
     return replace(
         ask,
         erased_at=at,
-        request=erased_request(ask.request),
+        request=erase_request(ask.request),
         destination=ask.destination if kept else replace(ask.destination, user=None),
         responders=(),
         walk=Walk(phase=ask.walk.phase),
@@ -57,7 +57,7 @@ def erased(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
     )
 
 
-def erased_request(request: Request) -> Request:
+def erase_request(request: Request) -> Request:
     """What stays of what the agent sent: who sent it, and in which dialect."""
     return Request(
         name=request.dialect,
@@ -69,14 +69,14 @@ def erased_request(request: Request) -> Request:
     )
 
 
-def erased_entry(entry: Entry, opaque: Collection[str]) -> Entry:
+def erase_entry(entry: RecordEntry, opaque: Collection[str]) -> RecordEntry:
     """A line of the record without what was written."""
     body: dict[str, JsonValue] = {
         name: value
         for name, value in entry.body.items()
         if name in _KEPT and isinstance(value, str | bool | int)
     }
-    return Entry(at=entry.at, kind=entry.kind, by=_person(entry.by, opaque), body=body)
+    return RecordEntry(at=entry.at, kind=entry.kind, by=_person(entry.by, opaque), body=body)
 
 
 def _person(person: Person | None, opaque: Collection[str]) -> Person | None:

@@ -9,16 +9,16 @@ The tree::
     │   ├── RateLimitedError          come back after ``retry_after`` seconds
     │   ├── UnauthorizedError         the credentials are refused; a person must fix them
     │   │   └── ForbiddenError        they are good, and this one place is closed to them
-    │   ├── GoneError                 the channel, thread or person cannot be reached for good
-    │   ├── RefusedError              the platform refuses what we rendered: our defect
-    │   └── UnavailableError          lost, late or broken: nobody knows whether it happened; try again
+    │   ├── DestinationGoneError      the channel, thread or person cannot be reached for good
+    │   ├── PayloadRejectedError      the platform refuses what we rendered: our defect
+    │   └── PlatformUnavailableError  lost, late or broken: nobody knows whether it happened; try again
     │       └── NotDoneError          it is certain that nothing happened; try again
     ├── StoreError                    the database failed; nothing of what was asked is stored
-    │   ├── OutcomeUnknownError       a COMMIT failed: it may or may not be on disk
-    │   ├── FencedError               whoever acts has lost the lease under which it acts
-    │   ├── UnreadableError           one row cannot be read; every other can
+    │   ├── CommitUnknownError        a COMMIT failed: it may or may not be on disk
+    │   ├── LeaseLostError            whoever acts has lost the lease under which it acts
+    │   ├── UnreadableRowError        one row cannot be read; every other can
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
-    ├── ReusedKeyError                an idempotency key came before, with something else; nothing was done
+    ├── IdempotencyKeyReusedError     an idempotency key came before, with something else; nothing was done
     ├── InquiryError                  the configured inquiry backend gave no usable answer
     └── ConfigError                   the configuration is wrong; says which key and what to do
 
@@ -116,31 +116,31 @@ class ForbiddenError(UnauthorizedError):
     """The platform lets us do other things, and not this here: a permission is missing at this place."""
 
 
-class GoneError(PlatformError):
+class DestinationGoneError(PlatformError):
     """The place or person cannot be reached, now or later."""
 
 
-class RefusedError(PlatformError):
+class PayloadRejectedError(PlatformError):
     """The platform refuses the payload that we rendered, even as plain text."""
 
 
-class UnavailableError(PlatformError):
+class PlatformUnavailableError(PlatformError):
     """The platform did not answer, or answered that it is broken; whether it acted is unknown."""
 
 
-class NotDoneError(UnavailableError):
+class NotDoneError(PlatformUnavailableError):
     """The platform cannot do it now, and has certainly not done it: what was not sent needs no search."""
 
 
 class StoreError(AnswerbackError):
-    """The database could not do what was asked. Except for `OutcomeUnknownError`, nothing of it is stored."""
+    """The database could not do what was asked. Except for `CommitUnknownError`, nothing of it is stored."""
 
 
-class OutcomeUnknownError(StoreError):
+class CommitUnknownError(StoreError):
     """A COMMIT failed: what it held may or may not be on disk. Read again before trying again."""
 
 
-class FencedError(StoreError):
+class LeaseLostError(StoreError):
     """Whoever acts has lost the lease under which it acts: nothing is changed."""
 
     def __init__(self, lease: str) -> None:
@@ -149,7 +149,7 @@ class FencedError(StoreError):
         )
 
 
-class UnreadableError(StoreError):
+class UnreadableRowError(StoreError):
     """What one row holds cannot be read: whoever wants it is told so, and everybody else goes on without it."""
 
 
@@ -157,7 +157,7 @@ class DatabaseTooNewError(StoreError):
     """The database was written by a newer Answerback than this one."""
 
 
-class ReusedKeyError(AnswerbackError):
+class IdempotencyKeyReusedError(AnswerbackError):
     """An idempotency key came before, with something else: nothing was done."""
 
 

@@ -38,22 +38,22 @@ class EditAt:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TypedText:
     """Answer with words that were typed for the ask, whatever its open question makes of them."""
 
     action: ClassVar[str] = "typed"
     text: str
 
 
-Unresolved = Choose | EditAt | Words
-Wanted = Action | AskBack | Unresolved
+UnresolvedAction = Choose | EditAt | TypedText
+RequestedAction = Action | AskBack | UnresolvedAction
 
 
 class Intent(NamedTuple):
     """What somebody wants of an ask: which one, at which revision, and what."""
 
     ask_id: str
-    wanted: Wanted | None
+    wanted: RequestedAction | None
     """None: nothing, but to learn whether this person may act on this revision."""
     revision: int | None = None
     """The revision that they saw; None: whichever it is."""
@@ -75,19 +75,19 @@ class Unclear(NamedTuple):
     """Whether it may have been meant for an earlier question."""
 
 
-def resolve(
-    wanted: Unresolved, ask: Ask, at: float | None, person: Person, labels: Labels
+def resolve_action(
+    wanted: UnresolvedAction, ask: Ask, at: float | None, person: Person, labels: Labels
 ) -> Action | Unclear:
     """The action that is wanted on an open ask, or why it is none, in words for the person.
 
     Args:
         at: when they acted, by the platform's clock.
     """
-    if isinstance(wanted, Words):
-        if (early := typed_answers.too_early(ask, at, person, labels)) is not None:
+    if isinstance(wanted, TypedText):
+        if (early := typed_answers.check_not_too_early(ask, at, person, labels)) is not None:
             return _unclear(early.sentence, "/text", early=True)
-        action = typed_answers.action_of(ask, wanted.text, labels)
-        if isinstance(action, typed_answers.Unclear):
+        action = typed_answers.parse_typed_answer(ask, wanted.text, labels)
+        if isinstance(action, typed_answers.UnclearText):
             return _unclear(action.sentence, "/text")
         return action
     if isinstance(wanted, EditAt):

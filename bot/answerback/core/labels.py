@@ -7,7 +7,7 @@ from string import Formatter
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 
 
 class Labels(BaseModel):
@@ -300,11 +300,11 @@ class Labels(BaseModel):
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question was moved to {where}."
 
-    def unsaved(self, error: Exception) -> str:
+    def save_error_message(self, error: Exception) -> str:
         """What a person is told whose action failed: no more than what is known."""
-        if isinstance(error, UnreadableError):
+        if isinstance(error, UnreadableRowError):
             return self.unreadable
-        if isinstance(error, StoreError) and not isinstance(error, OutcomeUnknownError):
+        if isinstance(error, StoreError) and not isinstance(error, CommitUnknownError):
             return self.try_again
         return self.unsure
 

@@ -99,7 +99,7 @@ class Verbatim(NamedTuple):
 
 Block: TypeAlias = Paragraph | Heading | Code | Quote | List | Rule | Table | Verbatim
 
-MAX_DRAWN: Final = 4_000
+MAX_RENDERED_CHARS: Final = 4_000
 """Characters of a source that a message of a chat platform may draw as Markdown: no message has room for more."""
 _CACHED: Final = 128
 """Sources whose trees are kept: one is drawn again after every click."""
@@ -111,35 +111,35 @@ _MARKUP: Final = str.maketrans("", "", string.punctuation + string.whitespace)
 _NESTING: Final = 20
 
 
-def read(context: str, context_format: ContextFormat) -> tuple[Block, ...]:
+def parse_context(context: str, context_format: ContextFormat) -> tuple[Block, ...]:
     """The blocks of a context, which is Markdown or text."""
     return parse(context) if context_format == "markdown" else (Verbatim(context),)
 
 
 def parse(source: str) -> tuple[Block, ...]:
     """The blocks of a context."""
-    return _parse_short(source) if len(source) <= MAX_DRAWN else _parse(source)
+    return _parse_short(source) if len(source) <= MAX_RENDERED_CHARS else _parse(source)
 
 
 def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
-    """The blocks of a context's first `MAX_DRAWN` characters, up to a line's end, and whether that is all of it."""
-    if len(source) <= MAX_DRAWN:
+    """The blocks of a context's first `MAX_RENDERED_CHARS` characters, up to a line's end, and whether that is all."""
+    if len(source) <= MAX_RENDERED_CHARS:
         return parse(source), True
-    start = source[:MAX_DRAWN]
+    start = source[:MAX_RENDERED_CHARS]
     return parse(start[: start.rfind("\n") + 1] or start), False
 
 
-def text_of(blocks: Iterable[Block]) -> str:
+def blocks_to_text(blocks: Iterable[Block]) -> str:
     """What blocks say, without any markup: what a screen reader reads, and a search finds."""
     return "\n".join(_lines(blocks))
 
 
-def spans_text(spans: Iterable[Span]) -> str:
+def spans_to_text(spans: Iterable[Span]) -> str:
     """What spans say: a link's words are followed by its address, unless they are the address."""
-    return "".join(span.text for span in with_addresses(spans))
+    return "".join(span.text for span in append_link_addresses(spans))
 
 
-def with_addresses(spans: Iterable[Span]) -> Iterator[Span]:
+def append_link_addresses(spans: Iterable[Span]) -> Iterator[Span]:
     """Spans, each link's address in brackets behind its last word, unless its words are the address."""
     run: list[Span] = []
     for span in (*spans, Span("")):
@@ -161,7 +161,7 @@ def _lines(blocks: Iterable[Block]) -> Iterator[str]:
     for block in blocks:
         match block:
             case Paragraph(spans) | Heading(_, spans):
-                yield spans_text(spans)
+                yield spans_to_text(spans)
             case Code(text, info):
                 yield from (info, text) if info else (text,)
             case Quote(inner):
@@ -171,7 +171,7 @@ def _lines(blocks: Iterable[Block]) -> Iterator[str]:
                     yield from (f"{number}.",) if number else ()
                     yield from _lines(inner)
             case Table(rows):
-                yield from (" | ".join(map(spans_text, row)) for row in rows)
+                yield from (" | ".join(map(spans_to_text, row)) for row in rows)
             case Verbatim(text):
                 yield text
             case Rule():
@@ -205,7 +205,7 @@ def _parse_short(source: str) -> tuple[Block, ...]:
 def _parse(source: str) -> tuple[Block, ...]:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
     blocks = tuple(_blocks(iter(_READER.parse(source))))
-    if text_of(blocks).translate(_MARKUP) != source.translate(_MARKUP):
+    if blocks_to_text(blocks).translate(_MARKUP) != source.translate(_MARKUP):
         return (Verbatim(source),)
     return blocks
 

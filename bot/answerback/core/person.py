@@ -8,7 +8,7 @@ from enum import StrEnum
 from pydantic import ConfigDict
 
 
-class Exact:
+class StrictDataclass:
     """What is stored as JSON: no key is read that is not known.
 
     Dataclasses, checked where they are read (`answerback_storage.rows`) and not where they are made: every
@@ -19,7 +19,7 @@ class Exact:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
 
-class Known(StrEnum):
+class AuthMethod(StrEnum):
     """How it is known who somebody is, where no chat platform says so."""
 
     KEY = "key"
@@ -30,7 +30,7 @@ class Known(StrEnum):
     """A trusted proxy signed them in."""
 
 
-class Written(Exact):
+class CachedJson(StrictDataclass):
     """What keeps its JSON once that is made: it is stored again and again, as part of what grows."""
 
     __slots__ = ("json",)
@@ -38,11 +38,11 @@ class Written(Exact):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person(Exact):
+class Person(StrictDataclass):
     """Somebody who acted: where, the platform's id, and the name people know them by."""
 
     surface: str
     user_id: str
     name: str | None = None
-    known: Known | None = None
+    known: AuthMethod | None = None
     """None: the surface's platform says who it is."""

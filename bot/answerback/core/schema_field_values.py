@@ -19,9 +19,9 @@ from pydantic import JsonValue
 
 from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
-from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, Kind, key_of
+from answerback.core.schema_fields import NUMBER_KINDS, TEXT_KINDS, Field, FieldKind, json_value_key
 
-Entry: TypeAlias = str | bool | list[int] | None
+FieldEntry: TypeAlias = str | bool | list[int] | None
 """What stands in one field: text, yes or no, the indexes of what is chosen; None: left empty."""
 
 _INTEGER: Final = re.compile(r"[+-]?[0-9]{1,300}", re.ASCII)
@@ -32,15 +32,19 @@ _LOOSE_TIME: Final = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ]+(\d\d:\d\d)(:\d\d(?:\.\d+)?)? ?([Zz]|[+-]\d\d:\d\d)", re.ASCII
 )
 _WANTED: Final = {
-    Kind.EMAIL: ("email", "must be an email address", "name@example.com"),
-    Kind.URI: ("uri", "must be a web address", "https://example.com"),
-    Kind.DATE: ("date", "must be a date", "2026-05-31"),
-    Kind.DATE_TIME: ("date-time", "must be a date and time with its zone", "2026-05-31T14:30:00Z"),
+    FieldKind.EMAIL: ("email", "must be an email address", "name@example.com"),
+    FieldKind.URI: ("uri", "must be a web address", "https://example.com"),
+    FieldKind.DATE: ("date", "must be a date", "2026-05-31"),
+    FieldKind.DATE_TIME: (
+        "date-time",
+        "must be a date and time with its zone",
+        "2026-05-31T14:30:00Z",
+    ),
 }
 """The format of each kind that has one, what a person is told of it, and an example."""
 
 
-def entries_of(fields: Sequence[Field], value: JsonValue) -> dict[str, Entry]:
+def entries_from_value(fields: Sequence[Field], value: JsonValue) -> dict[str, FieldEntry]:
     """What the fields start from: a value's parts, or their own defaults where there is no value."""
     if value is not None and fields and fields[0].is_whole:
         return {f.name: _entry(f, value) for f in fields}
@@ -49,8 +53,8 @@ def entries_of(fields: Sequence[Field], value: JsonValue) -> dict[str, Entry]:
     return {f.name: _entry(f, f.default) for f in fields}
 
 
-def value_of(
-    fields: Sequence[Field], entries: Mapping[str, Entry]
+def value_from_entries(
+    fields: Sequence[Field], entries: Mapping[str, FieldEntry]
 ) -> JsonValue | tuple[Problem, ...]:
     """The value that a person entered, or every mistake found, each with the pointer of its field.
 
@@ -79,7 +83,7 @@ def placeholder(of: Field) -> str:
     return _expected(of).removeprefix("must be ")
 
 
-def text_value(text: str) -> JsonValue | Problem:
+def parse_json_answer(text: str) -> JsonValue | Problem:
     """The JSON value that a person typed, or what is wrong with it and where."""
     if not text.strip():
         return Problem(pointer="", code="empty", message="Type the answer as JSON.")
@@ -109,28 +113,28 @@ class _Made:
 _ABSENT: Final = _Made(None)
 
 
-def _entry(of: Field, value: JsonValue) -> Entry:
+def _entry(of: Field, value: JsonValue) -> FieldEntry:
     if value is None:
         return None
-    if of.kind is Kind.CHOICES:
+    if of.kind is FieldKind.CHOICES:
         return _among(of, value if isinstance(value, list) else [])
-    if of.kind is Kind.CHOICE:
+    if of.kind is FieldKind.CHOICE:
         return _among(of, [value]) or None
-    if of.kind is Kind.BOOLEAN:
+    if of.kind is FieldKind.BOOLEAN:
         return value if isinstance(value, bool) else None
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _among(of: Field, values: list[JsonValue]) -> list[int]:
     """The indexes of the choices that are among these values; as JSON, true is not 1."""
-    chosen = {key_of(value) for value in values}
-    return [i for i, choice in enumerate(of.choices) if key_of(choice.value) in chosen]
+    chosen = {json_value_key(value) for value in values}
+    return [i for i, choice in enumerate(of.choices) if json_value_key(choice.value) in chosen]
 
 
-def _is_empty(of: Field, entry: Entry) -> bool:
+def _is_empty(of: Field, entry: FieldEntry) -> bool:
     if isinstance(entry, str):
         # Blanks are text where any text is; elsewhere nobody means anything by them.
-        return not (entry if of.kind is Kind.TEXT else entry.strip())
+        return not (entry if of.kind is FieldKind.TEXT else entry.strip())
     return entry is None or entry == []
 
 
@@ -139,26 +143,26 @@ def _left_empty(of: Field) -> _Made | Problem:
         return _Made(None)
     if not of.required:
         return _ABSENT
-    if of.kind is Kind.CHOICES and of.min_items == 0:
+    if of.kind is FieldKind.CHOICES and of.min_items == 0:
         return _Made([])
-    if of.kind is Kind.TEXT and of.default == "":
+    if of.kind is FieldKind.TEXT and of.default == "":
         return _Made("")
     match of.kind:
-        case Kind.BOOLEAN:
+        case FieldKind.BOOLEAN:
             words = "needs a yes or a no"
-        case Kind.CHOICE:
+        case FieldKind.CHOICE:
             words = "needs a choice"
-        case Kind.CHOICES:
+        case FieldKind.CHOICES:
             words = f"needs at least {_count(of.min_items, 'choice')}"
         case _:
             words = f"is required: {_expected(of)}" if _expected(of) else "is required"
     return _wrong(of, "required", words)
 
 
-def _value(of: Field, entry: Entry) -> _Made | Problem:
-    if of.kind in {Kind.CHOICE, Kind.CHOICES} and isinstance(entry, list):
+def _value(of: Field, entry: FieldEntry) -> _Made | Problem:
+    if of.kind in {FieldKind.CHOICE, FieldKind.CHOICES} and isinstance(entry, list):
         return _chosen(of, entry)
-    if of.kind is Kind.BOOLEAN and isinstance(entry, bool):
+    if of.kind is FieldKind.BOOLEAN and isinstance(entry, bool):
         return _Made(entry)
     if of.kind in NUMBER_KINDS and isinstance(entry, str):
         return _number(of, entry)
@@ -172,7 +176,7 @@ def _chosen(of: Field, entry: list[int]) -> _Made | Problem:
     if indexes[0] < 0 or indexes[-1] >= len(of.choices):
         return _wrong(of, "unknown_value", "must be one of the choices offered")
     values = [of.choices[i].value for i in indexes]
-    if of.kind is Kind.CHOICE:
+    if of.kind is FieldKind.CHOICE:
         return (
             _Made(values[0])
             if len(values) == 1
@@ -192,7 +196,7 @@ def _number(of: Field, entry: str) -> _Made | Problem:
         number = int(text)
     elif _NUMBER.fullmatch(text) and math.isfinite(float(text)):
         number = float(text)
-        if of.kind is Kind.INTEGER:
+        if of.kind is FieldKind.INTEGER:
             number = int(number) if number.is_integer() else None
     if number is None:
         return _wrong(of, "wrong_type", _expected(of))
@@ -206,10 +210,10 @@ def _number(of: Field, entry: str) -> _Made | Problem:
 
 
 def _string(of: Field, entry: str) -> _Made | Problem:
-    text = entry if of.kind is Kind.TEXT else entry.strip()
-    if of.kind is Kind.DATE_TIME and (loose := _LOOSE_TIME.fullmatch(text)):
+    text = entry if of.kind is FieldKind.TEXT else entry.strip()
+    if of.kind is FieldKind.DATE_TIME and (loose := _LOOSE_TIME.fullmatch(text)):
         text = f"{loose[1]}T{loose[2]}{loose[3] or ':00'}{loose[4]}"
-    if not schemas.is_text(text):
+    if not schemas.is_encodable(text):
         return _wrong(of, "wrong_type", "holds half a character: delete it and type it again")
     if of.min_length is not None and len(text) < of.min_length:
         return _wrong(of, "unknown_value", f"needs at least {_count(of.min_length, 'character')}")
@@ -240,7 +244,7 @@ def _expected(of: Field) -> str:
         ("less than", of.exclusive_maximum),
     )
     words = " and ".join(f"{word} {bound}" for word, bound in bounds if bound is not None)
-    noun = "must be a whole number" if of.kind is Kind.INTEGER else "must be a number"
+    noun = "must be a whole number" if of.kind is FieldKind.INTEGER else "must be a number"
     return f"{noun}, {words}" if words else noun
 
 

@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from answerback.core.json_schema import schemas
 
 
-class Kind(StrEnum):
+class FieldKind(StrEnum):
     """What kind of input a field needs."""
 
     TEXT = "text"
@@ -36,8 +36,10 @@ class Kind(StrEnum):
     """Any of ``choices``, none twice."""
 
 
-TEXT_KINDS: Final = frozenset({Kind.TEXT, Kind.EMAIL, Kind.URI, Kind.DATE, Kind.DATE_TIME})
-NUMBER_KINDS: Final = frozenset({Kind.INTEGER, Kind.NUMBER})
+TEXT_KINDS: Final = frozenset(
+    {FieldKind.TEXT, FieldKind.EMAIL, FieldKind.URI, FieldKind.DATE, FieldKind.DATE_TIME}
+)
+NUMBER_KINDS: Final = frozenset({FieldKind.INTEGER, FieldKind.NUMBER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class Field:
     """What people read, never blank: a field with no words has its number."""
     description: str | None
     required: bool
-    kind: Kind
+    kind: FieldKind
     nullable: bool = False
     """Whether null is a value: what a required field that is left empty then yields."""
     choices: tuple[Choice, ...] = ()
@@ -81,7 +83,7 @@ class Field:
     @property
     def pointer(self) -> str:
         """The JSON pointer of this field in the value."""
-        return "" if self.is_whole else schemas.pointer([self.name])
+        return "" if self.is_whole else schemas.json_pointer([self.name])
 
 
 # --- from a schema to fields ---------------------------------------------------------------------
@@ -109,17 +111,17 @@ _ANNOTATIONS: Final = frozenset(
     }
 )
 _KINDS: Final = {
-    "string": Kind.TEXT,
-    "integer": Kind.INTEGER,
-    "number": Kind.NUMBER,
-    "boolean": Kind.BOOLEAN,
-    "array": Kind.CHOICES,
+    "string": FieldKind.TEXT,
+    "integer": FieldKind.INTEGER,
+    "number": FieldKind.NUMBER,
+    "boolean": FieldKind.BOOLEAN,
+    "array": FieldKind.CHOICES,
 }
 _FORMATS: Final = {
-    "email": Kind.EMAIL,
-    "uri": Kind.URI,
-    "date": Kind.DATE,
-    "date-time": Kind.DATE_TIME,
+    "email": FieldKind.EMAIL,
+    "uri": FieldKind.URI,
+    "date": FieldKind.DATE,
+    "date-time": FieldKind.DATE_TIME,
 }
 _MAX_REFERENCES: Final = 8
 _CHOOSING: Final = frozenset({"enum", "const", "oneOf", "anyOf"})
@@ -132,7 +134,7 @@ class _NotFlatError(Exception):
     """The schema has a part that no field can stand for."""
 
 
-def fields_of(schema: JsonValue) -> tuple[Field, ...] | None:
+def fields_from_schema(schema: JsonValue) -> tuple[Field, ...] | None:
     """The fields of a usable schema, in its order; None where it is not flat: it is entered as JSON."""
     if not isinstance(schema, dict):
         return None
@@ -170,7 +172,7 @@ def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: 
         title=_words(node.get("title")) or name,
         description=_words(node.get("description")),
         required=required,
-        kind=Kind.TEXT,
+        kind=FieldKind.TEXT,
         default=node.get("default"),
         has_default="default" in node,
     )
@@ -179,10 +181,10 @@ def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: 
     if choices is not None:
         kept = tuple(choice for choice in choices if choice.value is not None)
         null_type = len(kept) < len(choices)
-        made = replace(made, kind=Kind.CHOICE, choices=kept)
+        made = replace(made, kind=FieldKind.CHOICE, choices=kept)
     else:
         made = _bounded(root, made, node, types)
-    if made.kind in {Kind.CHOICE, Kind.CHOICES} and not made.choices:
+    if made.kind in {FieldKind.CHOICE, FieldKind.CHOICES} and not made.choices:
         raise _NotFlatError
     return replace(made, nullable=nullable or null_type)
 
@@ -194,9 +196,9 @@ def _bounded(
     if len(types) != 1 or types[0] not in _KINDS or _SHAPING & node.keys():
         raise _NotFlatError
     kind = _KINDS[types[0]]
-    if kind is Kind.TEXT:
-        kind = _FORMATS.get(str(node.get("format")), Kind.TEXT)
-    elif kind is Kind.CHOICES:
+    if kind is FieldKind.TEXT:
+        kind = _FORMATS.get(str(node.get("format")), FieldKind.TEXT)
+    elif kind is FieldKind.CHOICES:
         item, null_item = _resolved(root, node.get("items"))
         choices = _choices(item, _types(item)[0])
         if choices is None or null_item:
@@ -281,12 +283,12 @@ def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, .
         ]
     nullable = "type" not in node or _types(node)[1]
     fitting = [c for c in choices if _is_a(c.value, types) or (c.value is None and nullable)]
-    if len({key_of(choice.value) for choice in fitting}) < len(fitting):
+    if len({json_value_key(choice.value) for choice in fitting}) < len(fitting):
         raise _NotFlatError
     return tuple(fitting)
 
 
-def key_of(value: JsonValue) -> str:
+def json_value_key(value: JsonValue) -> str:
     """The same text for the same JSON value: true is not 1, and "1" neither."""
     return f'"{value}' if isinstance(value, str) else json.dumps(value, sort_keys=True)
 

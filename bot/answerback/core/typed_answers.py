@@ -17,13 +17,15 @@ _MOST_PARTS: Final = 64
 """Parts between commas that are read as options: what is longer is not a list that somebody typed."""
 
 
-class Unclear(NamedTuple):
+class UnclearText(NamedTuple):
     """The words stand for no action; ``sentence`` says to the person why, and what can be done."""
 
     sentence: str
 
 
-def too_early(ask: Ask, at: float | None, person: Person, labels: Labels) -> Unclear | None:
+def check_not_too_early(
+    ask: Ask, at: float | None, person: Person, labels: Labels
+) -> UnclearText | None:
     """None where the open question was open when the words were typed.
 
     All times are the platform's: words count once the question could be seen. The person whose click opened it
@@ -38,14 +40,14 @@ def too_early(ask: Ask, at: float | None, person: Person, labels: Labels) -> Unc
     if clicked and ask.acted_by is not None and ask.acted_by.user_id == person.user_id:
         since = opened.at
     if since is None and ask.shown_revision < ask.revision:
-        return Unclear(labels.words_too_early)
+        return UnclearText(labels.words_too_early)
     since = opened.at if since is None else since
     if at is None or since is None:
-        return Unclear(labels.words_untimed)
-    return None if at > since else Unclear(labels.words_too_early)
+        return UnclearText(labels.words_untimed)
+    return None if at > since else UnclearText(labels.words_too_early)
 
 
-def takes_own_words(ask: Ask) -> bool:
+def accepts_free_text(ask: Ask) -> bool:
     """Whether any words would answer the open question, and not only an option's label or number."""
     question = ask.question
     if question is None:
@@ -55,7 +57,7 @@ def takes_own_words(ask: Ask) -> bool:
     return bool(question.options) and (question.other or ask.form.reply_is_free_text)
 
 
-def action_of(ask: Ask, text: str, labels: Labels) -> Action | Unclear:
+def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearText:
     """The action that ``text`` stands for at the open question of ``ask``.
 
     A text question takes any words; a boolean yes and no, or its buttons' words; a select the label or the
@@ -65,11 +67,11 @@ def action_of(ask: Ask, text: str, labels: Labels) -> Action | Unclear:
     question = ask.question
     words = text.strip()
     if question is None:
-        return Unclear(labels.words_in_review.format(submit=labels.submit, edit=labels.edit))
+        return UnclearText(labels.words_in_review.format(submit=labels.submit, edit=labels.edit))
     if question.answer_type is AnswerType.SCHEMA:
-        return Unclear(labels.words_for_schema.format(fill_in=labels.fill_in))
+        return UnclearText(labels.words_for_schema.format(fill_in=labels.fill_in))
     if not words:
-        return Unclear(labels.words_missing)
+        return UnclearText(labels.words_missing)
     match question.answer_type:
         case AnswerType.TEXT:
             return Answer(value=text)
@@ -81,12 +83,12 @@ def action_of(ask: Ask, text: str, labels: Labels) -> Action | Unclear:
             return _multi_select(ask, question, text, labels)
 
 
-def _boolean(words: str, labels: Labels) -> Answer | Unclear:
+def _boolean(words: str, labels: Labels) -> Answer | UnclearText:
     folded = words.casefold()
     yes = folded in {labels.yes.casefold(), "yes"}
     no = folded in {labels.no.casefold(), "no"}
     if yes == no:
-        return Unclear(labels.words_for_boolean.format(yes=labels.yes, no=labels.no))
+        return UnclearText(labels.words_for_boolean.format(yes=labels.yes, no=labels.no))
     return Answer(value=yes)
 
 
@@ -116,7 +118,7 @@ class _Names:
         return number is not None and len(str(number)) <= len(str(len(self._labels)))
 
 
-def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | Unclear:
+def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
     names, words = _Names(question.options), text.strip()
     found = names.places(words)
     if len(found) > 1:
@@ -124,11 +126,11 @@ def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action |
     if found:
         return Answer(value=question.options[found[0]].value)
     if names.looks_like_number(words):
-        return Unclear(labels.words_for_select)
-    return _own_words(ask, question, text) or Unclear(labels.words_for_select)
+        return UnclearText(labels.words_for_select)
+    return _own_words(ask, question, text) or UnclearText(labels.words_for_select)
 
 
-def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | Unclear:
+def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
     names, words = _Names(question.options), text.strip()
     parts = [part.strip() for part in words.split(",")]
     if len(parts) <= _MOST_PARTS:
@@ -138,8 +140,10 @@ def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Ac
         if readings:
             return Answer(value=[question.options[i].value for i in sorted(readings.pop())])
         if any(names.places(part) or names.looks_like_number(part) for part in parts):
-            return Unclear(labels.words_for_multi_select)  # partly options: the rest may be a slip
-    return _own_words(ask, question, text) or Unclear(labels.words_for_multi_select)
+            return UnclearText(
+                labels.words_for_multi_select
+            )  # partly options: the rest may be a slip
+    return _own_words(ask, question, text) or UnclearText(labels.words_for_multi_select)
 
 
 def _readings(names: _Names, parts: Sequence[str]) -> set[frozenset[int]]:
@@ -167,8 +171,8 @@ def _number(words: str) -> int | None:
     return int(digits[:7]) if digits.isascii() and digits.isdigit() else None
 
 
-def _ambiguous(words: str, labels: Labels) -> Unclear:
-    return Unclear(labels.words_ambiguous.format(words=words[:100]))
+def _ambiguous(words: str, labels: Labels) -> UnclearText:
+    return UnclearText(labels.words_ambiguous.format(words=words[:100]))
 
 
 def _own_words(ask: Ask, question: Question, text: str) -> Action | None:

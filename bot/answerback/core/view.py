@@ -15,12 +15,12 @@ from pydantic import JsonValue
 
 from answerback.core import walker
 from answerback.core.asides import Aside
-from answerback.core.ask import ANYONE, Ask, Outcome, asked_by
+from answerback.core.ask import ANYONE, Ask, Outcome, asker_label
 from answerback.core.clarification import can_ask_back
 from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import Field, Kind, fields_of, key_of
-from answerback.core.walker import Given, Person, Phase
+from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
+from answerback.core.walker import GivenAnswer, Person, Phase
 
 
 class Control(StrEnum):
@@ -41,7 +41,7 @@ class Prompt(NamedTuple):
     prefill: JsonValue
     remember: bool
     """Whether "for this turn" answers are offered."""
-    again: Given | None = None
+    again: GivenAnswer | None = None
     """The earlier answer that the prefill is; None where it is the question's default."""
     context_format: ContextFormat = "markdown"
     asides: tuple[Aside, ...] = ()
@@ -72,7 +72,7 @@ class Line(NamedTuple):
     """One question with its answer so far; ``given`` is None for a question never answered."""
 
     question: Question
-    given: Given | None
+    given: GivenAnswer | None
     editable: bool = False
     by: Person | None = None
     """Who gave the answer, where several people have answered."""
@@ -88,7 +88,7 @@ class View(NamedTuple):
     ask_id: str
     revision: int
     label: str
-    """Who asks: `answerback.core.ask.asked_by`."""
+    """Who asks: `answerback.core.ask.asker_label`."""
     prompt: Prompt | None
     lines: tuple[Line, ...]
     """What was answered so far; all that was asked in review and once ended."""
@@ -122,7 +122,7 @@ def view_of(ask: Ask) -> View:
     return View(
         ask_id=ask.id,
         revision=ask.revision,
-        label=asked_by(ask),
+        label=asker_label(ask),
         prompt=_prompt(ask, question) if question else None,
         lines=_lines(ask),
         controls=_controls(ask),
@@ -160,13 +160,13 @@ def can_remember(ask: Ask) -> bool:
     return ask.question is not None and ask.question.can_be_remembered
 
 
-def texts_of(question: Question, given: Given, labels: Labels) -> list[str]:
+def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     """An answer as lines for people, not shortened: one a chosen option, field of a form or note; never none."""
     note = [] if given.note is None else [labels.noted.format(text=given.note)]
     return [*_answer_texts(question, given, labels), *note]
 
 
-def _answer_texts(question: Question, given: Given, labels: Labels) -> list[str]:
+def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     value, kind = given.value, question.answer_type
     if kind is AnswerType.SCHEMA:
         return _entered(question, value, labels)
@@ -185,9 +185,9 @@ def _answer_texts(question: Question, given: Given, labels: Labels) -> list[str]
 
 def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
     """The value of a form as its fields show it, titles before entries; any other value as JSON."""
-    fields = fields_of(question.json_schema)
+    fields = fields_from_schema(question.json_schema)
     if fields is None:
-        return [as_json(value)]
+        return [pretty_json(value)]
     if fields[0].is_whole:
         return [_entry(fields[0], value, labels)]
     entries = value if isinstance(value, dict) else {}
@@ -197,23 +197,23 @@ def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
         for name, field in titles.items()
         if name in entries
     ]
-    lines += [f"{name}: {as_json(one)}" for name, one in entries.items() if name not in titles]
+    lines += [f"{name}: {pretty_json(one)}" for name, one in entries.items() if name not in titles]
     return lines or [labels.none_chosen]
 
 
 def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
     if value is None or value in ([], ""):
         return labels.none_chosen
-    if field.kind is Kind.BOOLEAN:
+    if field.kind is FieldKind.BOOLEAN:
         return labels.yes if value else labels.no
-    if field.kind in {Kind.CHOICE, Kind.CHOICES}:
-        chosen = value if field.kind is Kind.CHOICES and isinstance(value, list) else [value]
-        titles = {key_of(choice.value): choice.title for choice in field.choices}
-        return ", ".join(titles.get(key_of(one)) or as_json(one) for one in chosen)
-    return value if isinstance(value, str) else as_json(value)
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
+        chosen = value if field.kind is FieldKind.CHOICES and isinstance(value, list) else [value]
+        titles = {json_value_key(choice.value): choice.title for choice in field.choices}
+        return ", ".join(titles.get(json_value_key(one)) or pretty_json(one) for one in chosen)
+    return value if isinstance(value, str) else pretty_json(value)
 
 
-def as_json(value: JsonValue) -> str:
+def pretty_json(value: JsonValue) -> str:
     """A JSON value as people read it."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 

@@ -13,12 +13,12 @@ from typing import ClassVar, Final, assert_never
 
 from pydantic import JsonValue
 
-from answerback.core.answers import Unfit, check_noted, check_own_words, check_words, json_equal
+from answerback.core.answers import Invalid, check_other, check_text, check_with_note, json_equal
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
-from answerback.core.person import Exact as Exact
+from answerback.core.person import CachedJson
 from answerback.core.person import Person as Person
-from answerback.core.person import Written
+from answerback.core.person import StrictDataclass as StrictDataclass
 
 
 class Source(StrEnum):
@@ -32,7 +32,7 @@ class Source(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given(Written):
+class GivenAnswer(CachedJson):
     """One collected answer.
 
     ``other`` marks the text of "Something else…": it is the value, or the last item of a list that holds
@@ -79,7 +79,7 @@ OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Walk(Exact):
+class Walk(StrictDataclass):
     """What was answered so far (in the form's order) and what is prompted now.
 
     In a form that ends in a review, Back and Edit move without discarding: ``answers`` may then hold one to the
@@ -89,12 +89,12 @@ class Walk(Exact):
     phase: Phase
     at: int | None = None
     """The 0-based place of the prompted question, or of the one that was prompted when the walk was ended."""
-    answers: tuple[Given, ...] = ()
-    again: Given | None = None
+    answers: tuple[GivenAnswer, ...] = ()
+    again: GivenAnswer | None = None
     """The earlier answer to the prompted question, for the prompt to start from."""
-    kept: tuple[Given, ...] = ()
+    kept: tuple[GivenAnswer, ...] = ()
     """With a review: answers to questions that are skipped now, offered again should one be asked after all."""
-    editing: tuple[Given, ...] | None = None
+    editing: tuple[GivenAnswer, ...] | None = None
     """During an Edit: the answers as the review showed them, to which Back returns."""
     reply: str | None = None
 
@@ -103,7 +103,7 @@ class Walk(Exact):
         """Whether the walk still waits for somebody."""
         return self.phase in OPEN_PHASES
 
-    def answer(self, question_id: str) -> Given | None:
+    def answer(self, question_id: str) -> GivenAnswer | None:
         """The collected answer to a question, or None."""
         last_first = reversed(self.answers)  # mostly the last one is wanted
         return next((given for given in last_first if given.question_id == question_id), None)
@@ -180,7 +180,7 @@ def start(form: Form) -> Walk:
     return _next(form, (), 0)
 
 
-def resumed(form: Form, walk: Walk) -> Walk:
+def resume(form: Form, walk: Walk) -> Walk:
     """The open walk where it goes on without anybody moving in it: what Back and Edit did not discard counts."""
     if not walk.open or not has_review(form):
         return walk
@@ -188,7 +188,7 @@ def resumed(form: Form, walk: Walk) -> Walk:
     return _onwards(form, replace(walk, at=None, editing=None), given)
 
 
-def prompted(form: Form, walk: Walk) -> Question | None:
+def current_question(form: Form, walk: Walk) -> Question | None:
     """The question that is prompted now, or None in review and at the end."""
     return None if (place := _prompt(walk)) is None else form.questions[place]
 
@@ -198,7 +198,7 @@ def has_review(form: Form) -> bool:
     return form.review and len(form.questions) > 1
 
 
-def place_of(form: Form, question_id: str, before: int | None = None) -> int:
+def question_index(form: Form, question_id: str, before: int | None = None) -> int:
     """The 0-based place of the question with this id, which is one of the form's; ``before`` is a place behind it."""
     places = range(len(form.questions) if before is None else before)
     return next(place for place in reversed(places) if form.questions[place].id == question_id)
@@ -267,12 +267,12 @@ def _answer(
         words = "This answer cannot be remembered: the question does not offer it."
         return _refuse("unknown_value", words, "/remember")
     if isinstance(action, Other):
-        checked = check_own_words(question, action.text, action.value)
+        checked = check_other(question, action.text, action.value)
     else:
-        checked = check_noted(question, action.value, action.note)
-    if isinstance(checked, Unfit):
+        checked = check_with_note(question, action.value, action.note)
+    if isinstance(checked, Invalid):
         return Refused(checked.problems)
-    given = Given(
+    given = GivenAnswer(
         question_id=question.id,
         value=checked.value,
         other=isinstance(action, Other),
@@ -287,7 +287,7 @@ def _answer(
     return _onwards(form, walk, {each.question_id: each for each in (*walk.answers, given)})
 
 
-def _next(form: Form, answers: tuple[Given, ...], first: int) -> Walk:
+def _next(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
     """Walks on from the place ``first`` to the question that is prompted next, or past the last one.
 
     All ``answers`` are to questions before that place, as they always are in a form without a review.
@@ -301,7 +301,7 @@ def _next(form: Form, answers: tuple[Given, ...], first: int) -> Walk:
     return done
 
 
-def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
+def _onwards(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
     """Walks over a form with a review to the question that is prompted next, or past the last one.
 
     That is the first question without an answer. After a Back that only moved, it is the next one that a person is
@@ -309,7 +309,7 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, Given]) -> Walk:
     while that has no answer: it was skipped until now.
     """
     moved_to = walk.at if walk.editing is None and walk.at is not None else len(form.questions)
-    held: dict[str, Given] = {}
+    held: dict[str, GivenAnswer] = {}
     at: int | None = None
     for i, question in enumerate(form.questions):
         answer, when = given.get(question.id), question.when
@@ -342,7 +342,7 @@ def _previous(form: Form, walk: Walk) -> int | None:
     prompt = walk.at if has_review(form) else None  # else all answers are before the prompt
     for place in reversed(range(len(walk.answers))):
         given = walk.answers[place]
-        before = prompt is None or place_of(form, given.question_id) < prompt
+        before = prompt is None or question_index(form, given.question_id) < prompt
         if before and given.source is Source.HUMAN:
             return place
     return None
@@ -355,7 +355,7 @@ def _back(form: Form, walk: Walk) -> Walk | Refused:
     if place is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
     given = walk.answers[place]
-    at = place_of(form, given.question_id, before=walk.at)
+    at = question_index(form, given.question_id, before=walk.at)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:place], again=given)
@@ -375,7 +375,7 @@ def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
     return replace(
         walk,
         phase=Phase.QUESTION,
-        at=place_of(form, question_id),
+        at=question_index(form, question_id),
         again=given,
         editing=walk.answers,
     )
@@ -387,7 +387,7 @@ def _reply(form: Form, walk: Walk, text: str | None) -> Walk | Refused:
         return _refuse(
             "empty", "A reply needs words here: type what the agent should know.", "/text"
         )
-    if words is not None and isinstance(checked := check_words(words).at("/text"), Unfit):
+    if words is not None and isinstance(checked := check_text(words).at("/text"), Invalid):
         return Refused(checked.problems)
     return replace(_end(walk, Phase.CANCELLED), reply=words)
 

@@ -14,7 +14,7 @@ from answerback.core.form import Form
 from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, frameworks
 from answerback.dialects.approvals.approval_request import Variant
-from answerback.dialects.call_reader import Node, did_you_mean
+from answerback.dialects.call_reader import ArgumentNode, did_you_mean
 
 VARIANTS: Final[dict[str, Variant]] = {
     "PermissionRequest": agents.CLAUDE,
@@ -33,7 +33,7 @@ VARIANTS: Final[dict[str, Variant]] = {
 """How each host asks and is answered, by the name of its request."""
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     if (variant := VARIANTS.get(call.tool)) is None:
@@ -53,10 +53,10 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
-    variant, given = VARIANTS[ask.request.name], results.collected(ask)
+        return results.failure_result(ask)
+    variant, given = VARIANTS[ask.request.name], results.answers_by_id(ask)
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
-        return results.as_json(variant.answered(given, arguments))
-    words = ask.walk.reply or results.unanswered(ask)
-    return results.as_json(variant.refused(given, arguments, words))
+        return results.json_result(variant.render_decision(given, arguments))
+    words = ask.walk.reply or results.unanswered_text(ask)
+    return results.json_result(variant.render_no_decision(given, arguments, words))

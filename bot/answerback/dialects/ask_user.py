@@ -7,12 +7,12 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, Form, Question
 from answerback.dialects import question_reader, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _FIELDS: Final = ("id", "text", *question_reader.FIELDS, "when")
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object(("questions",))
     seen: dict[str, Question | None] = {}
@@ -40,9 +40,9 @@ def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
-            given = results.collected(ask)
-            return results.as_json({q.id: given.get(q.id) for q in ask.form.questions})
+            given = results.answers_by_id(ask)
+            return results.json_result({q.id: given.get(q.id) for q in ask.form.questions})
         case Status.FAILED:
-            return results.failed(ask)
+            return results.failure_result(ask)
         case _:
-            return results.as_json(results.cancelled(ask))
+            return results.json_result(results.cancelled_fields(ask))

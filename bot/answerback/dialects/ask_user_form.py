@@ -7,10 +7,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     read: list[Question] = []
@@ -42,17 +42,19 @@ def parse(call: Node) -> Form | None:
 
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
-    given = results.collected(ask)
+    given = results.answers_by_id(ask)
     answers: list[JsonValue] = [_rows(q, given.get(q.id)) for q in ask.form.questions]
     match ask.status:
         case Status.ANSWERED:
-            return results.as_json({"answers": answers})
+            return results.json_result({"answers": answers})
         case Status.FAILED:
-            return results.failed(ask)
+            return results.failure_result(ask)
         case Status.CANCELLED:
-            return results.as_json({"freeText": ask.walk.reply or ""})
+            return results.json_result({"freeText": ask.walk.reply or ""})
         case _:
-            return results.as_json({"cancelled": True, "answers": answers, **results.extras(ask)})
+            return results.json_result(
+                {"cancelled": True, "answers": answers, **results.reply_and_reason_fields(ask)}
+            )
 
 
 def _rows(question: Question, value: JsonValue) -> JsonValue:

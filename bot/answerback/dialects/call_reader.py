@@ -13,7 +13,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_LABEL, MAX_TEXT
 from answerback.core.json_schema import schemas
@@ -28,7 +28,7 @@ _JSON_NAMES: Final = {
     type(None): "null",
 }
 
-MOST_LISTED: Final = 1_000
+MAX_LISTED_PROBLEMS: Final = 1_000
 """Mistakes of one call that are told one by one; of more the number is told."""
 _ALIKE: Final = 0.7
 """How alike a word has to be to be suggested, as difflib counts: a slip of the pen, not another word."""
@@ -45,7 +45,7 @@ def did_you_mean(word: str, known: Collection[str], alike: float = _ALIKE) -> st
 
 
 @dataclass(slots=True)
-class Problems:
+class ProblemCollector:
     """The mistakes found in one call's arguments."""
 
     arguments: JsonValue
@@ -63,7 +63,7 @@ class Problems:
 
     def note(self, problem: Problem) -> None:
         """Notes one more mistake."""
-        if len(self.found) < MOST_LISTED:
+        if len(self.found) < MAX_LISTED_PROBLEMS:
             self.found.append(problem)
         else:
             self.unlisted += 1
@@ -95,11 +95,11 @@ class Problems:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ArgumentNode:
     """A part of the arguments and where it is."""
 
     value: JsonValue
-    problems: Problems
+    problems: ProblemCollector
     path: tuple[str | int, ...] = ()
 
     @property
@@ -115,17 +115,17 @@ class Node:
 
     def fail(self, code: str, message: str, *below: str | int) -> None:
         """Notes a mistake here, or at a place below."""
-        path = schemas.pointer([*self.path, *below])
+        path = schemas.json_pointer([*self.path, *below])
         self.problems.note(Problem(pointer=path, code=code, message=message))
 
-    def at(self, key: str | int) -> Node:
+    def at(self, key: str | int) -> ArgumentNode:
         """The part below, null where there is none."""
         value: JsonValue = None
         if isinstance(self.value, dict) and isinstance(key, str):
             value = self.value.get(key)
         elif isinstance(self.value, list) and isinstance(key, int):
             value = self.value[key]
-        return Node(value, self.problems, (*self.path, key))
+        return ArgumentNode(value, self.problems, (*self.path, key))
 
     def has(self, key: str) -> bool:
         """Whether there is such a part and it is not null (models send null for "not given")."""
@@ -138,7 +138,7 @@ class Node:
             return False
         unknown = 0
         for key in self.value:
-            if not schemas.is_text(key):
+            if not schemas.is_encodable(key):
                 self.fail(
                     "wrong_type",
                     f"{self.name} has a key with half a surrogate pair, which is no text.",
@@ -176,7 +176,7 @@ class Node:
         """This as a string of at most ``most`` characters."""
         if not isinstance(self.value, str):
             self.wrong_type("a string")
-        elif not schemas.is_text(self.value):
+        elif not schemas.is_encodable(self.value):
             self.fail("wrong_type", f"{self.name} holds half a surrogate pair, which is no text.")
         elif not blank and not self.value.strip():
             self.fail("empty", f"{self.name} must not be blank.")
@@ -224,7 +224,7 @@ class Node:
         elif child.value not in known:
             child.fail(
                 "unknown_value",
-                f"{child.name} is {show(child.value)}; it must be one of {allowed}.",
+                f"{child.name} is {format_value(child.value)}; it must be one of {allowed}.",
             )
         else:
             return child.value
@@ -232,7 +232,7 @@ class Node:
 
     def items(
         self, key: str, *, least: int, most: int, of: str, required: bool = True
-    ) -> list[Node]:
+    ) -> list[ArgumentNode]:
         """The parts of an array below; empty where it is none. Too few or too many are noted."""
         child = self.at(key)
         if not self.has(key):

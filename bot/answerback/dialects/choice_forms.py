@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.form import (
     MAX_LABEL,
     MAX_OPTIONS,
@@ -15,12 +15,14 @@ from answerback.core.form import (
     Option,
     Question,
 )
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _RECOMMENDED: Final = "(Recommended)"
 
 
-def read_form(call: Node, read: Callable[[Node, str], Question | None]) -> Form | None:
+def read_form(
+    call: ArgumentNode, read: Callable[[ArgumentNode, str], Question | None]
+) -> Form | None:
     """The form of a call that has ``questions``; None when mistakes were noted.
 
     Args:
@@ -32,30 +34,28 @@ def read_form(call: Node, read: Callable[[Node, str], Question | None]) -> Form 
     return None if call.problems.found else Form(questions=tuple(q for q in found if q))
 
 
-def require_new(node: Node, key: str, value: str | None, seen: set[str]) -> None:
+def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[str]) -> None:
     """Notes a field below that tells questions apart and is there already; else adds it to those that were seen."""
     if value in seen:
-        message = (
-            f"{node.name}.{key} {show(value)} is there already; each question must have its own."
-        )
+        message = f"{node.name}.{key} {format_value(value)} is there already; each question must have its own."
         node.fail("duplicate_id", message, key)
     elif value is not None:
         seen.add(value)
 
 
-def read_header(node: Node) -> str | None:
+def read_header(node: ArgumentNode) -> str | None:
     """The short title beside a question, cut to what a label may have; None where it says nothing."""
     header = node.at("header").value
     return header[:MAX_LABEL] if isinstance(header, str) and header.strip() else None
 
 
-def read_multiple(node: Node, name: str) -> AnswerType:
+def read_multiple(node: ArgumentNode, name: str) -> AnswerType:
     """Whether one or several of the options may be chosen."""
     return AnswerType.MULTI_SELECT if node.flag(name, default=False) else AnswerType.SELECT
 
 
 def read_label_options(
-    node: Node,
+    node: ArgumentNode,
     *,
     least: int,
     most: int = MAX_OPTIONS,
@@ -81,7 +81,7 @@ def read_label_options(
         if label in seen:
             item.fail(
                 "duplicate_option",
-                f"{item.name}.label {show(label)} is there already; labels must differ.",
+                f"{item.name}.label {format_value(label)} is there already; labels must differ.",
                 "label",
             )
         seen.add(label)
@@ -94,7 +94,7 @@ def read_label_options(
 
 
 def read_plain_options(
-    node: Node, key: str, field: str | None = None, *, required: bool = True
+    node: ArgumentNode, key: str, field: str | None = None, *, required: bool = True
 ) -> tuple[Option, ...]:
     """Options that are strings.
 
@@ -114,14 +114,14 @@ def read_plain_options(
             continue
         if value in seen:
             where = () if field is None else (field,)
-            message = f"{item.name} {show(value)} is there already; options must differ."
+            message = f"{item.name} {format_value(value)} is there already; options must differ."
             item.fail("duplicate_option", message, *where)
         seen.add(value)
         options.append(Option(value=value, label=value))
     return tuple(options)
 
 
-def recommended(question: Question) -> Question:
+def with_recommended_default(question: Question) -> Question:
     """The question with its first option that is labelled "… (Recommended)" as its default, if it has one."""
     for option in question.options:
         if option.label.endswith(_RECOMMENDED):

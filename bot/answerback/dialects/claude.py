@@ -7,12 +7,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
-from answerback.core.walker import Given
+from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _MAX_QUESTIONS: Final = 4
 _MIN_OPTIONS: Final = 2
@@ -20,7 +20,7 @@ _MAX_OPTIONS: Final = 4
 Json = dict[str, JsonValue]
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     read: list[Question] = []
@@ -30,7 +30,10 @@ def parse(call: Node) -> Form | None:
             continue
         text = node.text("question")
         if text in texts:
-            message = f"{node.name}.question {show(text)} is there already; the texts are the keys of the answers."
+            message = (
+                f"{node.name}.question {format_value(text)} is there already; "
+                "the texts are the keys of the answers."
+            )
             node.fail("duplicate_question", message, "question")
         # Claude's calls always have multiSelect, and a header; Kimi's need have neither.
         theirs = node.has("multiSelect")
@@ -56,7 +59,7 @@ def parse(call: Node) -> Form | None:
     return None if call.problems.found else Form(questions=tuple(read))
 
 
-def _multiple(node: Node) -> bool:
+def _multiple(node: ArgumentNode) -> bool:
     """Whether several may be chosen: Claude's name for it, or Kimi's."""
     ours, kimis = (node.flag(key, default=False) for key in ("multiSelect", "multi_select"))
     if node.has("multiSelect") and node.has("multi_select") and ours != kimis:
@@ -68,7 +71,7 @@ def _multiple(node: Node) -> bool:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     structured: Json = {
         "questions": ask.request.arguments["questions"],
@@ -80,16 +83,16 @@ def render(ask: Ask) -> ToolResult:
     if ask.status is Status.ANSWERED:
         content = "\n\n".join(f"{q.text}\n{_answer_text(q, g)}" for q, g in given if g is not None)
         return ToolResult(content=content, structured=structured)
-    structured |= {"cancelled": True, **results.extras(ask)}
+    structured |= {"cancelled": True, **results.reply_and_reason_fields(ask)}
     if ask.status is Status.EXPIRED and ask.outcome is not None:
         structured["afkTimeoutMs"] = round((ask.outcome.at - ask.created_at) * 1000)
     elif ask.status is Status.CANCELLED and ask.walk.reply:
         structured["response"] = ask.walk.reply
-    content = results.with_reply(ask, results.unanswered(ask))
+    content = results.append_reply(ask, results.unanswered_text(ask))
     return ToolResult(content=content, structured=structured)
 
 
-def _annotation(ask: Ask, question: Question, given: Given | None) -> Json:
+def _annotation(ask: Ask, question: Question, given: GivenAnswer | None) -> Json:
     """What belongs to an answer, or says why there is none."""
     if given is None:
         if ask.status is not Status.CANCELLED:
@@ -101,13 +104,13 @@ def _annotation(ask: Ask, question: Question, given: Given | None) -> Json:
     return {key: words for key, words in found.items() if words}
 
 
-def _labels(given: Given) -> list[str]:
+def _labels(given: GivenAnswer) -> list[str]:
     return (
         [str(item) for item in given.value] if isinstance(given.value, list) else [str(given.value)]
     )
 
 
-def _joined(question: Question, given: Given) -> str:
+def _joined(question: Question, given: GivenAnswer) -> str:
     """An answer as Claude Code reads it.
 
     One label or the words of Other stand as they are. Of several labels, one that would be taken apart is written as
@@ -122,7 +125,7 @@ def _joined(question: Question, given: Given) -> str:
     )
 
 
-def _answer_text(question: Question, given: Given) -> str:
+def _answer_text(question: Question, given: GivenAnswer) -> str:
     if question.answer_type is AnswerType.MULTI_SELECT and not given.other:
         return "\n".join(f"- {label}" for label in _labels(given)) or "(none selected)"
     return str(given.value)

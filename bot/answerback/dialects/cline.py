@@ -11,12 +11,12 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 QUESTION_ID: Final = "answer"
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     text = call.text("question")
@@ -36,13 +36,13 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended: the answer itself."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     given = ask.walk.answer(QUESTION_ID)
-    answer = str(given.value) if given else ask.walk.reply or results.unanswered(ask)
+    answer = str(given.value) if given else ask.walk.reply or results.unanswered_text(ask)
     return ToolResult(content=answer, structured=answer)
 
 
-def _options(call: Node) -> tuple[Option, ...]:
+def _options(call: ArgumentNode) -> tuple[Option, ...]:
     """The options: an array, an array written as JSON in a string, or the suggestions of ``follow_up``."""
     sent = call.at("options").value
     if isinstance(sent, str):
@@ -53,4 +53,6 @@ def _options(call: Node) -> tuple[Option, ...]:
             return ()
     if sent is None or sent == []:
         return choice_forms.read_plain_options(call, "follow_up", "text", required=False)
-    return choice_forms.read_plain_options(Node({"options": sent}, call.problems), "options")
+    return choice_forms.read_plain_options(
+        ArgumentNode({"options": sent}, call.problems), "options"
+    )

@@ -12,9 +12,9 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.core.walker import Given
+from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _REQUEST: Final = "item/tool/requestUserInput"
 """The app server's request; it says itself whether other words are offered, the client has added them already."""
@@ -22,11 +22,11 @@ ASYNC: Final = "request_user_input_async"
 _NONE_OF_THEM: Final = "None of the above"
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     ids: set[str] = set()
 
-    def read(node: Node, question_id: str) -> Question | None:
+    def read(node: ArgumentNode, question_id: str) -> Question | None:
         if call.tool == ASYNC:
             return _titled(node, question_id)
         return _question(node, question_id, ids)
@@ -37,21 +37,21 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     if ask.request.name == ASYNC:
         return _message(ask)
-    marker = results.unanswered(ask)
-    rows = results.answer_rows(ask, [marker, *_note(ask.walk.reply)], _rows)
+    marker = results.unanswered_text(ask)
+    rows = results.answer_values_per_question(ask, [marker, *_note(ask.walk.reply)], _rows)
     answers: dict[str, JsonValue] = {
         question.id: {"answers": row}
         for question, row in zip(ask.form.questions, rows, strict=True)
     }
-    return results.as_json({"answers": answers, **results.reason(ask)})
+    return results.json_result({"answers": answers, **results.reason_field(ask)})
 
 
-def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
+def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | None:
     question_id = node.label("id") if node.has("id") else fallback
-    choice_forms.require_new(node, "id", question_id, ids)
+    choice_forms.require_unique(node, "id", question_id, ids)
     text = node.text("question")
     options = choice_forms.read_label_options(node, least=0, required=False)
     other = node.flag("isOther", default=node.tool != _REQUEST)
@@ -63,7 +63,7 @@ def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
         node.fail("unknown_value", message, "isSecret")
     if question_id is None or text is None:
         return None
-    return choice_forms.recommended(
+    return choice_forms.with_recommended_default(
         Question(
             id=question_id,
             text=text,
@@ -76,7 +76,7 @@ def _question(node: Node, fallback: str, ids: set[str]) -> Question | None:
     )
 
 
-def _titled(node: Node, question_id: str) -> Question | None:
+def _titled(node: ArgumentNode, question_id: str) -> Question | None:
     """A question of the asynchronous tool."""
     text = node.text("title")
     options = choice_forms.read_plain_options(node, "options", required=False)
@@ -94,10 +94,10 @@ def _titled(node: Node, question_id: str) -> Question | None:
     )
 
 
-def _rows(given: Given) -> list[JsonValue]:
+def _rows(given: GivenAnswer) -> list[JsonValue]:
     if given.other:
         return [_NONE_OF_THEM, *_note(given.words)]
-    return [*results.rows(given), *_note(given.note)]
+    return [*results.answer_values(given), *_note(given.note)]
 
 
 def _note(words: str | None) -> list[JsonValue]:
@@ -106,13 +106,15 @@ def _note(words: str | None) -> list[JsonValue]:
 
 def _message(ask: Ask) -> ToolResult:
     """The user's message that follows the asynchronous call, whose own result was that it was accepted."""
-    given = results.answer_rows(ask, [], lambda each: [*results.rows(each), *_note(each.note)])
+    given = results.answer_values_per_question(
+        ask, [], lambda each: [*results.answer_values(each), *_note(each.note)]
+    )
     answers: list[JsonValue] = [*given]
     structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
     if ask.status is not Status.ANSWERED:
-        structured = {**structured, "cancelled": True, **results.extras(ask)}
+        structured = {**structured, "cancelled": True, **results.reply_and_reason_fields(ask)}
         return ToolResult(
-            content=results.with_reply(ask, results.unanswered(ask)), structured=structured
+            content=results.append_reply(ask, results.unanswered_text(ask)), structured=structured
         )
     told = [
         "\n".join([question.text, *map(str, row or ["(no answer)"])])

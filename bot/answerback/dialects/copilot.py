@@ -10,12 +10,12 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, elicitation, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 QUESTION_ID: Final = "answer"
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     if call.has("requestedSchema"):
@@ -38,25 +38,27 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     (question,) = ask.form.questions
     given = ask.walk.answer(question.id)
     if question.answer_type is AnswerType.SCHEMA:
         # Never a decline: Copilot would tell its model that nobody is there, and to work autonomously.
         answered = given is not None and ask.status is Status.ANSWERED
-        return elicitation.render(ask) if answered else results.as_json({"action": "cancel"})
+        return elicitation.render(ask) if answered else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
-    answer = ask.walk.reply or results.unanswered(ask) if given is None else str(given.value)
+    answer = ask.walk.reply or results.unanswered_text(ask) if given is None else str(given.value)
     return ToolResult(
         content=f"User {'selected' if chosen else 'responded'}: {answer}",
-        structured={"answer": answer, "wasFreeform": not chosen, **results.reason(ask)},
+        structured={"answer": answer, "wasFreeform": not chosen, **results.reason_field(ask)},
     )
 
 
-def _form(call: Node) -> Form | None:
+def _form(call: ArgumentNode) -> Form | None:
     """The form variant: an elicitation whose schema need not say that it is an object."""
     schema = call.at("requestedSchema").value
     if isinstance(schema, dict) and schema.get("type") is None:
         schema = {**schema, "type": "object"}
     message = call.at("message").value
-    return elicitation.parse(Node({"message": message, "requestedSchema": schema}, call.problems))
+    return elicitation.parse(
+        ArgumentNode({"message": message, "requestedSchema": schema}, call.problems)
+    )

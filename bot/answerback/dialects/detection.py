@@ -28,7 +28,7 @@ class Shape:
     """Fields of the first of its ``questions``."""
     first_lacks: frozenset[str] = _NONE
 
-    def fits(self, arguments: Json) -> bool:
+    def matches(self, arguments: Json) -> bool:
         """Whether the arguments of a call have this shape."""
         given, first = _given(arguments), _given(_first_question(arguments))
         return (
@@ -40,7 +40,7 @@ class Shape:
         )
 
 
-class Row(NamedTuple):
+class DetectionRule(NamedTuple):
     """The dialect of the calls of some names that have a shape; of all of their other calls where it is None."""
 
     names: tuple[str, ...]
@@ -52,27 +52,29 @@ def _set(*words: str) -> frozenset[str]:
     return frozenset(words)
 
 
-TABLE: Final[tuple[Row, ...]] = (
-    Row(("request_user_input", "item/tool/requestUserInput", "request_user_input_async"), "codex"),
-    Row(("vscode_askQuestions", "askQuestions", "vscode/askQuestions"), "vscode"),
-    Row(("ask_question", "ask_followup_question"), "cline"),
-    Row(("user_input.requested",), "copilot"),
-    Row(("AskUserQuestion", "ask_user_question"), "claude"),
-    Row(("tool_question",), "tool_question"),
-    Row(
+DETECTION_RULES: Final[tuple[DetectionRule, ...]] = (
+    DetectionRule(
+        ("request_user_input", "item/tool/requestUserInput", "request_user_input_async"), "codex"
+    ),
+    DetectionRule(("vscode_askQuestions", "askQuestions", "vscode/askQuestions"), "vscode"),
+    DetectionRule(("ask_question", "ask_followup_question"), "cline"),
+    DetectionRule(("user_input.requested",), "copilot"),
+    DetectionRule(("AskUserQuestion", "ask_user_question"), "claude"),
+    DetectionRule(("tool_question",), "tool_question"),
+    DetectionRule(
         ("elicitation/create", "mcpServer/elicitation/request", "elicitation.requested"),
         "elicitation",
     ),
-    Row(tuple(approval.VARIANTS), "approval"),
-    Row(
+    DetectionRule(tuple(approval.VARIANTS), "approval"),
+    DetectionRule(
         ("question",),
         "opencode",
         Shape(first_has=_set("question"), first_lacks=_set("prompt")),
     ),
-    Row(("question",), "question", Shape(first_has=_set("prompt"))),
-    Row(("question",), "question"),
-    Row(("ask_user",), "copilot", Shape(has=_set("requestedSchema"))),
-    Row(
+    DetectionRule(("question",), "question", Shape(first_has=_set("prompt"))),
+    DetectionRule(("question",), "question"),
+    DetectionRule(("ask_user",), "copilot", Shape(has=_set("requestedSchema"))),
+    DetectionRule(
         ("ask_user",),
         "copilot",
         Shape(
@@ -81,7 +83,7 @@ TABLE: Final[tuple[Row, ...]] = (
             lacks=_set("questions", "answer_type"),
         ),
     ),
-    Row(
+    DetectionRule(
         ("ask_user",),
         "single",
         Shape(
@@ -90,17 +92,17 @@ TABLE: Final[tuple[Row, ...]] = (
             lacks=_set("questions"),
         ),
     ),
-    Row(("ask_user",), "ask_user", Shape(first_has=_set("answer_type"))),
-    Row(("ask_user",), "gemini", Shape(first_has=_set("question", "type"))),
-    Row(("ask_user",), "ask_user_form", Shape(first_has=_set("question"))),
-    Row(("ask_user",), "ask_user"),
+    DetectionRule(("ask_user",), "ask_user", Shape(first_has=_set("answer_type"))),
+    DetectionRule(("ask_user",), "gemini", Shape(first_has=_set("question", "type"))),
+    DetectionRule(("ask_user",), "ask_user_form", Shape(first_has=_set("question"))),
+    DetectionRule(("ask_user",), "ask_user"),
 )
 """The first row that fits decides. The last one of each name has no shape, and takes what fits no other."""
-NAMES: Final = tuple(dict.fromkeys(name for row in TABLE for name in row.names))
+TOOL_NAMES: Final = tuple(dict.fromkeys(name for row in DETECTION_RULES for name in row.names))
 """Every name of a tool call."""
 
 
-class Found(NamedTuple):
+class DetectedDialect(NamedTuple):
     """What the table tells of a call."""
 
     dialect: str
@@ -108,27 +110,31 @@ class Found(NamedTuple):
     """Whether the call has a shape that its name knows, or its name knows one dialect only."""
 
 
-def detect(name: str, arguments: Json) -> Found | None:
+def detect(name: str, arguments: Json) -> DetectedDialect | None:
     """The dialect of a call; None for an unknown name."""
-    for row in TABLE:
-        if name in row.names and (row.shape is None or row.shape.fits(arguments)):
-            return Found(row.dialect, row.shape is not None or len(dialects_of(name)) == 1)
+    for row in DETECTION_RULES:
+        if name in row.names and (row.shape is None or row.shape.matches(arguments)):
+            return DetectedDialect(
+                row.dialect, row.shape is not None or len(dialects_for_tool_name(name)) == 1
+            )
     return None
 
 
-def dialects_of(name: str) -> tuple[str, ...]:
+def dialects_for_tool_name(name: str) -> tuple[str, ...]:
     """The dialects that calls of a name may have, in the table's order."""
-    return tuple(dict.fromkeys(row.dialect for row in TABLE if name in row.names))
+    return tuple(dict.fromkeys(row.dialect for row in DETECTION_RULES if name in row.names))
 
 
-def names_of(dialect: str) -> tuple[str, ...]:
+def tool_names_of(dialect: str) -> tuple[str, ...]:
     """Every name by which a tool of this dialect may be called."""
     return tuple(
-        dict.fromkeys(name for row in TABLE if row.dialect == dialect for name in row.names)
+        dict.fromkeys(
+            name for row in DETECTION_RULES if row.dialect == dialect for name in row.names
+        )
     )
 
 
-def by_nearness(arguments: Json, fields: Mapping[str, Collection[str]]) -> list[str]:
+def rank_by_similarity(arguments: Json, fields: Mapping[str, Collection[str]]) -> list[str]:
     """Dialects, the one first that has most of the fields of a call and of its first question, or nearly the same.
 
     Args:

@@ -15,7 +15,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 QUESTION_ID: Final = "content"
 URL_ID: Final = "url"
@@ -25,7 +25,7 @@ _ALTERNATIVES: Final = frozenset({"oneOf", "anyOf"})
 _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     match call.choice("mode", _MODES, "form"):
@@ -37,7 +37,7 @@ def parse(call: Node) -> Form | None:
             return _form(call)
 
 
-def _link(call: Node) -> Form | None:
+def _link(call: ArgumentNode) -> Form | None:
     """The question whether a person opens an address."""
     message, address = call.text("message"), call.text("url")
     if address is not None and not _is_web_address(address):
@@ -56,7 +56,7 @@ def _is_web_address(text: str) -> bool:
     return parts.scheme in {"http", "https"} and bool(parts.hostname)
 
 
-def _form(call: Node) -> Form | None:
+def _form(call: ArgumentNode) -> Form | None:
     message = call.text("message")
     schema = call.at("requestedSchema")
     if not call.has("requestedSchema"):
@@ -99,7 +99,7 @@ def _without_nulls(value: JsonValue) -> JsonValue:
     return made
 
 
-def _fitting_defaults(schema: Node) -> dict[str, JsonValue]:
+def _fitting_defaults(schema: ArgumentNode) -> dict[str, JsonValue]:
     """The defaults of the fields; one that does not fit its own field is taken out of the schema."""
     found: dict[str, JsonValue] = {}
     properties = schema.at("properties").value
@@ -116,13 +116,13 @@ def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
-            return results.as_json(_answered(results.collected(ask)))
+            return results.json_result(_answered(results.answers_by_id(ask)))
         case Status.FAILED:
-            return results.failed(ask)
+            return results.failure_result(ask)
         case Status.CANCELLED:
-            return results.as_json({"action": "decline"})
+            return results.json_result({"action": "decline"})
         case _:
-            return results.as_json({"action": "cancel"})
+            return results.json_result({"action": "cancel"})
 
 
 def _answered(given: dict[str, JsonValue]) -> JsonValue:
@@ -131,7 +131,7 @@ def _answered(given: dict[str, JsonValue]) -> JsonValue:
     return {"action": "accept" if given[URL_ID] else "decline"}
 
 
-def _read_schema(schema: Node) -> None:
+def _read_schema(schema: ArgumentNode) -> None:
     """Notes what is not a flat object of primitives."""
     if not schema.is_object():
         return
@@ -157,7 +157,7 @@ def _read_schema(schema: Node) -> None:
             node.choice("format", _FORMATS)
 
 
-def _read_items(node: Node) -> None:
+def _read_items(node: ArgumentNode) -> None:
     """An array is a choice of several: its items must be an enum, with or without titles."""
     items = node.at("items")
     if not (items.has("enum") or items.has("anyOf") or items.has("oneOf")):

@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.core.walker import Given
+from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _DISMISSED: Final = "User dismissed ask_user dialog without answering."
 _CHOICE: Final = "choice"
@@ -22,7 +22,7 @@ _TYPES: Final = (_CHOICE, "text", _YES_OR_NO)
 _YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "No"))
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     return choice_forms.read_form(call, _question)
 
@@ -30,18 +30,18 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     texts = [_text(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     answers: dict[str, JsonValue] = {str(i): text for i, text in enumerate(texts) if text}
     if ask.status is Status.ANSWERED:
-        return results.as_json({"answers": answers})
+        return results.json_result({"answers": answers})
     return ToolResult(
-        content=results.with_reply(ask, _DISMISSED),
-        structured={"answers": answers, "cancelled": True, **results.extras(ask)},
+        content=results.append_reply(ask, _DISMISSED),
+        structured={"answers": answers, "cancelled": True, **results.reply_and_reason_fields(ask)},
     )
 
 
-def _question(node: Node, question_id: str) -> Question | None:
+def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = node.text("question")
     word = node.choice("type", _TYPES)
     kind = AnswerType.TEXT
@@ -69,13 +69,13 @@ def _question(node: Node, question_id: str) -> Question | None:
     )
 
 
-def _text(question: Question, given: Given | None) -> str:
+def _text(question: Question, given: GivenAnswer | None) -> str:
     """An answer in one line; empty where nothing was chosen or written."""
     if given is None:
         return ""
     if question.answer_type is AnswerType.TEXT:
         return str(given.value).strip()
-    rows = results.rows(given)
+    rows = results.answer_values(given)
     if given.words is not None:
         rows[-1] = given.words.strip()
     return ", ".join(map(str, rows))

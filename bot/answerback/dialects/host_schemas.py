@@ -6,16 +6,23 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.dialects.tool_schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
+from answerback.dialects.tool_schema_parts import (
+    CONTEXT,
+    LABEL,
+    TEXT,
+    array_schema,
+    object_schema,
+    with_description,
+)
 
-ASK_USER_FORM: Final = an_object(
+ASK_USER_FORM: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "question": said(TEXT, "The question, as the user reads it."),
-                    "options": an_array(
-                        an_object({"label": LABEL, "description": TEXT}, "label"),
+                    "question": with_description(TEXT, "The question, as the user reads it."),
+                    "options": array_schema(
+                        object_schema({"label": LABEL, "description": TEXT}, "label"),
                         "Two or three choices, the recommended one first. Do not add an Other: it is always offered.",
                         least=2,
                         most=1_000,
@@ -33,17 +40,23 @@ ASK_USER_FORM: Final = an_object(
     },
     "questions",
 )
-CLAUDE: Final = an_object(
+CLAUDE: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "question": said(TEXT, "The question, as the user reads it; no two alike."),
-                    "header": said(LABEL, "A very short title for it, 12 characters or less."),
-                    "options": an_array(
-                        an_object(
+                    "question": with_description(
+                        TEXT, "The question, as the user reads it; no two alike."
+                    ),
+                    "header": with_description(
+                        LABEL, "A very short title for it, 12 characters or less."
+                    ),
+                    "options": array_schema(
+                        object_schema(
                             {
-                                "label": said(LABEL, "The choice in a few words; no two alike."),
+                                "label": with_description(
+                                    LABEL, "The choice in a few words; no two alike."
+                                ),
                                 "description": {
                                     "type": "string",
                                     "description": "What choosing it means.",
@@ -75,19 +88,19 @@ CLAUDE: Final = an_object(
     },
     "questions",
 )
-QUESTION: Final = an_object(
+QUESTION: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "id": said(LABEL, "The key of this question's answer; unique."),
-                    "label": said(LABEL, "A short title; Q1, Q2, … without one."),
-                    "prompt": said(TEXT, "The question, as the user reads it."),
-                    "options": an_array(
-                        an_object(
+                    "id": with_description(LABEL, "The key of this question's answer; unique."),
+                    "label": with_description(LABEL, "A short title; Q1, Q2, … without one."),
+                    "prompt": with_description(TEXT, "The question, as the user reads it."),
+                    "options": array_schema(
+                        object_schema(
                             {
-                                "value": said(LABEL, "What you get back."),
-                                "label": said(LABEL, "What the user sees."),
+                                "value": with_description(LABEL, "What you get back."),
+                                "label": with_description(LABEL, "What the user sees."),
                                 "description": TEXT,
                             },
                             "value",
@@ -106,27 +119,27 @@ QUESTION: Final = an_object(
     },
     "questions",
 )
-_HEADER: Final = said(LABEL, "A very short title for it.")
+_HEADER: Final = with_description(LABEL, "A very short title for it.")
 _MULTIPLE: Final[dict[str, JsonValue]] = {
     "type": "boolean",
     "description": "Whether several may be chosen.",
 }
-_LABELLED: Final = an_object(
+_LABELLED: Final = object_schema(
     {
-        "label": said(LABEL, "The choice in a few words; no two alike."),
-        "description": said(TEXT, "What choosing it means."),
+        "label": with_description(LABEL, "The choice in a few words; no two alike."),
+        "description": with_description(TEXT, "What choosing it means."),
     },
     "label",
 )
-CODEX: Final = an_object(
+CODEX: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "id": said(LABEL, "The key of this question's answer; unique."),
+                    "id": with_description(LABEL, "The key of this question's answer; unique."),
                     "header": _HEADER,
-                    "question": said(TEXT, "The question, as the user reads it."),
-                    "options": an_array(
+                    "question": with_description(TEXT, "The question, as the user reads it."),
+                    "options": array_schema(
                         _LABELLED,
                         "The choices; none for an answer in words. Do not add an Other: it is always offered.",
                         least=0,
@@ -141,14 +154,14 @@ CODEX: Final = an_object(
     },
     "questions",
 )
-OPENCODE: Final = an_object(
+OPENCODE: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "question": said(TEXT, "The question, as the user reads it."),
+                    "question": with_description(TEXT, "The question, as the user reads it."),
                     "header": _HEADER,
-                    "options": an_array(
+                    "options": array_schema(
                         _LABELLED,
                         "The choices; none for an answer in words. Do not add an Other: it is always offered.",
                         least=0,
@@ -164,26 +177,26 @@ OPENCODE: Final = an_object(
     },
     "questions",
 )
-GEMINI: Final = an_object(
+GEMINI: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "question": said(TEXT, "The question, as the user reads it."),
+                    "question": with_description(TEXT, "The question, as the user reads it."),
                     "header": _HEADER,
                     "type": {
                         "type": "string",
                         "enum": ["choice", "text", "yesno"],
                         "description": "Options to choose from, an answer in words, or Yes and No.",
                     },
-                    "options": an_array(
+                    "options": array_schema(
                         _LABELLED,
                         "For choice, and only there. Do not add an Other: it is always offered.",
                         least=2,
                         most=1_000,
                     ),
                     "multiSelect": _MULTIPLE,
-                    "placeholder": said(TEXT, "A hint for an answer in words."),
+                    "placeholder": with_description(TEXT, "A hint for an answer in words."),
                 },
                 "question",
                 "type",
@@ -193,10 +206,10 @@ GEMINI: Final = an_object(
     },
     "questions",
 )
-COPILOT: Final = an_object(
+COPILOT: Final = object_schema(
     {
-        "question": said(TEXT, "The question, as the user reads it."),
-        "choices": an_array(
+        "question": with_description(TEXT, "The question, as the user reads it."),
+        "choices": array_schema(
             LABEL, "The choices, all different; none for an answer in words.", least=0, most=1_000
         ),
         "allowFreeform": {
@@ -208,19 +221,23 @@ COPILOT: Final = an_object(
     "question",
     "choices",
 )
-VSCODE: Final = an_object(
+VSCODE: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "header": said(LABEL, "A very short title, the key of the answer; unique."),
-                    "question": said(TEXT, "The question, as the user reads it."),
+                    "header": with_description(
+                        LABEL, "A very short title, the key of the answer; unique."
+                    ),
+                    "question": with_description(TEXT, "The question, as the user reads it."),
                     "message": CONTEXT,
-                    "options": an_array(
-                        an_object(
+                    "options": array_schema(
+                        object_schema(
                             {
-                                "label": said(LABEL, "The choice in a few words; no two alike."),
-                                "description": said(TEXT, "What choosing it means."),
+                                "label": with_description(
+                                    LABEL, "The choice in a few words; no two alike."
+                                ),
+                                "description": with_description(TEXT, "What choosing it means."),
                                 "recommended": {
                                     "type": "boolean",
                                     "description": "Pre-selected for the user, who still has to confirm it.",
@@ -247,10 +264,10 @@ VSCODE: Final = an_object(
     },
     "questions",
 )
-CLINE: Final = an_object(
+CLINE: Final = object_schema(
     {
-        "question": said(TEXT, "The question, as the user reads it."),
-        "options": an_array(
+        "question": with_description(TEXT, "The question, as the user reads it."),
+        "options": array_schema(
             LABEL,
             "Two to five choices, all different; none for an answer in words.",
             least=0,

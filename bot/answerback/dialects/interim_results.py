@@ -13,17 +13,17 @@ from answerback.dialects import codex
 _ACCEPTED: Final[dict[str, JsonValue]] = {"accepted": True}
 
 
-def mode_of(dialect: str, name: str) -> Literal["wait", "async"]:
+def default_mode(dialect: str, name: str) -> Literal["wait", "async"]:
     """How a call is meant whose submission does not say so."""
     return "async" if dialect == "codex" and name == codex.ASYNC else "wait"
 
 
-def interim_of(ask: Ask) -> ToolResult | None:
+def render_interim_result(ask: Ask) -> ToolResult | None:
     """The tool result until there is an answer; None where the call is waited for, or the ask has ended."""
     request = ask.request
     if not ask.open or request.mode != "async":
         return None
-    if mode_of(request.dialect, request.name) == "async":  # the tool promises this answer
+    if default_mode(request.dialect, request.name) == "async":  # the tool promises this answer
         return ToolResult(content=json.dumps(_ACCEPTED), structured=_ACCEPTED)
     words = (
         f"The question was put to people and stays open ({ask.id}). Nobody waits for it: do not assume an answer, and "

@@ -10,10 +10,10 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     return choice_forms.read_form(call, _question)
 
@@ -21,20 +21,20 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended; what the host itself would write for these answers."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     words: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
-    rows = results.answer_rows(ask, words)
+    rows = results.answer_values_per_question(ask, words)
     told = ", ".join(
         f'"{question.text}"="{", ".join(map(str, row)) or "Unanswered"}"'
         for question, row in zip(ask.form.questions, rows, strict=True)
     )
     return ToolResult(
         content=f"User has answered your questions: {told}. You can now continue with the user's answers in mind.",
-        structured={"answers": [*rows], **results.reason(ask)},
+        structured={"answers": [*rows], **results.reason_field(ask)},
     )
 
 
-def _question(node: Node, question_id: str) -> Question | None:
+def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = node.text("question")
     options = choice_forms.read_label_options(node, least=0)
     kind = choice_forms.read_multiple(node, "multiple")
@@ -53,4 +53,6 @@ def _question(node: Node, question_id: str) -> Question | None:
         other=bool(options) and custom,
         other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
     )
-    return choice_forms.recommended(question) if kind is AnswerType.SELECT else question
+    return (
+        choice_forms.with_recommended_default(question) if kind is AnswerType.SELECT else question
+    )

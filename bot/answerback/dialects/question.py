@@ -6,11 +6,12 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Form, Option, Question
-from answerback.core.walker import Given
-from answerback.dialects.call_reader import Node
+from answerback.core.walker import GivenAnswer
+from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.results import failure_result
 
 NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",
@@ -19,7 +20,7 @@ NO_QUESTIONS: Final = ToolResult(
 """What this tool promises for a call without questions: its own shape, and no error."""
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object()
     read: list[Question] = []
@@ -64,8 +65,8 @@ def render(ask: Ask) -> ToolResult:
         "answers": list(answers),
         "cancelled": ask.status is not Status.ANSWERED,
     }
-    if failed and ask.outcome is not None:
-        return ToolResult(content=ask.outcome.message or "", structured=structured)
+    if failed:
+        return ToolResult(content=failure_result(ask).content, structured=structured)
     if ask.status is not Status.ANSWERED:
         if ask.walk.reply is not None:
             structured["reply"] = ask.walk.reply
@@ -74,7 +75,7 @@ def render(ask: Ask) -> ToolResult:
     return ToolResult(content=_content(ask), structured=structured)
 
 
-def _options(node: Node) -> tuple[Option, ...]:
+def _options(node: ArgumentNode) -> tuple[Option, ...]:
     options: list[Option] = []
     values: set[str] = set()
     for item in node.items("options", least=1, most=MAX_OPTIONS, of="options"):
@@ -88,7 +89,7 @@ def _options(node: Node) -> tuple[Option, ...]:
         if value in values:
             item.fail(
                 "duplicate_option",
-                f"{item.name}.value {show(value)} is there already; values must differ.",
+                f"{item.name}.value {format_value(value)} is there already; values must differ.",
                 "value",
             )
         values.add(value)
@@ -96,11 +97,11 @@ def _options(node: Node) -> tuple[Option, ...]:
     return tuple(options)
 
 
-def _question(ask: Ask, given: Given) -> Question:
+def _question(ask: Ask, given: GivenAnswer) -> Question:
     return next(q for q in ask.form.questions if q.id == given.question_id)
 
 
-def _answer(question: Question, given: Given) -> dict[str, JsonValue]:
+def _answer(question: Question, given: GivenAnswer) -> dict[str, JsonValue]:
     option = None if given.other else question.option(given.value)
     if option is None:
         return {"id": question.id, "value": given.value, "label": given.value, "wasCustom": True}

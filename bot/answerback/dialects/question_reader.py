@@ -7,11 +7,11 @@ from typing import Final, Literal, assert_never
 
 from pydantic import JsonValue
 
-from answerback.core.answers import Unfit, check_answer, show
+from answerback.core.answers import Invalid, check_answer, format_value
 from answerback.core.form import MAX_LABEL, AnswerType, Option, Persistence, Question, When
 from answerback.core.json_schema import schemas
 from answerback.dialects import choice_forms
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
 _TYPES: Final = tuple(kind.value for kind in AnswerType)
@@ -32,12 +32,12 @@ def _needed(kind: AnswerType) -> Literal["options", "schema"] | None:
             assert_never(kind)
 
 
-SIMPLE: Final = tuple(kind for kind in AnswerType if _needed(kind) != "schema")
+NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if _needed(kind) != "schema")
 """The answer types of the dialects that ask without schemas."""
 
 
 def read_question(
-    node: Node,
+    node: ArgumentNode,
     *,
     id: str | None,
     text: str | None,
@@ -79,7 +79,7 @@ def read_question(
     return None if id is None or text is None or node.problems.count > before else question
 
 
-def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
+def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When | None:
     """The condition of a question.
 
     Args:
@@ -109,7 +109,10 @@ def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
     question = earlier[question_id]
     equals = when.value["equals"]
     if question is not None and not _can_be(question, equals):
-        message = f'{when.name}.equals is {show(equals)}, which "{question_id}" can never be{_yields(question)}.'
+        value = format_value(equals)
+        message = (
+            f'{when.name}.equals is {value}, which "{question_id}" can never be{_yields(question)}.'
+        )
         when.fail("unsatisfiable_when", message, "equals")
         return None
     return When(question_id=question_id, equals=equals)
@@ -117,12 +120,12 @@ def read_when(node: Node, earlier: dict[str, Question | None]) -> When | None:
 
 def _ids(earlier: Collection[str]) -> str:
     """The ids of earlier questions; of many long ones, the nearest."""
-    shown = [f'"{i}"' if len(i) <= 80 else show(i) for i in list(earlier)[-_MAX_IDS:]]
+    shown = [f'"{i}"' if len(i) <= 80 else format_value(i) for i in list(earlier)[-_MAX_IDS:]]
     more = len(earlier) - len(shown)
     return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
 
 
-def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
+def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
     child = node.at("options")
     if kind is not None and _needed(kind) != "options":
         if node.has("options"):
@@ -141,7 +144,7 @@ def _options(node: Node, kind: AnswerType | None) -> tuple[Option, ...]:
     return choice_forms.read_plain_options(node, "options")
 
 
-def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
+def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
     child = node.at("schema")
     if kind is None or _needed(kind) != "schema":
         if kind is not None and node.has("schema"):
@@ -159,7 +162,7 @@ def _schema(node: Node, kind: AnswerType | None) -> JsonValue:
     return child.value
 
 
-def _with_default(node: Node, question: Question) -> Question:
+def _with_default(node: ArgumentNode, question: Question) -> Question:
     child = node.at("default")
     schema = _needed(question.answer_type) == "schema"
     if not (isinstance(node.value, dict) and "default" in node.value) or (
@@ -167,13 +170,13 @@ def _with_default(node: Node, question: Question) -> Question:
     ):
         return question
     if schema:
-        if not schemas.all_text(child.value):
+        if not schemas.is_all_encodable(child.value):
             child.fail(
                 "default_type", f"{child.name} holds half a surrogate pair, which is no text."
             )
         return question.model_copy(update={"default": child.value, "has_default": True})
     checked = check_answer(question, child.value)
-    if isinstance(checked, Unfit):
+    if isinstance(checked, Invalid):
         first = checked.problems[0]
         code = "default_not_in_options" if first.code == "unknown_value" else "default_type"
         child.fail(code, f"{child.name} does not fit the question: {first.message}")
@@ -186,7 +189,7 @@ def _can_be(question: Question, value: JsonValue) -> bool:
         return True
     checked = check_answer(question, value)
     # A multi-select in another order than its options' is never what it yields.
-    return not isinstance(checked, Unfit) and checked.value == value
+    return not isinstance(checked, Invalid) and checked.value == value
 
 
 def _yields(question: Question) -> str:

@@ -29,13 +29,13 @@ from answerback.dialects import (
     tool_question,
     vscode,
 )
-from answerback.dialects.call_reader import Node, Problems, did_you_mean
+from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
 
 
 class Dialect(Protocol):
     """What each dialect's module offers."""
 
-    def parse(self, call: Node) -> Form | None:
+    def parse(self, call: ArgumentNode) -> Form | None:
         """The form of a call's arguments; None when mistakes were noted."""
 
     def render(self, ask: Ask) -> ToolResult:
@@ -79,9 +79,9 @@ def parse_call(
     dialect = found.dialect if found else override or ""
     if dialect not in DIALECTS:
         raise InvalidCallError(name[:100], [_unknown(name, override)])
-    problems = Problems(arguments, name)
-    form = DIALECTS[dialect].parse(Node(arguments, problems))
-    if form is not None and not schemas.all_text(arguments):  # in a field that nobody reads
+    problems = ProblemCollector(arguments, name)
+    form = DIALECTS[dialect].parse(ArgumentNode(arguments, problems))
+    if form is not None and not schemas.is_all_encodable(arguments):  # in a field that nobody reads
         message = "The call holds half a surrogate pair, which is no text."
         problems.note(Problem(pointer="", code="wrong_type", message=message))
         form = None
@@ -93,13 +93,15 @@ def parse_call(
     return dialect, form
 
 
-def dialect_of(name: str, arguments: Mapping[str, JsonValue], override: str | None = None) -> str:
+def resolve_dialect(
+    name: str, arguments: Mapping[str, JsonValue], override: str | None = None
+) -> str:
     """The dialect that a call is read as; a name of none where it is not known."""
     found = None if override else detection.detect(name, arguments)
     return found.dialect if found else override or ""
 
 
-def is_quick(arguments: JsonValue) -> bool:
+def is_quick_to_parse(arguments: JsonValue) -> bool:
     """Whether a call is read in a few milliseconds: it is small and has no JSON Schema."""
     stack, nodes = [arguments], 0
     while stack and nodes <= _QUICK:
@@ -125,7 +127,7 @@ _ERASED: Final = ToolResult(
 """What is left of every result once its ask is erased."""
 
 
-def result_of(ask: Ask) -> ToolResult | None:
+def render_result(ask: Ask) -> ToolResult | None:
     """The tool result; None while the ask is open and when the person ended the turn."""
     if ask.open or ask.status is Status.TURN_ENDED:
         return None
@@ -134,7 +136,7 @@ def result_of(ask: Ask) -> ToolResult | None:
     return DIALECTS[ask.request.dialect].render(ask)
 
 
-def refusal(error: InvalidCallError) -> ToolResult:
+def render_refusal(error: InvalidCallError) -> ToolResult:
     """What the model gets for a call that was refused: every mistake in words, so that it can fix the call."""
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
@@ -153,7 +155,7 @@ def _unknown(name: str, override: str | None) -> Problem:
         where, sent, known = "/dialect", override[:100], [*DIALECTS]
         meant = did_you_mean(sent, known)
     else:
-        where, sent, known = "/name", name[:100], [*detection.NAMES]
+        where, sent, known = "/name", name[:100], [*detection.TOOL_NAMES]
         meant = did_you_mean(sent, known, alike=0)
     message = f'{where[1:]} "{sent}" is not known{meant}; known are: {", ".join(known)}.'
     return Problem(pointer=where, code="unknown_value", message=message)
@@ -164,10 +166,10 @@ def _with_others(
 ) -> Problem:
     """A mistake in a call of no known shape, and what else its name takes."""
     fields = {
-        other: tool_definitions.fields_of(other)
-        for other in detection.dialects_of(name)
+        other: tool_definitions.dialect_field_names(other)
+        for other in detection.dialects_for_tool_name(name)
         if other != dialect
     }
-    others = ", ".join(detection.by_nearness(arguments, fields))
+    others = ", ".join(detection.rank_by_similarity(arguments, fields))
     message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
     return problem.model_copy(update={"message": message})

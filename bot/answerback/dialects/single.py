@@ -7,21 +7,25 @@ from typing import Final
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form
 from answerback.dialects import question_reader, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 FIELDS: Final = ("question", "context", "answer_type", "options", "default")
 """The fields of a call; each of them tells this dialect where there are no ``questions``."""
 QUESTION_ID: Final = "answer"
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object(FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
         call.fail("newline", "question must be one line; put the rest into context.", "question")
     question = question_reader.read_question(
-        call, id=QUESTION_ID, text=text, types=question_reader.SIMPLE, default_type=AnswerType.TEXT
+        call,
+        id=QUESTION_ID,
+        text=text,
+        types=question_reader.NON_SCHEMA_TYPES,
+        default_type=AnswerType.TEXT,
     )
     return None if question is None or call.problems.found else Form(questions=(question,))
 
@@ -31,9 +35,9 @@ def render(ask: Ask) -> ToolResult:
     match ask.status:
         case Status.ANSWERED:
             question = ask.form.questions[0]
-            value = results.collected(ask)[question.id]
-            return results.as_json({"answer_type": question.answer_type.value, "answer": value})
+            value = results.answers_by_id(ask)[question.id]
+            return results.json_result({"answer_type": question.answer_type.value, "answer": value})
         case Status.FAILED:
-            return results.failed(ask)
+            return results.failure_result(ask)
         case _:
-            return results.as_json(results.cancelled(ask))
+            return results.json_result(results.cancelled_fields(ask))

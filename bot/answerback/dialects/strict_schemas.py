@@ -26,13 +26,13 @@ _ANY: Final[list[JsonValue]] = [
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 
 
-def strict(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def to_strict_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     """A schema of a tool's arguments for strict modes."""
     made = {name: value for name, value in schema.items() if name not in _DROPPED}
     if "properties" in made:
         return {**made, **_closed(_OBJECT.validate_python(made["properties"]), made["required"])}
     if "items" in made:
-        return {**made, "items": strict(_OBJECT.validate_python(made["items"]))}
+        return {**made, "items": to_strict_schema(_OBJECT.validate_python(made["items"]))}
     return made if "type" in made else {**made, "anyOf": _ANY}
 
 
@@ -45,7 +45,7 @@ def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, 
     for name, schema in schemas.items():
         if name in free:
             continue
-        found = strict(schema)
+        found = to_strict_schema(schema)
         if isinstance(words := found.get("enum"), list):  # the answer type of what is left out
             found["enum"] = [word for word in words if word not in free]
         made[name] = found if name in needed or "anyOf" in found else _or_null(found)

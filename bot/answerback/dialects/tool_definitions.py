@@ -197,7 +197,7 @@ TOOLS: Final = (
 )
 
 
-def picked(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[Tool]:
+def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[Tool]:
     """The tools of some dialects, in the order of `TOOLS`, or without any the best one of each name.
 
     Args:
@@ -225,7 +225,7 @@ def picked(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[To
     return list(found.values())
 
 
-def fields_of(dialect: str) -> set[str]:
+def dialect_field_names(dialect: str) -> set[str]:
     """The fields that calls of a dialect's tool have, at any level."""
     fields: set[str] = set()
     below: list[JsonValue] = [tool.parameters for tool in TOOLS if tool.dialect == dialect]
@@ -241,7 +241,7 @@ def fields_of(dialect: str) -> set[str]:
     return fields
 
 
-def definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, JsonValue]:
+def format_definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, JsonValue]:
     """A tool in one API's format, with ``strict`` for the strict mode of those that have one.
 
     ``mcp``: https://modelcontextprotocol.io/specification/2025-11-25/server/tools;
@@ -251,7 +251,9 @@ def definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, J
     ``gemini``: https://ai.google.dev/api/caching#FunctionDeclaration.
     """
     name: dict[str, JsonValue] = {"name": tool.name, "description": tool.description}
-    parameters: JsonValue = strict_schemas.strict(tool.parameters) if strict else tool.parameters
+    parameters: JsonValue = (
+        strict_schemas.to_strict_schema(tool.parameters) if strict else tool.parameters
+    )
     flag: dict[str, JsonValue] = {"strict": True} if strict else {}
     match form:
         case "mcp":

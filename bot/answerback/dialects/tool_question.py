@@ -7,7 +7,7 @@ from typing import Final
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import Form, Persistence
 from answerback.dialects import question_reader, single
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _FIELDS: Final = (
     "id",
@@ -23,7 +23,7 @@ _FIELDS: Final = (
 _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     call.is_object(("tool", "question"))
     tool = call.label("tool")
@@ -41,7 +41,7 @@ def parse(call: Node) -> Form | None:
         node,
         id=question_id,
         text=text,
-        types=question_reader.SIMPLE,
+        types=question_reader.NON_SCHEMA_TYPES,
         exclusive=exclusive,
         persistence=Persistence(persistence or Persistence.NONE),
     )

@@ -10,12 +10,12 @@ TEXT: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLengt
 LABEL: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLength": 1_000}
 
 
-def said(schema: dict[str, JsonValue], description: str) -> dict[str, JsonValue]:
+def with_description(schema: dict[str, JsonValue], description: str) -> dict[str, JsonValue]:
     """A schema, and what it says to the model."""
     return {**schema, "description": description}
 
 
-def an_object(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
+def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
     """A closed object."""
     return {
         "type": "object",
@@ -25,7 +25,7 @@ def an_object(properties: dict[str, JsonValue], *required: str) -> dict[str, Jso
     }
 
 
-def an_array(
+def array_schema(
     items: JsonValue, description: str, least: int = 1, most: int = 100
 ) -> dict[str, JsonValue]:
     """An array, and what it says to the model."""
@@ -38,4 +38,6 @@ def an_array(
     }
 
 
-CONTEXT: Final = said(TEXT, "What the user needs to know to decide; shown above the question.")
+CONTEXT: Final = with_description(
+    TEXT, "What the user needs to know to decide; shown above the question."
+)

@@ -8,8 +8,15 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 
 from answerback.core.form import AnswerType
-from answerback.dialects.question_reader import SIMPLE
-from answerback.dialects.tool_schema_parts import CONTEXT, LABEL, TEXT, an_array, an_object, said
+from answerback.dialects.question_reader import NON_SCHEMA_TYPES
+from answerback.dialects.tool_schema_parts import (
+    CONTEXT,
+    LABEL,
+    TEXT,
+    array_schema,
+    object_schema,
+    with_description,
+)
 
 
 def _answer_type(kinds: Iterable[AnswerType]) -> dict[str, JsonValue]:
@@ -33,20 +40,22 @@ def _described(kind: AnswerType) -> str:
             assert_never(kind)
 
 
-_OPTIONS: Final = an_array(
+_OPTIONS: Final = array_schema(
     LABEL, "The choices, all different; for select and multi_select, and only there.", most=1_000
 )
 _DEFAULT: Final[dict[str, JsonValue]] = {
     "description": "Pre-selected for the user, who still has to confirm it; of the question's answer type."
 }
 
-ASK_USER: Final = an_object(
+ASK_USER: Final = object_schema(
     {
-        "questions": an_array(
-            an_object(
+        "questions": array_schema(
+            object_schema(
                 {
-                    "id": said(LABEL, "The key of this question's answer in the result; unique."),
-                    "text": said(TEXT, "The question, as the user reads it."),
+                    "id": with_description(
+                        LABEL, "The key of this question's answer in the result; unique."
+                    ),
+                    "text": with_description(TEXT, "The question, as the user reads it."),
                     "context": CONTEXT,
                     "answer_type": _answer_type(AnswerType),
                     "options": _OPTIONS,
@@ -56,8 +65,10 @@ ASK_USER: Final = an_object(
                         "becomes a form of input fields.",
                     },
                     "default": _DEFAULT,
-                    "when": said(
-                        an_object({"question_id": LABEL, "equals": {}}, "question_id", "equals"),
+                    "when": with_description(
+                        object_schema(
+                            {"question_id": LABEL, "equals": {}}, "question_id", "equals"
+                        ),
                         "Ask only if an earlier question's answer equals this value; null: if it was skipped.",
                     ),
                 },
@@ -70,27 +81,27 @@ ASK_USER: Final = an_object(
     },
     "questions",
 )
-SINGLE: Final = an_object(
+SINGLE: Final = object_schema(
     {
-        "question": said(TEXT, "The question, on one line."),
+        "question": with_description(TEXT, "The question, on one line."),
         "context": CONTEXT,
-        "answer_type": {**_answer_type(SIMPLE), "default": "text"},
+        "answer_type": {**_answer_type(NON_SCHEMA_TYPES), "default": "text"},
         "options": _OPTIONS,
         "default": _DEFAULT,
     },
     "question",
 )
-TOOL_QUESTION: Final = an_object(
+TOOL_QUESTION: Final = object_schema(
     {
-        "tool": said(LABEL, "The tool on whose behalf the question is put."),
-        "question": an_object(
+        "tool": with_description(LABEL, "The tool on whose behalf the question is put."),
+        "question": object_schema(
             {
-                "id": said(
+                "id": with_description(
                     LABEL, "Names the question for the tool; a remembered answer is found by it."
                 ),
-                "text": said(TEXT, "The question, as the user reads it."),
+                "text": with_description(TEXT, "The question, as the user reads it."),
                 "context": CONTEXT,
-                "answer_type": _answer_type(SIMPLE),
+                "answer_type": _answer_type(NON_SCHEMA_TYPES),
                 "options": _OPTIONS,
                 "default": _DEFAULT,
                 "exclusive": {

@@ -11,14 +11,14 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
-from answerback.core.walker import Given
+from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 
 
-def parse(call: Node) -> Form | None:
+def parse(call: ArgumentNode) -> Form | None:
     """The form of a call's arguments; None when mistakes were noted."""
     headers: set[str] = set()
     return choice_forms.read_form(call, lambda node, _: _question(node, headers))
@@ -27,19 +27,19 @@ def parse(call: Node) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """The tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
-        return results.failed(ask)
+        return results.failure_result(ask)
     answers = {
         question.id: _answer(question, ask.walk.answer(question.id))
         for question in ask.form.questions
     }
     if ask.walk.reply is not None and ask.walk.at is not None:
         answers[ask.form.questions[ask.walk.at].id] = _written(ask.walk.reply)
-    return results.as_json({"answers": {**answers}, **results.reason(ask)})
+    return results.json_result({"answers": {**answers}, **results.reason_field(ask)})
 
 
-def _question(node: Node, headers: set[str]) -> Question | None:
+def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
     header = node.label("header")
-    choice_forms.require_new(node, "header", header, headers)
+    choice_forms.require_unique(node, "header", header, headers)
     text = node.text("question")
     message = node.text("message", required=False, blank=True)
     options = choice_forms.read_label_options(node, least=0, required=False)
@@ -76,11 +76,11 @@ def _with_default(question: Question, sent: JsonValue) -> Question:
     return question.model_copy(update={"default": default, "has_default": True})
 
 
-def _answer(question: Question, given: Given | None) -> JsonValue:
+def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
     if given is None:
         return _SKIPPED
     if question.answer_type is AnswerType.TEXT:
-        return _written(str(given.value)) if results.rows(given) else _SKIPPED
+        return _written(str(given.value)) if results.answer_values(given) else _SKIPPED
     chosen: JsonValue = given.chosen
     if not isinstance(chosen, list):
         chosen = [] if chosen is None else [chosen]

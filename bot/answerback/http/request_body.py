@@ -14,9 +14,9 @@ from typing import Final
 
 from aiohttp import web
 
-CODINGS: Final = ("gzip", "deflate")
+CONTENT_CODINGS: Final = ("gzip", "deflate")
 """Content codings that are taken where a body may be compressed at all."""
-BODY_SECONDS: Final = 10.0
+BODY_TIMEOUT: Final = 10.0
 """Seconds in which a body has to arrive."""
 _FREE: Final = 64 * 1024
 """Bytes of each body that no pool counts: what is small gets through whatever else is going on."""
@@ -30,7 +30,7 @@ class BodyError(Exception):
         self.status = status
 
 
-class Pool:
+class BodyMemoryBudget:
     """Bytes that the bodies of strangers may take in memory all together, until it is known who sent them."""
 
     def __init__(self, size: int) -> None:
@@ -54,7 +54,7 @@ class Pool:
 
 
 class _Share:
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: BodyMemoryBudget) -> None:
         self._pool = pool
         self.taken = 0
 
@@ -67,13 +67,13 @@ class _Share:
         return True
 
 
-async def receive(
+async def receive_body(
     request: web.BaseRequest,
     most: int,
     *,
     compressed: bool = False,
-    pool: Pool | None = None,
-    seconds: float = BODY_SECONDS,
+    pool: BodyMemoryBudget | None = None,
+    seconds: float = BODY_TIMEOUT,
 ) -> bytes:
     """The bytes of a request's body.
 
@@ -86,7 +86,7 @@ async def receive(
         BodyError: 400, 408, 413, 415, or 503 where the pool is empty.
     """
     coding = request.headers.get("Content-Encoding", "").strip().lower()
-    if coding not in {"", "identity"} and not (compressed and coding in CODINGS):
+    if coding not in {"", "identity"} and not (compressed and coding in CONTENT_CODINGS):
         raise BodyError(415, f"Content-Encoding {coding[:40]!r} is not taken here.")
     try:
         if (request.content_length or 0) > most:
@@ -94,11 +94,11 @@ async def receive(
         if request.content.is_eof():
             raw = request.content.read_nowait()
         else:
-            with (pool or Pool(most)).share() as share:
+            with (pool or BodyMemoryBudget(most)).share() as share:
                 raw = await _collected(request, most, share, seconds)
         if len(raw) > most:
             raise too_large(most)
-        return _unpacked(raw, coding, most) if coding in CODINGS else raw
+        return _unpacked(raw, coding, most) if coding in CONTENT_CODINGS else raw
     except web.RequestPayloadError as error:
         request.content.feed_eof()  # else aiohttp reads on after the answer, and fails and logs once more
         request.protocol.close()  # nobody knows where on this connection the next request begins

@@ -16,7 +16,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
-PATIENCE: Final = 5.0
+RECEIVE_TIMEOUT: Final = 5.0
 """Seconds in which the other side's system has to take a response."""
 LINGER: Final = 0.25
 """Seconds for which a stream is held open behind its last event: who leaves with that has read all there is."""
@@ -30,14 +30,14 @@ _UNKNOWN: Final = _INFO.pack(1, 0)
 """Where the system does not tell, an open connection counts as one that takes everything."""
 
 
-class End(Enum):
+class ConnectionEnd(Enum):
     """What became of the connection of a response."""
 
     READ = "read"
     LOST = "lost"
 
 
-class Arrival:
+class ResponseArrival:
     """A response that was sent, or the last event of a stream.
 
     Args:
@@ -48,28 +48,28 @@ class Arrival:
         self._transport = request.transport
         self._lost = lost
         self._end = asyncio.Event()
-        self.end = None if self._transport is not None else End.LOST
+        self.end = None if self._transport is not None else ConnectionEnd.LOST
 
-    def ended(self, end: End) -> None:
+    def connection_ended(self, end: ConnectionEnd) -> None:
         """The connection is over, or the next request came on it."""
         self.end = end
         self._end.set()
-        if end is End.LOST:
+        if end is ConnectionEnd.LOST:
             self._lost()
 
-    async def taken(self) -> bool:
+    async def wait_until_received(self) -> bool:
         """Whether the other side's system has taken it all, or the client has read it; waits for that a while."""
-        pause, until = _FIRST_PAUSE, asyncio.get_running_loop().time() + PATIENCE
+        pause, until = _FIRST_PAUSE, asyncio.get_running_loop().time() + RECEIVE_TIMEOUT
         while self.end is None:
-            if is_taken(self._transport):
+            if is_acknowledged(self._transport):
                 return True
             if asyncio.get_running_loop().time() > until:
                 return False
             await self._ended_within(pause)
             pause *= 2
-        return self.end is End.READ
+        return self.end is ConnectionEnd.READ
 
-    async def left(self) -> None:
+    async def wait_until_gone(self) -> None:
         """Returns once the client has left, or after a moment."""
         await self._ended_within(LINGER)
 
@@ -81,11 +81,11 @@ class Arrival:
             ending.cancel()
 
 
-class Arrivals:
+class ArrivalTracker:
     """The connections of one listener whose last response is to be known to have arrived."""
 
     def __init__(self) -> None:
-        self._watched: dict[object, Arrival] = {}
+        self._watched: dict[object, ResponseArrival] = {}
 
     def attach(self, server: web.Server) -> None:
         """Follows what happens to a server's connections."""
@@ -93,30 +93,30 @@ class Arrivals:
 
         def connection_lost(protocol: RequestHandler, error: BaseException | None = None) -> None:
             if (arrival := self._watched.pop(protocol, None)) is not None:
-                well = error is None and is_taken(protocol.transport)
-                arrival.ended(End.READ if well else End.LOST)
+                well = error is None and is_acknowledged(protocol.transport)
+                arrival.connection_ended(ConnectionEnd.READ if well else ConnectionEnd.LOST)
             lost(protocol, error)
 
         def next_request(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
             if (arrival := self._watched.pop(request.protocol, None)) is not None:
-                arrival.ended(End.READ)
+                arrival.connection_ended(ConnectionEnd.READ)
             return handle(request)
 
         server.connection_lost = connection_lost  # type: ignore[method-assign, assignment]
         server.request_handler = next_request
 
-    def watch(self, request: web.BaseRequest, lost: Callable[[], object]) -> Arrival:
+    def track(self, request: web.BaseRequest, lost: Callable[[], object]) -> ResponseArrival:
         """Follows what becomes of the response to a request, which was just sent."""
-        arrival = Arrival(request, lost)
+        arrival = ResponseArrival(request, lost)
         if arrival.end is None:
             self._watched[request.protocol] = arrival
         return arrival
 
 
-ARRIVALS: Final = web.AppKey("arrivals", Arrivals)
+ARRIVAL_TRACKER: Final = web.AppKey("arrivals", ArrivalTracker)
 
 
-def is_taken(transport: asyncio.WriteTransport | None) -> bool:
+def is_acknowledged(transport: asyncio.WriteTransport | None) -> bool:
     """Whether everything that was sent over a connection was taken, as far as the system tells."""
     if transport is None or transport.get_write_buffer_size():
         return False

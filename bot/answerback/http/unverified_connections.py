@@ -1,8 +1,8 @@
 """The connections of the public listener: few, short and replaceable until it is known who is behind one.
 
 aiohttp has no bound on connections, and none on the time that a request takes to arrive; so connections are accepted
-here. Whoever verifies a request (a signature, a link) says so with `known`. Whatever strangers do, the descriptors that
-the agents' listener, the database and the platforms need are not theirs.
+here. Whoever verifies a request (a signature, a link) says so with `mark_request_verified`. Whatever strangers do, the
+descriptors that the agents' listener, the database and the platforms need are not theirs.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from aiohttp import web
 
 logger = logging.getLogger(__name__)
 
-SECONDS: Final = 15.0
+VERIFY_TIMEOUT: Final = 15.0
 """How long a connection may take until a request on it is verified. Platforms give up on a request after three."""
-MOST: Final = 1_000
+MAX_CONNECTIONS: Final = 1_000
 """Connections of the public listener, at the most."""
 _PAUSE: Final = 0.2
 """Seconds until accepting is tried again where the system has no descriptor left."""
 
 
-def share(most: int = MOST) -> int:
+def connection_limit(most: int = MAX_CONNECTIONS) -> int:
     """How many of this process's descriptors the public listener may have: a third, and never more than ``most``."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft // 3))
@@ -40,7 +40,7 @@ class _Connection:
     known: bool = False
 
 
-class Strangers:
+class UnverifiedConnections:
     """Accepts connections, and closes those of strangers where there are too many or one takes too long.
 
     Args:
@@ -48,7 +48,7 @@ class Strangers:
         seconds: until a request has to be verified.
     """
 
-    def __init__(self, most: int, seconds: float = SECONDS) -> None:
+    def __init__(self, most: int, seconds: float = VERIFY_TIMEOUT) -> None:
         self._most = most
         self._seconds = seconds
         self._open: dict[asyncio.Transport, _Connection] = {}
@@ -74,7 +74,7 @@ class Strangers:
             self._open[transport] = _Connection(str(address[0]))
             loop.call_later(self._seconds, self._expire, transport)
 
-    def know(self, transport: asyncio.Transport | None) -> None:
+    def mark_verified(self, transport: asyncio.Transport | None) -> None:
         """Notes that a request on a connection was verified."""
         if transport in self._open:
             self._open[transport].known = True
@@ -99,10 +99,10 @@ class Strangers:
         transport.abort()  # not close(): that waits until what was written is read
 
 
-STRANGERS: Final = web.AppKey("strangers", Strangers)
+UNVERIFIED_CONNECTIONS: Final = web.AppKey("strangers", UnverifiedConnections)
 
 
-def known(request: web.Request) -> None:
+def mark_request_verified(request: web.Request) -> None:
     """Notes that a request was verified: its connection is no stranger's any more."""
-    if (strangers := request.app.get(STRANGERS)) is not None:
-        strangers.know(request.transport)
+    if (strangers := request.app.get(UNVERIFIED_CONNECTIONS)) is not None:
+        strangers.mark_verified(request.transport)

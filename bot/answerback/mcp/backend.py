@@ -11,12 +11,12 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.clarification import CLARIFY
 from answerback.core.errors import InvalidCallError, ProblemError
-from answerback.dialects.registry import refusal
-from answerback.ports.late_answers import Told
-from answerback.ports.surface import Acted, Rejected, Why
+from answerback.dialects.registry import render_refusal
+from answerback.ports.late_answers import SeenState
+from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.agent_requests import Callers, may_see
-from answerback.service.late_answer_text import late_json
-from answerback.service.late_answers import Carrier
+from answerback.service.late_answer_text import late_answer_json
+from answerback.service.late_answers import ResponseTracker
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
@@ -29,7 +29,7 @@ AskJson = Mapping[str, JsonValue]
 """An ask as `answerback.service.serialize.ask_json` makes it."""
 
 
-class NotAskedError(Exception):
+class AskRefusedError(Exception):
     """Nothing was asked; ``result`` says why, in words for the model."""
 
     def __init__(self, result: ToolResult) -> None:
@@ -37,14 +37,14 @@ class NotAskedError(Exception):
         self.result = result
 
 
-def unexplained(problems: Sequence[str]) -> NotAskedError:
+def explanation_refused(problems: Sequence[str]) -> AskRefusedError:
     """An explanation was refused, for these reasons."""
     words = "\n".join(problems)
-    return NotAskedError(ToolResult(content=words, structured={"error": words}, is_error=True))
+    return AskRefusedError(ToolResult(content=words, structured={"error": words}, is_error=True))
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AskToolCall:
     """One call of an asking tool. The same ``key`` again finds the first ask."""
 
     name: str
@@ -62,20 +62,20 @@ class Asking:
 
 
 @dataclass(frozen=True, slots=True)
-class Late:
+class LateAnswerBatch:
     """Ended asks, each with a ``message`` for the model, and the number that acknowledges them."""
 
     answers: Sequence[AskJson]
     next: int | None
 
 
-class Backend(Protocol):
+class AskBackend(Protocol):
     """Asks, for one agent."""
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
         """Those of these dialects that are served."""
 
-    async def submit(self, asking: Asking) -> AskJson:
+    async def submit(self, asking: AskToolCall) -> AskJson:
         """The new ask.
 
         Raises:
@@ -102,7 +102,7 @@ class Backend(Protocol):
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
         """The ask after it was withdrawn, or as it had ended before; for ``told`` see `get`."""
 
-    async def late(self, conversation: str | None, after: int | None) -> Late:
+    async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """What the agent has not been told of asks of a conversation, or of those asked without one."""
 
 
@@ -118,7 +118,7 @@ class ServiceBackend:
         service: Service,
         callers: Callers,
         agent: Agent | None,
-        carrier: Carrier | None = None,
+        carrier: ResponseTracker | None = None,
     ) -> None:
         self._service = service
         self._callers = callers
@@ -129,7 +129,7 @@ class ServiceBackend:
         """Those of these dialects that are served."""
         return {dialect for dialect in dialects if self._service.rules.enabled(dialect)}
 
-    async def submit(self, asking: Asking) -> AskJson:
+    async def submit(self, asking: AskToolCall) -> AskJson:
         """The new ask."""
         try:
             body = read_submission(
@@ -146,10 +146,10 @@ class ServiceBackend:
             )
             submitted = await self._callers.submit(self._service, body, self._agent, asking.key)
         except InvalidCallError as error:
-            raise NotAskedError(refusal(error)) from error
+            raise AskRefusedError(render_refusal(error)) from error
         except ProblemError as error:
             words = f"{error.title}. {error.detail or ''}"
-            raise NotAskedError(
+            raise AskRefusedError(
                 ToolResult(content=words, structured={"error": words}, is_error=True)
             ) from error
         return self._told(submitted.ask)
@@ -159,7 +159,7 @@ class ServiceBackend:
         ask = await self._own(ask_id)
         if ask is None:
             return None
-        await self._service.listeners.seen(ask)
+        await self._service.presence.record_poll(ask)
         return self._json(ask, told=told)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
@@ -174,9 +174,9 @@ class ServiceBackend:
         ask = await self._own(ask_id)
         if ask is None:
             return None
-        done = await self._callers.finish(self._service.explain(ask_id, text))
-        if isinstance(done, Rejected) and done.why is Why.INVALID:
-            raise unexplained([problem.message for problem in done.problems])
+        done = await self._callers.run_to_completion(self._service.explain(ask_id, text))
+        if isinstance(done, Rejected) and done.why is RejectReason.INVALID:
+            raise explanation_refused([problem.message for problem in done.problems])
         return self._told(done.ask or ask)
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
@@ -184,31 +184,35 @@ class ServiceBackend:
         ask = await self._own(ask_id)
         if ask is None:
             return None
-        done = await self._callers.finish(self._service.withdraw(ask_id))
+        done = await self._callers.run_to_completion(self._service.withdraw(ask_id))
         return self._json(done.ask if isinstance(done, Acted) else done.ask or ask, told=told)
 
-    async def late(self, conversation: str | None, after: int | None) -> Late:
+    async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """What the agent has not been told of asks of a conversation, or of those asked without one."""
         name = self._agent.name if self._agent else None
-        found = await self._service.telling.late(name, conversation or "", after, _TOGETHER)
+        found = await self._service.late_answer_tracker.list_unseen(
+            name, conversation or "", after, _TOGETHER
+        )
         for one in found:
-            self._told(one.ask, Told.LISTED)
-        return Late([late_json(one.ask) for one in found], found[-1].number if found else after)
+            self._told(one.ask, SeenState.LISTED)
+        return LateAnswerBatch(
+            [late_answer_json(one.ask) for one in found], found[-1].number if found else after
+        )
 
     def _json(self, ask: Ask, *, told: bool) -> AskJson:
         return self._told(ask) if told else ask_json(ask)
 
-    def _told(self, ask: Ask, told: Told = Told.TOLD) -> AskJson:
+    def _told(self, ask: Ask, told: SeenState = SeenState.SEEN) -> AskJson:
         """The ask, which the result tells its agent of."""
         if self._carrier is not None:
-            self._carrier.tell(ask, told)
+            self._carrier.add_outcome(ask, told)
         return ask_json(ask)
 
     async def _carried(self, ask_id: str) -> bool:
         """Whether the agent has an ask of this id; the response is to tell how it ends."""
         ask = await self._own(ask_id)
         if ask is not None and self._carrier is not None:
-            self._carrier.carry(ask)
+            self._carrier.hold_back(ask)
         return ask is not None
 
     async def _own(self, ask_id: str) -> Ask | None:

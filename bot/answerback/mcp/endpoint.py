@@ -19,11 +19,11 @@ from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
 from answerback.http.json_parsing import MAX_BODY
-from answerback.mcp.backend import Backend, ServiceBackend
-from answerback.mcp.server import PROGRESS, mcp_server
+from answerback.mcp.backend import AskBackend, ServiceBackend
+from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
 from answerback.mcp.tasks import Context
-from answerback.mcp.tools import DEFAULT, AskingTool, asking_tools
-from answerback.service.agent_requests import CARRIER, Callers, body_of
+from answerback.mcp.tools import DEFAULT_TOOLS, AskingTool, parse_asking_tools
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 
@@ -42,12 +42,17 @@ class McpEndpoint:
     """
 
     def __init__(
-        self, service: Service, callers: Callers, *, tokens: bool, progress: float = PROGRESS
+        self,
+        service: Service,
+        callers: Callers,
+        *,
+        tokens: bool,
+        progress: float = PROGRESS_INTERVAL,
     ) -> None:
         self._service = service
         self._callers = callers
         self._manager = StreamableHTTPSessionManager(
-            mcp_server(self._backend_of, offered=_offered, progress=progress),
+            build_mcp_server(self._backend_of, offered=_offered, progress=progress),
             stateless=True,
             json_response=False,
             max_request_body_size=MAX_BODY,
@@ -83,13 +88,13 @@ class McpEndpoint:
         """Answers a request."""
         agent = self._callers.agent(request)
         try:
-            offered = asking_tools(request.query.get("tools"))
+            offered = parse_asking_tools(request.query.get("tools"))
         except ValueError as error:
             raise ProblemError(400, "Bad query", f"tools: {error}") from error
-        body = await body_of(request)
+        body = await read_body(request)
         return await _Exchange(self._manager, request, agent, offered, body).get_response()
 
-    def _backend_of(self, ctx: Context) -> Backend:
+    def _backend_of(self, ctx: Context) -> AskBackend:
         request = ctx.request
         scope = request.scope if isinstance(request, Request) else {}
         agent, carrier = scope.get(_AGENT), scope.get(_CARRIER)
@@ -99,7 +104,7 @@ class McpEndpoint:
 def _offered(ctx: Context) -> Sequence[AskingTool]:
     request = ctx.request
     offered: Sequence[AskingTool] = (
-        request.scope[_OFFERED] if isinstance(request, Request) else DEFAULT
+        request.scope[_OFFERED] if isinstance(request, Request) else DEFAULT_TOOLS
     )
     return offered
 
@@ -118,7 +123,7 @@ class _Exchange(ASGIContext):
         super().__init__(manager.asgi_app, request, "/")
         self._agent = agent
         self._offered = offered
-        self._carrier = request.get(CARRIER)
+        self._carrier = request.get(RESPONSE_TRACKER)
         self._body: bytes | None = body
 
     @property
@@ -134,7 +139,7 @@ class _Exchange(ASGIContext):
         """Part of the answer, which is a stream: once the result is sent, the client may leave."""
         await super().on_send_http_response_body(payload)
         if self._carrier is not None:
-            await self._carrier.streamed_out()
+            await self._carrier.finish_stream()
 
     async def on_receive(self) -> dict[str, object]:
         """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""

@@ -13,7 +13,7 @@ from aiohttp.web_routedef import AbstractRouteDef
 
 from answerback.core.errors import ProblemError
 from answerback.mcp.backend import PATH
-from answerback.ports.install_extras import MCP, missing
+from answerback.ports.install_extras import MCP, missing_extra_message
 from answerback.service.agent_requests import Callers
 from answerback.service.service import Service
 
@@ -30,7 +30,7 @@ async def routes(
     Args:
         tokens: whether callers bear tokens.
     """
-    sentence = missing(*MCP, PATH)
+    sentence = missing_extra_message(*MCP, PATH)
     if sentence is not None:
 
         async def refuse(_request: web.Request) -> web.StreamResponse:

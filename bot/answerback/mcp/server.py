@@ -21,16 +21,22 @@ from mcp_types import (
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.ask import Status, ToolResult
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.mcp import tasks, tools
-from answerback.mcp.backend import Asking, AskJson, Backend, NotAskedError
-from answerback.mcp.tasks import BackendOf, Context
-from answerback.mcp.tool_results import failed, outcome, result_of, text_result, waiting_words
+from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskToolCall
+from answerback.mcp.tasks import BackendFactory, Context
+from answerback.mcp.tool_results import (
+    error_result,
+    result_for_ask,
+    result_from_dialect,
+    text_result,
+    waiting_message,
+)
 from answerback.version import VERSION
 
 logger = logging.getLogger(__name__)
 
-PROGRESS: Final = 15.0
+PROGRESS_INTERVAL: Final = 15.0
 """Seconds between two words of progress, for a client that asked for them."""
 IDEMPOTENCY_KEY: Final = "answerback/idempotency-key"
 """In a request's ``_meta``: the same key with the same call finds the first ask."""
@@ -51,11 +57,11 @@ _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 ToolsOf = Callable[[Context], Sequence[tools.AskingTool]]
 
 
-def mcp_server(
-    backend_of: BackendOf,
+def build_mcp_server(
+    backend_of: BackendFactory,
     *,
-    offered: ToolsOf = lambda _ctx: tools.DEFAULT,
-    progress: float = PROGRESS,
+    offered: ToolsOf = lambda _ctx: tools.DEFAULT_TOOLS,
+    progress: float = PROGRESS_INTERVAL,
 ) -> Server[dict[str, object]]:
     """An MCP server.
 
@@ -73,14 +79,14 @@ def mcp_server(
         on_list_tools=calls.list_tools,
     )
     server.add_request_handler("tools/call", CallToolRequestParams, calls.call_tool)
-    tasks.offer(server, backend_of)
+    tasks.register_tasks(server, backend_of)
     return server
 
 
 class _Calls:
     """The handlers of the server's requests."""
 
-    def __init__(self, backend_of: BackendOf, offered: ToolsOf, progress: float) -> None:
+    def __init__(self, backend_of: BackendFactory, offered: ToolsOf, progress: float) -> None:
         self._backend_of = backend_of
         self._offered = offered
         self._progress = progress
@@ -93,7 +99,7 @@ class _Calls:
         dialects = {dialect for tool in offered for dialect in tool.dialects}
         enabled = await self._backend_of(ctx).enabled(dialects)
         found = [tool.definition(enabled) for tool in offered]
-        return ListToolsResult(tools=[*filter(None, found), *tools.waiting_tools()])
+        return ListToolsResult(tools=[*filter(None, found), *tools.follow_up_tools()])
 
     async def call_tool(
         self, ctx: Context, params: CallToolRequestParams
@@ -102,19 +108,21 @@ class _Calls:
         try:
             arguments = _ARGUMENTS.validate_python(params.arguments or {})
             return await self._call(ctx, params.name, arguments)
-        except NotAskedError as refused:
-            return result_of(refused.result)
+        except AskRefusedError as refused:
+            return result_from_dialect(refused.result)
         except (_BadArgumentError, ValidationError) as error:
-            return failed(f"{params.name}: {error}")
-        except OutcomeUnknownError:
-            return failed(
+            return error_result(f"{params.name}: {error}")
+        except CommitUnknownError:
+            return error_result(
                 "Answerback's database failed, and it is not known whether this was saved. Tell the user before you"
                 " ask again."
             )
-        except UnreadableError as error:
-            return failed(str(error))
+        except UnreadableRowError as error:
+            return error_result(str(error))
         except StoreError:
-            return failed("Answerback's database is failing; nothing was changed. Try again later.")
+            return error_result(
+                "Answerback's database is failing; nothing was changed. Try again later."
+            )
 
     async def _call(
         self, ctx: Context, name: str, arguments: dict[str, JsonValue]
@@ -137,13 +145,15 @@ class _Calls:
         elif (done := _of_ask(backend, name, ask_id, arguments)) is not None:
             ask = await done
         else:
-            return failed(f"There is no tool {name[:100]}.")
-        return failed(f"There is no ask {ask_id[:100]}.") if ask is None else outcome(ask)
+            return error_result(f"There is no tool {name[:100]}.")
+        return (
+            error_result(f"There is no ask {ask_id[:100]}.") if ask is None else result_for_ask(ask)
+        )
 
     async def _ask(
         self,
         ctx: Context,
-        backend: Backend,
+        backend: AskBackend,
         tool: tools.AskingTool,
         arguments: dict[str, JsonValue],
     ) -> CallToolResult | tasks.Json:
@@ -151,8 +161,8 @@ class _Calls:
         meta: Mapping[str, object] = ctx.meta or {}
         tool_use = _text(meta.get(CLAUDE_TOOL_USE))
         key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
-        as_task = tasks.declared(ctx)
-        asking = Asking(
+        as_task = tasks.client_supports_tasks(ctx)
+        asking = AskToolCall(
             name=tool.name,
             dialect=tool.dialect,
             to=arguments.pop("to", None),
@@ -165,15 +175,17 @@ class _Calls:
         )
         ask = await backend.submit(asking)
         if ask["interim_result"] is not None:
-            return result_of(ToolResult.model_validate(ask["interim_result"]))
+            return result_from_dialect(ToolResult.model_validate(ask["interim_result"]))
         if ask["status"] == Status.OPEN:
             # The client of a task comes back for it: it counts as one that waits, and this call does not.
             ask = await self._wait(ctx, backend, ask, 0.0 if as_task else seconds)
             if as_task and ask["status"] == Status.OPEN:
-                return tasks.created(ask)
-        return outcome(ask)
+                return tasks.task_created_result(ask)
+        return result_for_ask(ask)
 
-    async def _wait(self, ctx: Context, backend: Backend, ask: AskJson, seconds: float) -> AskJson:
+    async def _wait(
+        self, ctx: Context, backend: AskBackend, ask: AskJson, seconds: float
+    ) -> AskJson:
         telling = None
         if (ctx.meta or {}).get("progress_token") is not None:
             telling = asyncio.create_task(self._tell(ctx, ask, seconds))
@@ -192,7 +204,7 @@ class _Calls:
     async def _tell(self, ctx: Context, ask: AskJson, seconds: float) -> None:
         """Words of progress until cancelled, the first at once: they name the ask, should the line be lost."""
         waited = 0.0
-        words = waiting_words(ask)
+        words = waiting_message(ask)
         while True:
             await ctx.session.report_progress(waited, seconds, words)
             await asyncio.sleep(self._progress)
@@ -206,7 +218,7 @@ def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:
 
 
 def _of_ask(
-    backend: Backend, name: str, ask_id: str, arguments: dict[str, JsonValue]
+    backend: AskBackend, name: str, ask_id: str, arguments: dict[str, JsonValue]
 ) -> Awaitable[AskJson | None] | None:
     """What a tool that names an ask does with it, without waiting; None where there is no such tool."""
     text = arguments.pop("text", None) if name == tools.ADD_CONTEXT else ""
@@ -226,7 +238,9 @@ def _of_ask(
             return None
 
 
-async def _late(ctx: Context, backend: Backend, arguments: dict[str, JsonValue]) -> CallToolResult:
+async def _late(
+    ctx: Context, backend: AskBackend, arguments: dict[str, JsonValue]
+) -> CallToolResult:
     """The answers that came late, in words and as data."""
     conversation, after = _conversation(ctx, arguments), arguments.pop("after", None)
     if conversation is not None and not (isinstance(conversation, str) and conversation):

@@ -25,8 +25,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError
-from answerback.mcp.backend import AskJson, Backend, NotAskedError
-from answerback.mcp.tool_results import outcome, waiting_words
+from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError
+from answerback.mcp.tool_results import result_for_ask, waiting_message
 
 logger = logging.getLogger(__name__)
 
@@ -35,8 +35,8 @@ POLL_INTERVAL_MS: Final = 2_000
 """How often clients are asked to poll: a person takes longer, and a lookup costs little."""
 
 Context = ServerRequestContext[dict[str, object]]
-BackendOf = Callable[[Context], Backend]
-Lookup = Callable[[Backend], Awaitable[AskJson | None]]
+BackendFactory = Callable[[Context], AskBackend]
+Lookup = Callable[[AskBackend], Awaitable[AskJson | None]]
 Json = dict[str, JsonValue]
 _REQUIRED: Final[Json] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
 
@@ -53,7 +53,7 @@ class UpdateParams(TaskParams):
     input_responses: dict[str, JsonValue]
 
 
-def declared(ctx: Context) -> bool:
+def client_supports_tasks(ctx: Context) -> bool:
     """Whether the client knows tasks, which each of its requests says anew."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
@@ -61,12 +61,12 @@ def declared(ctx: Context) -> bool:
     return EXTENSION in ((capabilities and capabilities.extensions) or {})
 
 
-def created(ask: AskJson) -> Json:
+def task_created_result(ask: AskJson) -> Json:
     """What a call returns whose ask, which is open, is now a task."""
     return {"resultType": "task", **_task(ask)}
 
 
-def offer(server: Server[dict[str, object]], backend_of: BackendOf) -> None:
+def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory) -> None:
     """Adds the extension to a server."""
     methods = _Methods(backend_of)
     server.extensions[EXTENSION] = {}
@@ -78,7 +78,7 @@ def offer(server: Server[dict[str, object]], backend_of: BackendOf) -> None:
 class _Methods:
     """The handlers of the extension's methods."""
 
-    def __init__(self, backend_of: BackendOf) -> None:
+    def __init__(self, backend_of: BackendFactory) -> None:
         self._backend_of = backend_of
 
     async def get(self, ctx: Context, params: TaskParams) -> Json:
@@ -100,12 +100,12 @@ class _Methods:
         """The agent's ask that a request is about."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
-        if not declared(ctx):
+        if not client_supports_tasks(ctx):
             words = f"{ctx.method} requires the client capability {EXTENSION}."
             raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, words, _REQUIRED)
         try:
             ask = await look(self._backend_of(ctx))
-        except NotAskedError as refused:
+        except AskRefusedError as refused:
             raise MCPError(INTERNAL_ERROR, refused.result.content) from refused
         except StoreError as error:
             logger.warning("%s failed: %s", ctx.method, error, extra={"action": "task_failed"})
@@ -127,10 +127,10 @@ def _task(ask: AskJson) -> Json:
     }
     match ask["status"]:
         case Status.OPEN:
-            return {**common, "status": "working", "statusMessage": f"{waiting_words(ask)}."}
+            return {**common, "status": "working", "statusMessage": f"{waiting_message(ask)}."}
         case Status.WITHDRAWN:
             return {**common, "status": "cancelled", "statusMessage": "The ask was withdrawn."}
         case _:
             # An ask that failed is completed too, with an error for the model: "failed" is for errors of the protocol.
-            result = outcome(ask).model_dump(mode="json", by_alias=True, exclude_none=True)
+            result = result_for_ask(ask).model_dump(mode="json", by_alias=True, exclude_none=True)
             return {**common, "status": "completed", "result": result}

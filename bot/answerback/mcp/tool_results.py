@@ -12,7 +12,7 @@ from answerback.mcp import tools
 from answerback.mcp.backend import AskJson
 
 
-def outcome(ask: AskJson) -> CallToolResult:
+def result_for_ask(ask: AskJson) -> CallToolResult:
     """What a tool returns of an ask as it stands."""
     if ask["status"] == Status.OPEN:
         clarify = ask["clarify"]
@@ -20,20 +20,20 @@ def outcome(ask: AskJson) -> CallToolResult:
     if ask["end_turn"]:
         words = "The user ended the turn. Stop here: call no further tools, and wait for the user."
         return text_result(words, {"end_turn": True, "ask_id": ask["id"]})
-    return result_of(ToolResult.model_validate(ask["tool_result"]))
+    return result_from_dialect(ToolResult.model_validate(ask["tool_result"]))
 
 
-def waiting_words(ask: AskJson) -> str:
+def waiting_message(ask: AskJson) -> str:
     """That an answer is awaited, and where: it names the ask."""
     return f"Waiting for an answer to {ask['id']}{_place(ask)}"
 
 
-def result_of(result: ToolResult) -> CallToolResult:
+def result_from_dialect(result: ToolResult) -> CallToolResult:
     """A dialect's result."""
     return text_result(result.content, result.structured, is_error=result.is_error)
 
 
-def failed(words: str) -> CallToolResult:
+def error_result(words: str) -> CallToolResult:
     """An error, for the model."""
     return text_result(words, {"error": words}, is_error=True)
 

@@ -102,21 +102,21 @@ class AskingTool:
         )
 
 
-DEFAULT: Final = (
-    AskingTool(ASK_USER, detection.dialects_of(ASK_USER)),
+DEFAULT_TOOLS: Final = (
+    AskingTool(ASK_USER, detection.dialects_for_tool_name(ASK_USER)),
     AskingTool(ASK_USER_QUESTION, ("claude",)),
 )
 """What is offered where nobody says which tools."""
 
 
-def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
+def parse_asking_tools(names: str | None) -> tuple[AskingTool, ...]:
     """The asking tools of a list of names, tools' or dialects', separated by commas; None: the default ones.
 
     Raises:
         ValueError: a name is no tool's, or two tools would have the same one; in words.
     """
     if names is None:
-        return DEFAULT
+        return DEFAULT_TOOLS
     found: dict[str, AskingTool] = {}
     for name in names.split(","):
         tool = _named(name.strip())
@@ -127,7 +127,7 @@ def asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 
 
 def _named(name: str) -> AskingTool:
-    shapes = detection.dialects_of(name)
+    shapes = detection.dialects_for_tool_name(name)
     by_dialect = {tool.dialect: tool for tool in tool_definitions.TOOLS}
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)
@@ -140,7 +140,7 @@ def _named(name: str) -> AskingTool:
     raise ValueError(f'there is no tool "{name[:100]}"{meant}; there are: {", ".join(known)}.')
 
 
-def waiting_tools() -> list[Tool]:
+def follow_up_tools() -> list[Tool]:
     """The tools for an ask that is pending."""
     return [
         Tool(

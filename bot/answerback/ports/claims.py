@@ -15,7 +15,7 @@ from answerback.core.ask import Ask
 from answerback.ports.store_values import StoredDelivery
 
 
-class Work(StrEnum):
+class ClaimKind(StrEnum):
     """What is claimed."""
 
     MESSAGE = "message"
@@ -40,13 +40,13 @@ class Fence(NamedTuple):
     epoch: int
 
 
-SOLE: Final = Claim("sole", 60.0)
+SOLE_CLAIM: Final = Claim("sole", 60.0)
 """The claims of a process that has its store for itself.
 
 The name stays the same, so that a restart takes up at once what was left. The lease is longer than a message may take
 to be shown, and a webhook to be taken.
 """
-RENEWED: Final = 0.75
+MIN_REMAINING_FRACTION: Final = 0.75
 """The part of a claim that must be left for it to be used as it is: of 60 seconds the 45 that a show may take."""
 
 
@@ -73,13 +73,13 @@ class Claims(Protocol):
     ) -> Sequence[StoredDelivery]:
         """Pending deliveries whose time has come and that nobody holds, oldest first, claimed.
 
-        Of each ask only the first undelivered one can be claimed. A claim ends when `tried` tells what became of it.
+        Of each ask only the first undelivered one can be claimed. A claim ends when `save_delivery_results` tells what became of it.
         """
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
         """Renews a claim, also one that is over if nobody else has taken it; False: it is not the holder's any more."""
 
-    async def release(self, work: Work, holder: str) -> None:
+    async def release(self, work: ClaimKind, holder: str) -> None:
         """Gives back everything of a kind that the holder has claimed."""
 
     async def lease(self, name: str, claim: Claim) -> int | None:
@@ -94,10 +94,10 @@ class Claims(Protocol):
     async def time(self) -> float | None:
         """The time by the store's own clock, in seconds since the epoch; None where it has none but this process's."""
 
-    async def hold_off(self, bucket: str, seconds: float) -> None:
+    async def set_retry_after(self, bucket: str, seconds: float) -> None:
         """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
 
-    async def held_off(self, bucket: str) -> float:
+    async def get_retry_after(self, bucket: str) -> float:
         """The seconds for which a bucket still has to be left alone; 0: it need not be."""
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
@@ -111,7 +111,7 @@ class Claims(Protocol):
         """The revisions of asks, read at once; those that do not exist are left out."""
 
 
-class Shared(NamedTuple):
+class SharedClaims(NamedTuple):
     """What this process shares with others: a store, and its name among them."""
 
     claims: Claims

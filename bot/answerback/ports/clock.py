@@ -6,7 +6,7 @@ from typing import Final, Protocol, TypeVar
 
 T = TypeVar("T")
 
-SET: Final = 1.0
+MIN_CLOCK_STEP: Final = 1.0
 """Seconds by which the clock moves against the time that passed before it counts as set, not as drifting."""
 
 
@@ -23,15 +23,15 @@ class Clock(Protocol):
         """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
 
 
-class Watch:
+class ClockStepDetector:
     """Notices that a clock was set back."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead = clock.now() - clock.monotonic()
 
-    def set_back(self) -> float:
+    def measure_set_back(self) -> float:
         """The seconds by which the clock was set back since the last call; 0 where it was not."""
         before, self._ahead = self._ahead, self._clock.now() - self._clock.monotonic()
         back = before - self._ahead
-        return back if back > SET else 0.0
+        return back if back > MIN_CLOCK_STEP else 0.0

@@ -12,7 +12,7 @@ POSTGRES: Final = ("postgres", ("psycopg",))
 """The extra of the PostgreSQL store."""
 
 
-def missing(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:
+def missing_extra_message(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:
     """Which extra to install, in one sentence; None where all its packages are there.
 
     Args:

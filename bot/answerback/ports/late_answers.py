@@ -10,18 +10,18 @@ from typing import Protocol
 from answerback.core.ask import Ask
 
 
-class Told(IntEnum):
+class SeenState(IntEnum):
     """How far an agent has been told how an ask ended."""
 
-    NOT = 0
+    UNSEEN = 0
     LISTED = 1
     """In a list of late answers: the agent may ask for the list again with the number that it had before."""
-    TOLD = 2
+    SEEN = 2
     """For good: by a call that waited, a webhook or a hook, or because the agent acknowledged the list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Owed:
+class LateAnswer:
     """An ended ask whose agent is to be told, with the number under which it is listed."""
 
     number: int
@@ -29,7 +29,7 @@ class Owed:
 
 
 @dataclass(frozen=True, slots=True)
-class Owing:
+class LateAnswerQuery:
     """Whose late answers are wanted.
 
     Args:
@@ -48,10 +48,10 @@ class Owing:
     limit: int = 50
 
 
-class Telling(Protocol):
+class LateAnswerStore(Protocol):
     """What agents have been told. An ask is owed from the `Write` that says so; see `Store`."""
 
-    async def owed(self, owing: Owing, at: float) -> Sequence[Owed]:
+    async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
         """The ends of asks that an agent has not been told, in the order of their numbers.
 
         An ask gets its number when it is listed first, and keeps it; numbers grow and are never given twice. The
@@ -59,8 +59,10 @@ class Telling(Protocol):
         left out.
         """
 
-    async def told(self, ask_ids: Collection[str], told: Told, at: float) -> Sequence[str]:
+    async def set_seen_state(
+        self, ask_ids: Collection[str], told: SeenState, at: float
+    ) -> Sequence[str]:
         """Notes how far agents have been told of these asks; returns those for which that was news.
 
-        A note is never taken back to a lesser one, except to `Told.NOT`: then the telling failed.
+        A note is never taken back to a lesser one, except to `SeenState.UNSEEN`: then the telling failed.
         """

@@ -11,7 +11,7 @@ from typing import Protocol
 from answerback.core.ask import Ask
 
 
-class Places(Protocol):
+class LiveMessages(Protocol):
     """The service, as told of messages and places. Every method commits before it returns."""
 
     def each_open(
@@ -19,10 +19,10 @@ class Places(Protocol):
     ) -> AsyncIterator[Ask]:
         """Every open ask of a surface, or of a channel or thread there, newest first; read in pages."""
 
-    def each_behind(self, surface: str) -> AsyncIterator[Ask]:
+    def each_outdated(self, surface: str) -> AsyncIterator[Ask]:
         """Asks of a surface whose live message shows an older state, a thousand at the most."""
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``."""
 
     async def show_again(self, ask_id: str, *, deleted: bool = False) -> None:
@@ -32,25 +32,25 @@ class Places(Protocol):
         only a moment ago is no reason to.
         """
 
-    async def renumbered(self, ask_id: str, old: str, new: str) -> None:
+    async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """The channel that the ask is shown in, or is to be, has another id from now on."""
 
-    async def unreachable(self, ask: Ask, why: str) -> None:
+    async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Nobody can answer where the ask is shown any more: it fails, in words with ``why`` in them."""
 
 
-class Found(Protocol):
+class MessageQueries(Protocol):
     """The store, as asked where asks are shown. Every method may raise StoreError."""
 
-    async def find(
+    async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
         """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
 
-    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
         """Ids of asks whose live message shows an older revision, oldest change first, all places in turn.
 
         ``free_for``: a holder, for whom messages are left out that another has claimed.

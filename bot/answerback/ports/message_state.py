@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Left, Thread
+from answerback.core.ask import AbandonedMessage, Ask, Thread
 
 
-def noted(
+def record_shown(
     latest: Ask,
     of: Ask,
     *,
@@ -28,9 +28,11 @@ def noted(
     ``at`` is since when the message shows it, by the platform's clock.
     """
     if latest.destination != of.destination:
-        return replace(latest, left=Left(destination=of.destination, message=dict(message)))
+        return replace(
+            latest, left=AbandonedMessage(destination=of.destination, message=dict(message))
+        )
     if revision < latest.shown_revision:
-        return missed(latest)  # this older state may have come over the newer one
+        return mark_outdated(latest)  # this older state may have come over the newer one
     changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
     due = latest.left is not None or changed
     opened = latest.opened
@@ -49,13 +51,13 @@ def noted(
     )
 
 
-def missed(ask: Ask) -> Ask:
+def mark_outdated(ask: Ask) -> Ask:
     """The ask whose live message does not show what was noted, and is to be shown again."""
     shown = min(ask.shown_revision, ask.revision - 1)
     return replace(ask, missed=ask.missed + 1, shown_revision=shown)
 
 
-def renumbered(ask: Ask, old: str, new: str) -> Ask:
+def replace_channel_id(ask: Ask, old: str, new: str) -> Ask:
     """The ask with another id of its channel. What is being shown meanwhile still belongs to it."""
     if ask.message is None:
         channel = new if ask.destination.channel == old else ask.destination.channel

@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Final, NamedTuple
 
 from answerback.core.ask import ANYONE
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 
 OPERATOR: Final = "operator"
@@ -27,12 +27,12 @@ _NAME: Final = re.compile(r"[^\s@,][^,]{0,127}(?<!\s)")
 _RESERVED: Final = frozenset({OPERATOR, ANYONE})
 
 
-class Holder(NamedTuple):
+class KeyHolder(NamedTuple):
     """A key as it is known here, and the person it belongs to."""
 
-    hashed: str
+    key_hash: str
     """The hash by which the key is recognised."""
-    seal: bytes
+    link_secret: bytes
     """The secret that the addresses of this person's pages are made of; they close when it changes. The operator's is
     the key itself."""
     person: Person
@@ -43,18 +43,18 @@ class Holder(NamedTuple):
         return is_operator(self.person)
 
 
-Holders = Callable[[], Awaitable[tuple[Holder, ...]]]
+KeyHolderSource = Callable[[], Awaitable[tuple[KeyHolder, ...]]]
 """All valid keys as they are now, the service's own first: a replaced or revoked key is refused at once."""
 
 
 def operator(surface: str) -> Person:
     """Who bears the service's own key, on the surface whose asks are answered with it."""
-    return Person(surface=surface, user_id=OPERATOR, name="the operator", known=Known.KEY)
+    return Person(surface=surface, user_id=OPERATOR, name="the operator", known=AuthMethod.KEY)
 
 
 def is_operator(person: Person) -> bool:
     """Whether a person bears the service's own key."""
-    return person.known is Known.KEY and person.user_id == OPERATOR
+    return person.known is AuthMethod.KEY and person.user_id == OPERATOR
 
 
 def new_key() -> str:
@@ -82,28 +82,28 @@ def hash_of(key: str) -> str:
     return "sha256:" + hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def operators(key: str, person: Person) -> Holder:
+def operator_holder(key: str, person: Person) -> KeyHolder:
     """The holder of the service's own key."""
-    return Holder(hash_of(key), key.encode(), person)
+    return KeyHolder(hash_of(key), key.encode(), person)
 
 
-def personal(hashed: str, key: str, person: Person) -> Holder:
+def personal_holder(key_hash: str, key: str, person: Person) -> KeyHolder:
     """The holder of a personal link.
 
     Its pages' addresses take the service's own ``key``, too: whoever reads the hashes alone can make none of them.
     """
-    seal = hmac.new(key.encode(), f"answerback:person:{hashed}".encode(), hashlib.sha256)
-    return Holder(hashed, seal.digest(), person)
+    link_secret = hmac.new(key.encode(), f"answerback:person:{key_hash}".encode(), hashlib.sha256)
+    return KeyHolder(key_hash, link_secret.digest(), person)
 
 
-def holder_of(key: str, holders: Iterable[Holder]) -> Holder | None:
+def holder_of(key: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:
     """Whose key this is, compared in constant time; None for an unknown one."""
     given = hash_of(key)
-    found = [one for one in holders if hmac.compare_digest(one.hashed, given)]
+    found = [one for one in holders if hmac.compare_digest(one.key_hash, given)]
     return found[0] if found else None
 
 
-def wrong_name(name: str, surface: str) -> str | None:
+def name_problem(name: str, surface: str) -> str | None:
     """Why nobody can go by this name on a surface, in half a sentence; None where somebody can."""
     if name in _RESERVED:
         return "it is reserved"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do without these
 
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.claims import Shared
-    from answerback.ports.person_key import Holders
+    from answerback.ports.claims import SharedClaims
+    from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.surface import Surface
 
 GROUP: Final = "answerback.surfaces"
@@ -32,11 +32,11 @@ class SurfaceSettings(Table):
         """Whether the surface is to be started; by default, where any key is set."""
         return bool(self.model_fields_set)
 
-    def by_http(self) -> str | None:
+    def http_actions_setting(self) -> str | None:
         """The setting that makes people's actions arrive on the public listener; None: they do not."""
         return None
 
-    def by_address(self) -> str | None:
+    def public_address_setting(self) -> str | None:
         """The setting that makes it matter by which address people reach the public listener; None: it does not."""
         return None
 
@@ -65,7 +65,7 @@ class Host:
     """The address of the agents' listener."""
     public_url: Callable[[], str | None]
     """The public listener's address as the world sees it; None where there is none."""
-    holders: Holders
+    holders: KeyHolderSource
     """Whose keys are valid."""
     tokens: bool
     """Whether agents need tokens."""
@@ -73,11 +73,11 @@ class Host:
     """The time in seconds since the epoch."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Who asks, as people see it, by the agents' names; empty where agents need no tokens."""
-    shared: Shared | None = None
+    shared: SharedClaims | None = None
     """What is shared with other processes; None: this one has its store for itself."""
 
 
-class Entrances(Protocol):
+class OperatorPages(Protocol):
     """The pages that the operator may open on this machine."""
 
     async def inbox_url(self) -> str:
@@ -88,7 +88,7 @@ class Entrances(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Built:
+class BuiltSurface:
     """A surface, and what the listeners serve for it."""
 
     surface: Surface
@@ -98,7 +98,7 @@ class Built:
     """What people open in a browser, on the agents' listener."""
     public_pages: Sequence[web.RouteDef] = ()
     """What people open in a browser, on the public listener."""
-    entrances: Entrances | None = None
+    operator_pages: OperatorPages | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ class Finding:
     """Whether ``wrong`` is a risk to know of, and nothing is broken."""
 
     @property
-    def well(self) -> bool:
+    def is_ok(self) -> bool:
         """Whether nothing is broken."""
         return self.wrong is None or self.warning
 
 
 @dataclass(frozen=True, slots=True)
-class Checkup:
+class DoctorContext:
     """What `answerback doctor` is to look at on a surface, beside its settings."""
 
     http: aiohttp.ClientSession
@@ -171,7 +171,7 @@ class SurfacePlugin(ABC, Generic[S]):
     order: ClassVar[int] = 100
     """Where it stands in lists: the smaller, the earlier."""
     home: ClassVar[bool] = False
-    """Whether asks can come here when nothing says where: it needs no settings, and has `Entrances`."""
+    """Whether asks can come here when nothing says where: it needs no settings, and has `OperatorPages`."""
     settings: type[S]
     variables: ClassVar[Mapping[str, str]] = {}
     """The environment variables that people have set for this platform already, and the keys they stand for."""
@@ -185,10 +185,10 @@ class SurfacePlugin(ABC, Generic[S]):
         """Imports what `build` and `findings` need. Runs on a thread before them, so that the event loop goes on."""
 
     @abstractmethod
-    async def build(self, settings: S, host: Host) -> Built:
+    async def build(self, settings: S, host: Host) -> BuiltSurface:
         """The surface, not started yet."""
 
-    async def findings(self, settings: S, checkup: Checkup) -> AsyncIterator[Finding]:
+    async def findings(self, settings: S, checkup: DoctorContext) -> AsyncIterator[Finding]:
         """What `answerback doctor` finds out; posts nothing. By default, that the surface is configured."""
         yield Finding(self.title)
 

@@ -25,7 +25,7 @@ _WHOLE: Final = 64
 """Characters by which a word is known: PostgreSQL takes no lexeme of 2 KB."""
 
 
-def words_of(*texts: str) -> tuple[str, ...]:
+def split_words(*texts: str) -> tuple[str, ...]:
     """The words of texts, each once: without case and accents."""
     found: dict[str, None] = {}
     for text in texts:
@@ -39,23 +39,23 @@ def _plain(text: str) -> str:
     return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
-def word_of(person: Person) -> str:
+def answerer_word(person: Person) -> str:
     """The word by which asks are found that this person answered."""
     who = f"{person.surface}:{person.user_id}".encode("utf-8", "surrogatepass")
     return f"by{hashlib.sha256(who).hexdigest()[:32]}"
 
 
-def asked_words(ask: Ask) -> tuple[str, ...]:
+def question_words(ask: Ask) -> tuple[str, ...]:
     """The words of what was asked."""
     texts: list[str | None] = []
     for question in ask.form.questions:
         texts += (question.text, question.context, question.header, question.tool)
         for option in question.options:
             texts += (option.label, option.description)
-    return words_of(*filter(None, texts))
+    return split_words(*filter(None, texts))
 
 
-def answered_words(ask: Ask) -> tuple[str, ...]:
+def answer_words(ask: Ask) -> tuple[str, ...]:
     """The words of what was answered, and those for who did."""
     given = ask.walk.answers
     texts = [text for one in given for text in _texts(one.value)]
@@ -65,7 +65,7 @@ def answered_words(ask: Ask) -> tuple[str, ...]:
     people = [one.by for one in given if one.by]
     people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
     texts += [person.name for person in people if person.name]
-    return words_of(*texts, *map(word_of, people))
+    return split_words(*texts, *map(answerer_word, people))
 
 
 def _texts(value: JsonValue) -> Iterator[str]:
@@ -88,7 +88,7 @@ class Search(NamedTuple):
     """Which asks are wanted; None: any."""
 
     words: tuple[str, ...] = ()
-    """Of `words_of` and `word_of`: each has to be one of the ask's, or the beginning of one."""
+    """Of `split_words` and `answerer_word`: each has to be one of the ask's, or the beginning of one."""
     status: Status | None = None
     agent: str | None = None
     since: float | None = None
@@ -102,23 +102,25 @@ class Search(NamedTuple):
             and self.agent in {None, ask.request.agent}
             and (self.since is None or self.since <= ask.created_at)
             and (self.until is None or ask.created_at < self.until)
-            and self._has_words(asked_words(ask) if self.words else ())
+            and self._has_words(question_words(ask) if self.words else ())
         )
 
     def _has_words(self, words: tuple[str, ...]) -> bool:
         return all(any(word.startswith(one) for word in words) for one in self.words)
 
 
-class Searching(Protocol):
+class AskSearch(Protocol):
     """The store, as asked by people. Every method may raise StoreError, and ValueError for a made-up cursor."""
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """Asks, newest first."""
 
-    async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
+    async def list_for_responder(
+        self, surface: str, user_id: str, after: str | None, limit: int
+    ) -> Page[Ask]:
         """Open asks of a surface whose responders are this person, a group or anyone, among others; oldest first."""
 
 
 def may_wait_for(ask: Ask, user_id: str) -> bool:
-    """Whether responders of an ask are this person, a group or anyone: what `Searching.waiting` looks for."""
+    """Whether responders of an ask are this person, a group or anyone: what `AskSearch.list_for_responder` looks for."""
     return any(one in {user_id, ANYONE} or one.startswith("@") for one in ask.responders)

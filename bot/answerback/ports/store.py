@@ -7,19 +7,19 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry, Status
+from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.ports.claims import Claim, Claims, Fence
-from answerback.ports.late_answers import Telling
-from answerback.ports.live_messages import Found
-from answerback.ports.search import Searching
+from answerback.ports.late_answers import LateAnswerStore
+from answerback.ports.live_messages import MessageQueries
+from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
     Created,
     Delivery,
     DeliveryState,
     Existing,
     Idempotency,
-    Memory,
     Page,
+    RememberedAnswer,
     StoredDelivery,
     StoredEntry,
 )
@@ -32,9 +32,9 @@ class Write(NamedTuple):
     """What one transaction stores for an ask, all or nothing."""
 
     ask: Ask
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[RecordEntry, ...] = ()
     deliveries: tuple[Delivery, ...] = ()
-    memory: Memory | None = None
+    memory: RememberedAnswer | None = None
     owed: bool = False
     """Whether the ask has ended with this, and its agent is to be told."""
     claim: Claim | None = None
@@ -48,7 +48,7 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(Found, Searching, Telling, Claims, Protocol):
+class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
     """Where asks live. Every write is one durable transaction; every method may raise StoreError."""
 
     async def open(self) -> None:
@@ -57,10 +57,10 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def close(self) -> None:
         """Finishes what is under way and closes."""
 
-    async def latest(self) -> float | None:
+    async def last_entry_time(self) -> float | None:
         """When the last line of the record was written, by the clock of then; None: there is none."""
 
-    async def set_back(self, seconds: float, at: float) -> None:
+    async def shift_schedule(self, seconds: float, at: float) -> None:
         """Plans anew, once for each ``at``, because the clock was set back by so much to that time.
 
         Pending deliveries, reminders and escalations come when they would have come; a deadline stays the time that
@@ -73,7 +73,7 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Stores a new ask, or finds the one that this idempotency key stored before."""
 
-    async def created(self, idempotency: Idempotency) -> Existing | None:
+    async def find_created(self, idempotency: Idempotency) -> Existing | None:
         """What this idempotency key stored before, or None."""
 
     async def change(
@@ -90,10 +90,10 @@ class Store(Found, Searching, Telling, Claims, Protocol):
 
         ``decide`` is pure and quick; it may run on another thread, and may run again if the
         transaction has to be repeated. With ``delivery``, its id is stored with the change, and if
-        it had been stored before, nothing is written: it is a repeat, or ReusedKeyError where it was stored with
-        another ``digest``. ``then`` is told the result once it is
+        it had been stored before, nothing is written: it is a repeat, or IdempotencyKeyReusedError where
+        it was stored with another ``digest``. ``then`` is told the result once it is
         durable, unless it is such a repeat: on the event loop, and also where the caller has left.
-        Returns the result and whether it is a repeat. With ``fence``, FencedError is raised, and nothing
+        Returns the result and whether it is a repeat. With ``fence``, LeaseLostError is raised, and nothing
         is written, unless that lease is still held in that epoch.
         """
 
@@ -108,10 +108,10 @@ class Store(Found, Searching, Telling, Claims, Protocol):
         be told are erased in one transaction. An open ask, or one that is erased, stays as it is.
         """
 
-    async def tidy(self) -> None:
+    async def scrub_erased(self) -> None:
         """Has nothing left of what was erased in the store's own files, as far as that is quick."""
 
-    async def erasable(self, before: float, limit: int) -> Sequence[str]:
+    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
         """Ids of asks that ended before then and are not erased, the first to end first."""
 
     async def page(
@@ -129,11 +129,11 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""
 
-    async def note(self, ask_id: str | None, entry: Entry) -> None:
+    async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.message_state.noted`; gives the ask with that note.
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """Notes what the live message shows, by `answerback.ports.message_state.record_shown`; gives the ask with that note.
 
         ``of`` is the ask as it was when it was shown; without it, as it is now.
         """
@@ -141,7 +141,7 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next (seconds since the epoch), or None."""
 
-    async def remembered(
+    async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
@@ -155,10 +155,10 @@ class Store(Found, Searching, Telling, Claims, Protocol):
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """When, later than ``after``, the next pending delivery is due, or None."""
 
-    async def tried(
+    async def save_delivery_results(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
         """Stores what became of deliveries and the record's lines about the tries (with their ask ids).

@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask, RecordEntry
 
 T = TypeVar("T")
 
@@ -38,7 +38,7 @@ class Existing:
 
 
 @dataclass(frozen=True, slots=True)
-class Memory:
+class RememberedAnswer:
     """An answer to be reused in the same turn, for the same agent (empty: there are no tokens)."""
 
     agent: str
@@ -54,7 +54,7 @@ class StoredEntry:
     """A line of the record with its number: growing over the whole store, not without gaps."""
 
     seq: int
-    entry: Entry
+    entry: RecordEntry
 
 
 @dataclass(frozen=True, slots=True)

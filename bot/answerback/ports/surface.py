@@ -16,7 +16,7 @@ from answerback.core.errors import Problem
 from answerback.core.intents import Intent
 from answerback.core.walker import Action, Person
 from answerback.ports.claims import Fence
-from answerback.ports.live_messages import Places
+from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search
 from answerback.ports.store_values import Page, StoredEntry
 
@@ -36,7 +36,7 @@ class Actor(NamedTuple):
     """Whether ``groups`` are all there are, so that none is to be looked up."""
 
 
-class Why(StrEnum):
+class RejectReason(StrEnum):
     """Why an action changed nothing."""
 
     NOT_FOUND = "not_found"
@@ -58,19 +58,19 @@ class Acted(NamedTuple):
 class Rejected(NamedTuple):
     """The action changed nothing; ``ask`` is the ask as it stands (None when there is none of this id)."""
 
-    why: Why
+    why: RejectReason
     ask: Ask | None = None
     problems: tuple[Problem, ...] = ()
 
 
-class Following(Protocol):
+class CommitSubscription(Protocol):
     """Waits for commits; nothing is kept of it once it is left."""
 
-    async def changed(self) -> Ask | None:
+    async def next_commit(self) -> Ask | None:
         """Returns after the next commit, with the ask; None when the process is stopping."""
 
 
-class Asks(Places, Protocol):
+class Asks(LiveMessages, Protocol):
     """The service, as adapters see it. Every method commits before it returns."""
 
     async def act(
@@ -87,7 +87,7 @@ class Asks(Places, Protocol):
         """`apply` with an action that is known already.
 
         Args:
-            revision: the revision the person saw; another one is `Why.STALE`.
+            revision: the revision the person saw; another one is `RejectReason.STALE`.
             delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
             digest: of what is delivered, where its id is a caller's own key.
             at: when they acted, by the platform's clock.
@@ -105,11 +105,11 @@ class Asks(Places, Protocol):
 
         Raises:
             StoreError: nothing is known to be saved; tell the person to try again.
-            FencedError: nothing was saved, since the lease was lost; whoever holds it does the rest.
-            ReusedKeyError: nothing was saved, since the id of this delivery came with another digest before.
+            LeaseLostError: nothing was saved, since the lease was lost; whoever holds it does the rest.
+            IdempotencyKeyReusedError: nothing was saved, since the id of this delivery came with another digest before.
         """
 
-    async def typed(
+    async def apply_typed(
         self,
         ask_id: str,
         text: str,
@@ -120,18 +120,18 @@ class Asks(Places, Protocol):
         revision: int | None = None,
     ) -> Acted | Rejected:
         """`apply` with what typed words stand for. A problem tells the person what to do where they stand for nothing
-        (`Why.INVALID`) or may be older than the open question (`Why.STALE`; ``at`` None: nobody knows when)."""
+        (`RejectReason.INVALID`) or may be older than the open question (`RejectReason.STALE`; ``at`` None: nobody knows when)."""
 
     async def get(self, ask_id: str) -> Ask | None:
         """The ask as it stands, or None."""
 
-    async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+    async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at the most."""
 
-    async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
+    async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
 
-    async def waiting_for(
+    async def list_waiting_for(
         self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
     ) -> Page[Ask]:
         """The open asks that a person may answer on their surface, over all agents, oldest first.
@@ -143,13 +143,13 @@ class Asks(Places, Protocol):
             ValueError: ``after`` is no cursor of a page before.
         """
 
-    async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
+    async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that have ended with answers of a person's, the newest first."""
 
-    async def found_for(
+    async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
-        """The asks of a search: all for None, else a person's own (`answerback.service.inbox.found_for`).
+        """The asks of a search: all for None, else a person's own (`answerback.service.list_open.search_for`).
 
         Raises:
             ValueError: ``after`` is no cursor of a page before.
@@ -158,7 +158,7 @@ class Asks(Places, Protocol):
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """A page of the record of an ask behind a number, the oldest line first."""
 
-    def follow(self, what: str) -> AbstractContextManager[Following]:
+    def follow(self, what: str) -> AbstractContextManager[CommitSubscription]:
         """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""
 
     async def draft(self, key: str) -> JsonValue:
@@ -180,7 +180,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Later:
+class RetryLater:
     """The live message is being brought up to date by other means: look again in so many seconds."""
 
     seconds: float
@@ -189,7 +189,7 @@ class Later:
 class Surface(Protocol):
     """A place where people are: renders stored asks and hands in what people do.
 
-    What else it may be capable of, it declares by having the method: `Reminds`, `Moves`, `Groups`. The service does
+    What else it may be capable of, it declares by having the method: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`. The service does
     without. `show` and those methods may raise PlatformError, one of its kinds.
     """
 
@@ -203,10 +203,10 @@ class Surface(Protocol):
     async def stop(self) -> None:
         """Disconnects; what is being handed in is finished first."""
 
-    def ready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         """None when people can be reached, else one sentence that says why not and what to do."""
 
-    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | Later:
+    async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
         """Makes the live message show the ask as given: posts it the first time, edits it afterwards.
 
         Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the
@@ -217,12 +217,12 @@ class Surface(Protocol):
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
 
-    def check(self, destination: Destination) -> str | None:
+    def destination_problem(self, destination: Destination) -> str | None:
         """None when the destination is well-formed here, else one sentence that says what is wrong."""
 
 
 @runtime_checkable
-class Reminds(Protocol):
+class SupportsReminders(Protocol):
     """A surface that can ping people. Without it, the ask stays where it is seen."""
 
     async def remind(self, ask: Ask, number: int) -> None:
@@ -234,23 +234,25 @@ class Reminds(Protocol):
 
 
 @runtime_checkable
-class Moves(Protocol):
+class SupportsMoves(Protocol):
     """A surface whose message stays behind when the ask goes to another place. Without it, nothing is left."""
 
-    async def moved(self, ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+    async def retire_message(
+        self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
+    ) -> None:
         """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
 
 
 @runtime_checkable
-class Leads(Protocol):
+class SupportsLeading(Protocol):
     """A surface with something that one process at a time does, of those that share a store."""
 
-    def leads(self) -> bool | None:
+    def is_leader(self) -> bool | None:
         """Whether this process does it; None: it shares its store with nobody, or nothing of the kind is configured."""
 
 
 @runtime_checkable
-class Groups(Protocol):
+class SupportsGroups(Protocol):
     """A surface that knows who is in which group. Without it, nobody is in any."""
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:

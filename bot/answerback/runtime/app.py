@@ -17,55 +17,60 @@ from pydantic_core import to_json
 from answerback.agents.claude_http.endpoint import ClaudeHook
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
-from answerback.api.problems import unmet
-from answerback.api.server import application, public_application
-from answerback.http.unverified_connections import Strangers, share
+from answerback.api.problems import refuse_unsupported
+from answerback.api.server import build_local_app, build_public_app
+from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
 from answerback.mcp import mount
-from answerback.ports.claims import SOLE, Shared, Work
-from answerback.ports.person_key import Holders
-from answerback.ports.plugin import Built, Entrances, Host
+from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedClaims
+from answerback.ports.person_key import KeyHolderSource
+from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.runtime import person_keys
 from answerback.runtime.clock import SharedClock
-from answerback.runtime.config import Settings, is_loopback, table_of
-from answerback.runtime.from_settings import callbacks_of, check_extras, routes_of, tokens_of
-from answerback.runtime.open_store import Opened, opened
-from answerback.runtime.plugins import installed
-from answerback.runtime.reload import Reloading
-from answerback.runtime.replica_lifecycle import Replica, release
-from answerback.runtime.sockets import address_of, bind, listen, listen_to_strangers
-from answerback.runtime.supervision import supervised
+from answerback.runtime.config import Settings, is_loopback, plugin_settings
+from answerback.runtime.from_settings import (
+    build_agent_tokens,
+    build_callback_policy,
+    build_routes,
+    check_extras,
+)
+from answerback.runtime.open_store import OpenStore, open_configured_store
+from answerback.runtime.plugins import installed_plugins
+from answerback.runtime.reload import SettingsReloader
+from answerback.runtime.replica_lifecycle import Replica, release_claims
+from answerback.runtime.sockets import bind_socket, serve_app, serve_public, socket_url
+from answerback.runtime.supervision import run_supervised
 from answerback.service.agent_requests import Callers
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
-from answerback.webhooks.address_policy import Callbacks, guarded_session
-from answerback.webhooks.outbox import Deliverer
-from answerback.webhooks.sender import Sender
-from answerback.workers.inquiry import HttpInquiry
-from answerback.workers.message_sync import Shower
-from answerback.workers.retention import Retention
-from answerback.workers.scheduler import Upkeep
+from answerback.webhooks.address_policy import CallbackPolicy, guarded_session
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.sender import WebhookSender
+from answerback.workers.inquiry import HttpInquiryBackend
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.retention import RetentionPolicy
+from answerback.workers.scheduler import Scheduler
 
 Loop = Callable[[], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningService:
     """A service that is up: where it listens, and its inside for commands that live in the process."""
 
     api_url: str
     public_url: str | None
     inbox_url: str
     """Opens the page of open asks with the person's key: for the operator's eyes alone. Empty where there is none."""
-    entrances: Entrances | None
+    entrances: OperatorPages | None
     """The pages that the operator may open, where a surface has any."""
     service: Service
-    reloading: Reloading
+    reloader: SettingsReloader
     """Takes up changed settings."""
 
 
 @asynccontextmanager
-async def running(settings: Settings) -> AsyncIterator[Running]:
+async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
     """The whole service, up for as long as the context lasts.
 
     Raises:
@@ -73,25 +78,25 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
         StoreError: the database cannot be opened; in words.
     """
     check_extras(settings)
-    routes, callbacks = routes_of(settings), callbacks_of(settings)
+    routes, callbacks = build_routes(settings), build_callback_policy(settings)
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
         timed = metrics.commit_seconds.observe
-        held = await stack.enter_async_context(opened(settings.storage, timed))
-        holders = await person_keys.holders(settings)
-        http = await stack.enter_async_context(chat_session())
+        held = await stack.enter_async_context(open_configured_store(settings.storage, timed))
+        holders = await person_keys.build_holders_reader(settings)
+        http = await stack.enter_async_context(chat_http_session())
         built = await _built(settings, held, sockets, holders, http)
         service = _service(settings, held, built, routes, callbacks, metrics)
-        cut_off: set[Work] = set()
-        if held.claim is not SOLE:
-            stack.push_async_callback(release, service, cut_off)
+        cut_off: set[ClaimKind] = set()
+        if held.claim is not SOLE_CLAIM:
+            stack.push_async_callback(release_claims, service, cut_off)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
         deliverer = await _deliverer(service, callbacks, stack)
         shower, replica = await _background(settings, service, deliverer, cut_off, stack)
-        tokens = tokens_of(settings)
+        tokens = build_agent_tokens(settings)
         api = Api(
             service=service,
             store=held.store,
@@ -100,30 +105,32 @@ async def running(settings: Settings) -> AsyncIterator[Running]:
             holders=holders,
             metrics=metrics,
             enabled=service.rules.enabled,
-            shows=lambda: shower.outcomes,
+            show_counts=lambda: shower.show_counts,
             replica=None if replica is None else replica.status,
         )
         await _listen(await _local(settings, api, built, stack), sockets.api, api, stack)
         if sockets.public is not None:
-            outside = public_application(
+            outside = build_public_app(
                 api,
                 pages=[route for one in built for route in one.public_pages],
                 hooks=[route for one in built for route in one.hooks],
             )
-            strangers = Strangers(share())
-            public = listen_to_strangers(outside, sockets.public, unmet, strangers)
+            strangers = UnverifiedConnections(connection_limit())
+            public = serve_public(outside, sockets.public, refuse_unsupported, strangers)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)
         # Waiters first: a listener that closes waits for what it is answering.
         stack.callback(service.stop_waiting)
-        entrances = next((one.entrances for one in built if one.entrances is not None), None)
-        yield Running(
+        entrances = next(
+            (one.operator_pages for one in built if one.operator_pages is not None), None
+        )
+        yield RunningService(
             sockets.api_url,
             sockets.public_url,
             "" if entrances is None else await entrances.inbox_url(),
             entrances,
             service,
-            Reloading(settings, tokens, callbacks),
+            SettingsReloader(settings, tokens, callbacks),
         )
 
 
@@ -138,26 +145,26 @@ class _Sockets:
 
 
 async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
-    api = await bind(settings.server.host, settings.server.port, "server")
+    api = await bind_socket(settings.server.host, settings.server.port, "server")
     stack.callback(api.close)
     if settings.public.port is None:
-        return _Sockets(api, None, address_of(api), None)
-    public = await bind(settings.public.host, settings.public.port, "public")
+        return _Sockets(api, None, socket_url(api), None)
+    public = await bind_socket(settings.public.host, settings.public.port, "public")
     stack.callback(public.close)
-    return _Sockets(api, public, address_of(api), settings.public.url or address_of(public))
+    return _Sockets(api, public, socket_url(api), settings.public.url or socket_url(public))
 
 
 async def _built(
     settings: Settings,
-    held: Opened,
+    held: OpenStore,
     sockets: _Sockets,
-    holders: Holders,
+    holders: KeyHolderSource,
     http: aiohttp.ClientSession,
-) -> list[Built]:
+) -> list[BuiltSurface]:
     """The surfaces that are configured, not started yet."""
     (store, claim, clock), made = held, []
-    for plugin in installed():
-        table = table_of(settings, plugin)
+    for plugin in installed_plugins():
+        table = plugin_settings(settings, plugin)
         if table.configured():
             host = Host(
                 http=http,
@@ -173,7 +180,7 @@ async def _built(
                     if agent.role == "agent"
                 },
                 now=clock.now,
-                shared=None if claim is SOLE else Shared(store, claim.holder),
+                shared=None if claim is SOLE_CLAIM else SharedClaims(store, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
             made.append(await plugin.build(table, host))
@@ -182,10 +189,10 @@ async def _built(
 
 def _service(
     settings: Settings,
-    held: Opened,
-    built: Iterable[Built],
+    held: OpenStore,
+    built: Iterable[BuiltSurface],
     routes: Routes,
-    callbacks: Callbacks,
+    callbacks: CallbackPolicy,
     metrics: Metrics,
 ) -> Service:
     store, claim, clock = held
@@ -193,7 +200,7 @@ def _service(
         store,
         clock,
         {one.surface.name: one.surface for one in built},
-        known_surfaces=installed().names,
+        known_surfaces=installed_plugins().names,
         routes=routes,
         rules=Rules(tools=settings.tools),
         labels=settings.labels,
@@ -201,39 +208,41 @@ def _service(
         check_callback=callbacks.check,
         claim=claim,
     )
-    service.hooks.acted = metrics.acted
+    service.hooks.acted = metrics.count_action
     return service
 
 
 async def _local(
-    settings: Settings, api: Api, built: Iterable[Built], stack: AsyncExitStack
+    settings: Settings, api: Api, built: Iterable[BuiltSurface], stack: AsyncExitStack
 ) -> web.Application:
     """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
-    callers = Callers(api.tokens.agent_of, api.finish)
+    callers = Callers(api.tokens.authenticate_agent, api.run_to_completion)
     mcp = mount.routes(api.service, callers, tokens=api.tokens.required)
     routes = [*await stack.enter_async_context(mcp), *ClaudeHook(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
     pages = [page for one in built for page in one.pages]
-    return application(api, routes=routes, pages=pages, loopback=loopback)
+    return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
 
 
 async def _listen(
     app: web.Application, bound: socket.socket, api: Api, stack: AsyncExitStack
 ) -> None:
-    runner = await listen(app, bound, unmet)
+    runner = await serve_app(app, bound, refuse_unsupported)
     stack.push_async_callback(_finish, api)
     stack.push_async_callback(runner.cleanup)
 
 
 async def _finish(api: Api) -> None:
     """Whoever asked for these has hung up; what they began is finished all the same."""
-    await asyncio.gather(*api.working, return_exceptions=True)
+    await asyncio.gather(*api.pending_changes, return_exceptions=True)
 
 
-async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitStack) -> Deliverer:
+async def _deliverer(
+    service: Service, callbacks: CallbackPolicy, stack: AsyncExitStack
+) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
-    sender = Sender(http, callbacks.rules, callbacks.secrets_of)
-    deliverer = Deliverer(service.store, service.clock, sender, claim=service.claim)
+    sender = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
+    deliverer = WebhookDispatcher(service.store, service.clock, sender, claim=service.claim)
     service.hooks.deliver = deliverer.wake
     return deliverer
 
@@ -241,33 +250,38 @@ async def _deliverer(service: Service, callbacks: Callbacks, stack: AsyncExitSta
 async def _background(
     settings: Settings,
     service: Service,
-    deliverer: Deliverer,
-    cut_off: set[Work],
+    deliverer: WebhookDispatcher,
+    cut_off: set[ClaimKind],
     stack: AsyncExitStack,
-) -> tuple[Shower, Replica | None]:
+) -> tuple[MessageSync, Replica | None]:
     """Starts what goes on in the background. It ends with the stack, and what did not end in time is ``cut_off``."""
     inquiry = None
     if settings.inquiry.url is not None:
         http = await stack.enter_async_context(aiohttp.ClientSession())
-        inquiry = HttpInquiry(http, settings.inquiry.url, settings.inquiry.timeout)
-    shower = Shower(service)
+        inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout)
+    shower = MessageSync(service)
     kept = settings.retention
-    retention = Retention(service, kept.days, kept.audit_days)
-    upkeep = Upkeep(service, shower, inquiry, retention)
-    service.hooks.show = shower.poke
+    retention = RetentionPolicy(service, kept.days, kept.audit_days)
+    upkeep = Scheduler(service, shower, inquiry, retention)
+    service.hooks.show = shower.request_sync
     service.hooks.due = upkeep.due
     loops: list[tuple[str, Loop]] = [
         ("upkeep", upkeep.run),
         ("delivery", deliverer.run),
-        ("listening", service.listeners.run),
+        ("listening", service.presence.run),
     ]
     replica = None
-    if service.claim is not SOLE:
+    if service.claim is not SOLE_CLAIM:
         replica = Replica(service, shower, upkeep, deliverer)
-        loops += [("hearing", replica.hearing.pass_on), ("safety", replica.hearing.look)]
+        loops += [
+            ("hearing", replica.change_listener.dispatch_changes),
+            ("safety", replica.change_listener.poll_missed_changes),
+        ]
     if isinstance(service.clock, SharedClock):
         loops.append(("clock", service.clock.run))
-    tasks = [asyncio.create_task(supervised(name, run), name=f"loop {name}") for name, run in loops]
+    tasks = [
+        asyncio.create_task(run_supervised(name, run), name=f"loop {name}") for name, run in loops
+    ]
 
     async def stop() -> None:
         # What is shown or sent from now on is left to the next start, which finds it in the store.
@@ -276,14 +290,14 @@ async def _background(
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         shown, reminded, sent = await asyncio.gather(shower.stop(), upkeep.stop(), deliverer.stop())
-        ended = {Work.MESSAGE: shown, Work.TIMER: reminded, Work.DELIVERY: sent}
+        ended = {ClaimKind.MESSAGE: shown, ClaimKind.TIMER: reminded, ClaimKind.DELIVERY: sent}
         cut_off.update(work for work, in_time in ended.items() if not in_time)
 
     stack.push_async_callback(stop)
     return shower, replica
 
 
-def chat_session() -> aiohttp.ClientSession:
+def chat_http_session() -> aiohttp.ClientSession:
     """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final
 
 from answerback.core.errors import StoreError
-from answerback.ports.clock import Clock, Watch
+from answerback.ports.clock import Clock, ClockStepDetector
 
 logger = logging.getLogger(__name__)
 
@@ -17,7 +17,7 @@ _LOOK: Final = 1.0
 """Seconds between two looks at the machine's clock, which may be set at any time while somebody sleeps."""
 _ASKED: Final = 5.0
 """Seconds between two questions for the time."""
-SURE: Final = 0.5
+MAX_QUERY_SECONDS: Final = 0.5
 """Seconds that an answer may take: of one that took longer nobody knows well enough when it was given.
 
 Half of that is how far two processes may be off, each: together less than what counts as a clock that was set.
@@ -88,7 +88,7 @@ class SharedClock:
         began = self.monotonic()
         at = await self._ask()
         took = self.monotonic() - began
-        if took > SURE and not unsure:
+        if took > MAX_QUERY_SECONDS and not unsure:
             return False
         ahead = at - began - took / 2
         if abs(ahead - self._ahead) > took / 2:  # otherwise it may well be as it was
@@ -97,6 +97,6 @@ class SharedClock:
 
 
 async def _sleep_until(clock: Clock, when: float) -> None:
-    watch = Watch(clock)
-    while (left := when - clock.now()) > 0 and not watch.set_back():  # noqa: ASYNC110 the clock is watched
+    watch = ClockStepDetector(clock)
+    while (left := when - clock.now()) > 0 and not watch.measure_set_back():  # noqa: ASYNC110 the clock is watched
         await asyncio.sleep(min(left, _LOOK))

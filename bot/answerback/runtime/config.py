@@ -1,7 +1,7 @@
 """The settings: one TOML file, every key also an environment variable, frozen once read.
 
 Owns what can be configured and the words for what is configured wrongly. Nothing here is read at
-import; `load` gives one `Settings`, which is passed down.
+import; `load_settings` gives one `Settings`, which is passed down.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
-from answerback.runtime.plugins import Plugins, installed
+from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Route
 
-PREFIX: Final = "ANSWERBACK_"
-NOT_KEYS: Final = frozenset({"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"})
+ENV_PREFIX: Final = "ANSWERBACK_"
+NON_SETTING_VARIABLES: Final = frozenset(
+    {"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
+)
 """Variables of the commands themselves; every other variable of ours has to be a key."""
-POSTGRES: Final = frozenset({"postgresql", "postgres"})
+POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})
 """Schemes of PostgreSQL's addresses (https://www.postgresql.org/docs/current/libpq-connect.html)."""
-TOKEN_HASH: Final = r"^sha256:[0-9a-f]{64}$"
+TOKEN_HASH_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
 
 
 def _whsec(secret: SecretStr) -> SecretStr:
@@ -63,14 +65,14 @@ Secrets = Annotated[
 ]
 
 
-class Server(Table):
+class ServerSettings(Table):
     """Where the agents' API listens; port 0 picks a free one."""
 
     host: str = "127.0.0.1"
     port: Port = 8420
 
 
-class Public(Table):
+class PublicSettings(Table):
     """The listener that the world may reach: only with a port. ``url`` is its address as the world sees it."""
 
     host: str = "127.0.0.1"
@@ -78,7 +80,7 @@ class Public(Table):
     url: HttpUrl | None = None
 
 
-class Storage(Table):
+class StorageSettings(Table):
     """Where asks are kept."""
 
     url: str = "sqlite:///answerback.db"
@@ -86,20 +88,20 @@ class Storage(Table):
     """PostgreSQL itself, where ``url`` is a pooler: notifications are heard there."""
 
     @property
-    def on_postgres(self) -> bool:
+    def uses_postgres(self) -> bool:
         """Whether it is a PostgreSQL database."""
-        return _scheme(self.url) in POSTGRES
+        return _scheme(self.url) in POSTGRES_SCHEMES
 
     @property
     def sqlite_path(self) -> Path:
         """The database file; for PostgreSQL, the name beside which the person's key is kept."""
-        url = Storage.model_fields["url"].default if self.on_postgres else self.url
+        url = StorageSettings.model_fields["url"].default if self.uses_postgres else self.url
         return Path(unquote(url.removeprefix("sqlite:///")))
 
     @property
     def name(self) -> str:
         """The database, for people: without its password."""
-        if not self.on_postgres:
+        if not self.uses_postgres:
             return str(self.sqlite_path.absolute())
         parts = urlsplit(self.url)
         return f"{parts.path.removeprefix('/')} on {parts.netloc.rpartition('@')[2]}"
@@ -108,12 +110,12 @@ class Storage(Table):
     def _known(self) -> Self:
         scheme, _, rest = self.url.partition("://")
         if self.listen_url is not None and not (
-            self.on_postgres and _scheme(self.listen_url) in POSTGRES
+            self.uses_postgres and _scheme(self.listen_url) in POSTGRES_SCHEMES
         ):
             raise ValueError(
                 "listen_url is the postgresql:// address of the server behind a pooler"
             )
-        if self.on_postgres:
+        if self.uses_postgres:
             if not urlsplit(self.url).path.strip("/"):
                 raise ValueError("a database is postgresql://user@host:5432/name")
         elif scheme != "sqlite" or not rest.startswith("/") or rest in {"/", "/:memory:"}:
@@ -128,10 +130,10 @@ def _scheme(url: str) -> str:
     return url.partition("://")[0]
 
 
-class Agent(Table):
+class AgentSettings(Table):
     """One token: an agent's, or with the role ``surface`` that of a custom front end."""
 
-    token_hash: Annotated[str, Field(pattern=TOKEN_HASH)]
+    token_hash: Annotated[str, Field(pattern=TOKEN_HASH_PATTERN)]
     role: Literal["agent", "surface"] = "agent"
     routes: Names = ()
     """The routes it may use; none: every one, and places by address too."""
@@ -141,7 +143,7 @@ class Agent(Table):
     """Who asks, as people see it; without it the agent's name."""
 
 
-class Callbacks(Table):
+class CallbackSettings(Table):
     """Where webhooks may go, and what signs them where there are no agent tokens."""
 
     allow: Names = ()
@@ -149,14 +151,14 @@ class Callbacks(Table):
     secret: Secrets = ()
 
 
-class Inquiry(Table):
+class InquirySettings(Table):
     """The backend that may answer what is not a person's to answer."""
 
     url: HttpUrl | None = None
     timeout: Seconds = 30.0
 
 
-class Retention(Table):
+class RetentionSettings(Table):
     """How long what was said is kept: days, or a part of one; without, for ever."""
 
     days: Days | None = None
@@ -165,7 +167,7 @@ class Retention(Table):
     """Lines of the record about refused calls are forgotten."""
 
 
-class Log(Table):
+class LogSettings(Table):
     """What is logged to standard error, and how; by default for people on a terminal, else as JSON."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
@@ -178,23 +180,23 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(
         frozen=True,
         extra="forbid",
-        env_prefix=PREFIX,
+        env_prefix=ENV_PREFIX,
         env_nested_delimiter="__",
         hide_input_in_errors=True,
     )
 
-    server: Server = Server()
-    public: Public = Public()
-    storage: Storage = Storage()
-    default_route: str = Field(default_factory=lambda: installed().home)
+    server: ServerSettings = ServerSettings()
+    public: PublicSettings = PublicSettings()
+    storage: StorageSettings = StorageSettings()
+    default_route: str = Field(default_factory=lambda: installed_plugins().home)
     routes: dict[str, Route] = {}
-    agents: dict[str, Agent] = {}
-    callbacks: Callbacks = Callbacks()
-    inquiry: Inquiry = Inquiry()
+    agents: dict[str, AgentSettings] = {}
+    callbacks: CallbackSettings = CallbackSettings()
+    inquiry: InquirySettings = InquirySettings()
     tools: dict[str, ToolRule] = {}
     labels: Labels = Labels()
-    retention: Retention = Retention()
-    log: Log = Log()
+    retention: RetentionSettings = RetentionSettings()
+    log: LogSettings = LogSettings()
 
     @model_validator(mode="after")
     def _safe(self) -> Self:
@@ -217,11 +219,11 @@ class Settings(BaseSettings):
 
     def _reachable(self, table: SurfaceSettings) -> None:
         """Raises where people act by HTTP, and the public listener is not there or does not know its address."""
-        if (key := table.by_http()) and self.public.port is None:
+        if (key := table.http_actions_setting()) and self.public.port is None:
             raise ValueError(
                 f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
             )
-        if (key := table.by_address()) and self.public.url is None:
+        if (key := table.public_address_setting()) and self.public.url is None:
             raise ValueError(f"{key} needs the address at which people reach it: set public.url")
 
 
@@ -231,7 +233,7 @@ def settings_type(plugins: Plugins | None = None) -> type[Settings]:
     Raises:
         ConfigError: a surface has the name of another table.
     """
-    return _with_tables_of(plugins or installed())
+    return _with_tables_of(plugins or installed_plugins())
 
 
 @cache
@@ -259,7 +261,7 @@ def _refusing(why: str) -> object:
 T = TypeVar("T", bound=SurfaceSettings)
 
 
-def table_of(settings: Settings, plugin: SurfacePlugin[T]) -> T:
+def plugin_settings(settings: Settings, plugin: SurfacePlugin[T]) -> T:
     """A surface's own settings: as they are configured, else its defaults."""
     table = getattr(settings, plugin.name, None)
     return table if isinstance(table, plugin.settings) else plugin.settings()

@@ -22,15 +22,15 @@ from pydantic_settings.exceptions import SettingsError
 from pydantic_settings.sources import InitSettingsSource
 
 from answerback.core.errors import ConfigError
-from answerback.runtime.config import NOT_KEYS, PREFIX, Settings, settings_type
-from answerback.runtime.plugins import installed
+from answerback.runtime.config import ENV_PREFIX, NON_SETTING_VARIABLES, Settings, settings_type
+from answerback.runtime.plugins import installed_plugins
 
 DEFAULT_FILE: Final = "answerback.toml"
 _ALIKE: Final = 0.7
 """How alike a key has to be to be suggested, as difflib counts: a slip of one or two letters, not another word."""
 
 
-def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Settings:
+def load_settings(path: Path | None = None, **overrides: Mapping[str, object]) -> Settings:
     """Reads the configuration.
 
     Args:
@@ -53,11 +53,11 @@ def load(path: Path | None = None, **overrides: Mapping[str, object]) -> Setting
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            customary = InitSettingsSource(settings_cls, _customary())
+            platform_variables = InitSettingsSource(settings_cls, _customary())
             return (
                 init_settings,
                 env_settings,
-                customary,
+                platform_variables,
                 InitSettingsSource(settings_cls, table),
             )
 
@@ -91,16 +91,16 @@ def read_toml(path: Path | None) -> dict[str, JsonValue]:
         raise ConfigError(f"{file} is not valid TOML: {error}.") from None
 
 
-def customary() -> dict[str, tuple[str, str]]:
+def platform_variables() -> dict[str, tuple[str, str]]:
     """The variables that people have set for the platforms already: the tables and keys they stand for."""
     return {
         variable: (plugin.name, key)
-        for plugin in installed()
+        for plugin in installed_plugins()
         for variable, key in plugin.variables.items()
     }
 
 
-def keys(model: type[BaseModel] | None = None, prefix: str = "") -> Iterator[str]:
+def iter_setting_keys(model: type[BaseModel] | None = None, prefix: str = "") -> Iterator[str]:
     """Every key there is, dotted; ``<name>`` stands for a name of one's own."""
     model = model or settings_type()
     for name, field in model.model_fields.items():
@@ -109,12 +109,14 @@ def keys(model: type[BaseModel] | None = None, prefix: str = "") -> Iterator[str
             yield prefix + name
         else:
             table, named = inner
-            yield from keys(table, f"{prefix}{name}.<name>." if named else f"{prefix}{name}.")
+            yield from iter_setting_keys(
+                table, f"{prefix}{name}.<name>." if named else f"{prefix}{name}."
+            )
 
 
 def _customary() -> dict[str, dict[str, str]]:
     tables: dict[str, dict[str, str]] = {}
-    for variable, (table, key) in customary().items():
+    for variable, (table, key) in platform_variables().items():
         if value := os.environ.get(variable):
             tables.setdefault(table, {})[key] = value
     return tables
@@ -125,9 +127,9 @@ def _refuse_unknown_variables() -> None:
     unknown = [
         name
         for name in sorted(os.environ)
-        if name.upper().startswith(PREFIX)
-        and name.upper() not in NOT_KEYS
-        and name.upper().removeprefix(PREFIX).split("__")[0].lower() not in tables
+        if name.upper().startswith(ENV_PREFIX)
+        and name.upper() not in NON_SETTING_VARIABLES
+        and name.upper().removeprefix(ENV_PREFIX).split("__")[0].lower() not in tables
     ]
     if unknown:
         raise ConfigError(
@@ -143,7 +145,7 @@ def _sentence(error: ErrorDetails, where: str) -> str:
     if error["type"] not in {"extra_forbidden", "missing"}:
         path = _to_key(path)
     key = ".".join(path)
-    variable = PREFIX + "__".join(path).upper()
+    variable = ENV_PREFIX + "__".join(path).upper()
     source = variable if any(name.upper() == variable for name in os.environ) else where
     if error["type"] == "extra_forbidden":
         return f"{source}: there is no key {key}{_did_you_mean(_nearest(path))}."
@@ -165,7 +167,7 @@ def _to_key(path: list[str]) -> list[str]:
 def _not_json(error: SettingsError) -> str:
     """Which variables a list or table may have been read from that is not written as JSON."""
     tables = [name for name in settings_type().model_fields if f'"{name}"' in str(error)]
-    prefixes = tuple(f"{PREFIX}{name}".upper() for name in tables)
+    prefixes = tuple(f"{ENV_PREFIX}{name}".upper() for name in tables)
     names = sorted(name for name in os.environ if name.upper().startswith(prefixes))
     return (
         f"{', '.join(names)}: a list or a table in an environment variable is written as JSON, "
@@ -176,7 +178,7 @@ def _not_json(error: SettingsError) -> str:
 def _known_beside(path: list[str]) -> list[str]:
     """Every key there is, with the names that the path itself uses in place of ``<name>``."""
     found = []
-    for key in keys():
+    for key in iter_setting_keys():
         parts = key.split(".")
         named = [
             path[i] if part == "<name>" and i < len(path) else part for i, part in enumerate(parts)
@@ -195,9 +197,9 @@ def _nearest(path: list[str]) -> str | None:
 
 
 def _nearest_variable(name: str) -> str:
-    table, *rest = name.upper().removeprefix(PREFIX).lower().split("__")
+    table, *rest = name.upper().removeprefix(ENV_PREFIX).lower().split("__")
     nearest = _nearest([table])
-    return _did_you_mean(nearest and PREFIX + "__".join([nearest, *rest]).upper())
+    return _did_you_mean(nearest and ENV_PREFIX + "__".join([nearest, *rest]).upper())
 
 
 def _did_you_mean(name: str | None) -> str:

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Final
 
-LOOK_AGAIN: Final = 0.5
+POLL_SECONDS: Final = 0.5
 """Seconds between two looks."""
 _Look = tuple[int, int, int] | None
 
 
-class Watched:
+class FileWatcher:
     """A file, as it was when it was looked at last.
 
     Args:
@@ -23,11 +23,11 @@ class Watched:
         self._path = path
         self._known = _look(path)
 
-    async def changed(self) -> None:
+    async def wait_for_change(self) -> None:
         """Returns once the file is another than before, and two looks agree: nobody is writing it just now."""
         before = self._known
         while True:
-            await asyncio.sleep(LOOK_AGAIN)
+            await asyncio.sleep(POLL_SECONDS)
             now = await asyncio.to_thread(_look, self._path)
             if now == before != self._known:
                 self._known = now

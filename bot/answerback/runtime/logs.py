@@ -15,14 +15,14 @@ from typing import Final, Literal
 import structlog
 from structlog.types import EventDict, Processor
 
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 
 _QUOTES_REQUESTS: Final = "aiohttp.server"
 _TALKATIVE: Final = ("asyncio", "mcp")
 """Libraries that say a lot on the level "info"; theirs is one level higher than ours, as are the surfaces'."""
 
 
-def configure(level: str, form: Literal["console", "json"] | None) -> None:
+def configure_logging(level: str, form: Literal["console", "json"] | None) -> None:
     """Sets logging up for the whole process.
 
     Args:
@@ -53,7 +53,7 @@ def configure(level: str, form: Literal["console", "json"] | None) -> None:
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in (*_TALKATIVE, *(name for plugin in installed() for name in plugin.loggers)):
+    for name in (*_TALKATIVE, *(name for plugin in installed_plugins() for name in plugin.loggers)):
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 

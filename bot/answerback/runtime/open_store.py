@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Final, NamedTuple
 
-from answerback.ports.claims import SOLE, Claim
+from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.store import Store
 from answerback.runtime.clock import SharedClock, SystemClock
-from answerback.runtime.config import Storage
+from answerback.runtime.config import StorageSettings
 from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -19,7 +19,7 @@ _LEASE: Final = 8.0
 """Seconds for which a process of several claims work: what was in hand when it died, others have done in twice that."""
 
 
-class Opened(NamedTuple):
+class OpenStore(NamedTuple):
     """An open store, what this process claims its work in it with, and the time that goes with it."""
 
     store: Store
@@ -28,9 +28,9 @@ class Opened(NamedTuple):
 
 
 @asynccontextmanager
-async def opened(
-    storage: Storage, timed: Callable[[float], None] = lambda _seconds: None
-) -> AsyncIterator[Opened]:
+async def open_configured_store(
+    storage: StorageSettings, timed: Callable[[float], None] = lambda _seconds: None
+) -> AsyncIterator[OpenStore]:
     """The store, open for as long as the context lasts.
 
     Args:
@@ -39,12 +39,12 @@ async def opened(
     Raises:
         StoreError: it cannot be opened; in words.
     """
-    if not storage.on_postgres:
+    if not storage.uses_postgres:
         async with (
             hold_exclusive_lock(storage.sqlite_path),
             _open(SqliteStore(storage.sqlite_path, timed=timed)) as store,
         ):
-            yield Opened(store, SOLE, SystemClock())
+            yield OpenStore(store, SOLE_CLAIM, SystemClock())
         return
     from answerback_storage.postgres.store import PostgresStore
 
@@ -52,7 +52,7 @@ async def opened(
     async with _open(shared) as store:
         clock = SharedClock(shared.time)
         await clock.start()
-        yield Opened(store, Claim(secrets.token_hex(8), _LEASE), clock)
+        yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 
 
 @asynccontextmanager

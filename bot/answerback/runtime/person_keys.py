@@ -5,16 +5,22 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
-from answerback.ports.person_key import Holder, Holders, operator, operators, personal
-from answerback.runtime.config import Settings, table_of
-from answerback.runtime.plugins import installed
+from answerback.ports.person_key import (
+    KeyHolder,
+    KeyHolderSource,
+    operator,
+    operator_holder,
+    personal_holder,
+)
+from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.plugins import installed_plugins
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.personal_links_file import PersonalLinksFile
 
 
-async def holders(settings: Settings) -> Holders:
+async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     """All valid keys, read anew each time: what `answerback key` and `answerback person` change counts at once.
 
     Raises:
@@ -23,21 +29,21 @@ async def holders(settings: Settings) -> Holders:
     path = settings.storage.sqlite_path
     file, links = PersonKeyFile(path), PersonalLinksFile(path)
     await asyncio.to_thread(file.ensure)
-    home = installed().home
-    name_of = table_of(settings, installed().usable[home]).name_of
+    home = installed_plugins().home
+    name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
 
-    def read() -> tuple[Holder, ...]:
+    def read() -> tuple[KeyHolder, ...]:
         key = file.read()
         if key is None:
             return ()
         people = [
-            personal(
+            personal_holder(
                 one.key_hash,
                 key,
-                Person(surface=home, user_id=name, name=name_of(name), known=Known.LINK),
+                Person(surface=home, user_id=name, name=name_of(name), known=AuthMethod.LINK),
             )
             for name, one in links.read().items()
         ]
-        return (operators(key, operator(home)), *people)
+        return (operator_holder(key, operator(home)), *people)
 
     return partial(asyncio.to_thread, read)

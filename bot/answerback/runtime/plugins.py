@@ -53,12 +53,12 @@ class Plugins:
 
 
 @cache
-def installed() -> Plugins:
+def installed_plugins() -> Plugins:
     """The plug-ins of all installed distributions, looked up once."""
-    return found(entry_points(group=GROUP))
+    return discover_plugins(entry_points(group=GROUP))
 
 
-def found(entries: Iterable[EntryPoint]) -> Plugins:
+def discover_plugins(entries: Iterable[EntryPoint]) -> Plugins:
     """The plug-ins of these entry points."""
     named: dict[str, list[EntryPoint]] = {}
     for entry in entries:

@@ -8,13 +8,13 @@ from collections.abc import Collection
 
 from answerback.api.replica_status import ReplicaStatus
 from answerback.core.errors import StoreError
-from answerback.ports.claims import Work
-from answerback.ports.surface import Leads
-from answerback.service.remote_changes import Hearing
+from answerback.ports.claims import ClaimKind
+from answerback.ports.surface import SupportsLeading
+from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.webhooks.outbox import Deliverer
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 
 logger = logging.getLogger(__name__)
 
@@ -23,39 +23,41 @@ class Replica:
     """One process of several."""
 
     def __init__(
-        self, service: Service, shower: Shower, upkeep: Upkeep, deliverer: Deliverer
+        self, service: Service, shower: MessageSync, upkeep: Scheduler, deliverer: WebhookDispatcher
     ) -> None:
         self._service = service
         self._shower = shower
         self._upkeep = upkeep
         self._deliverer = deliverer
-        self.hearing = Hearing(
+        self.change_listener = RemoteChangeListener(
             service.store,
             service.signals,
-            service.listeners,
+            service.presence,
             service.surfaces.keys(),
-            moved_on=shower.moved_on,
+            on_remote_change=shower.on_remote_change,
         )
-        service.store.listen(self.hearing.heard)
+        service.store.listen(self.change_listener.handle_notification)
 
     def status(self) -> ReplicaStatus:
         """How it stands."""
         surfaces = self._service.surfaces.items()
-        leads = {name: each.leads() for name, each in surfaces if isinstance(each, Leads)}
+        leads = {
+            name: each.is_leader() for name, each in surfaces if isinstance(each, SupportsLeading)
+        }
         return ReplicaStatus(
             name=self._service.claim.holder,
             leads={name: held for name, held in leads.items() if held is not None},
             claims={
-                Work.MESSAGE.value: self._shower.at_hand,
-                Work.TIMER.value: self._upkeep.at_hand,
-                Work.DELIVERY.value: self._deliverer.at_hand,
+                ClaimKind.MESSAGE.value: self._shower.pending_count,
+                ClaimKind.TIMER.value: self._upkeep.pending_count,
+                ClaimKind.DELIVERY.value: self._deliverer.pending_count,
             },
-            silent_for=self.hearing.silent_for,
-            found=self.hearing.found,
+            seconds_since_notification=self.change_listener.seconds_since_notification,
+            found=self.change_listener.missed_count,
         )
 
 
-async def release(service: Service, cut_off: Collection[Work] = ()) -> None:
+async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) -> None:
     """Gives back what this process has claimed: others need not wait for the end of its leases.
 
     Args:
@@ -63,7 +65,7 @@ async def release(service: Service, cut_off: Collection[Work] = ()) -> None:
             others do this work once the leases are over, and find what was posted.
     """
     try:
-        for work in [work for work in Work if work not in cut_off]:
+        for work in [work for work in ClaimKind if work not in cut_off]:
             await service.store.release(work, service.claim.holder)
     except StoreError as error:
         extra = {"action": "release"}

@@ -12,8 +12,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from answerback.core.errors import ConfigError
-from answerback.http.response_arrival import ARRIVALS
-from answerback.http.unverified_connections import STRANGERS, Strangers
+from answerback.http.response_arrival import ARRIVAL_TRACKER
+from answerback.http.unverified_connections import UNVERIFIED_CONNECTIONS, UnverifiedConnections
 
 BACKLOG: Final = 1024
 """Connections that may wait to be accepted: agents come back all at once after a restart."""
@@ -27,7 +27,7 @@ SHUTDOWN_TIMEOUT: Final = 5.0
 """Seconds that answers under way have to be finished when the process ends."""
 
 
-async def bind(host: str, port: int, key: str) -> socket.socket:
+async def bind_socket(host: str, port: int, key: str) -> socket.socket:
     """A socket bound to an address; port 0 takes a free one.
 
     Args:
@@ -58,17 +58,17 @@ def _listening(made: socket.socket, address: Any) -> socket.socket:  # as the sy
     return made
 
 
-def address_of(bound: socket.socket) -> str:
+def socket_url(bound: socket.socket) -> str:
     """The address of a bound socket, as a URL."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
-Refuse = Callable[[web.BaseRequest], web.Response | None]
+RefuseRequest = Callable[[web.BaseRequest], web.Response | None]
 
 
-async def listen(
-    app: web.Application, bound: socket.socket, refuse: Refuse = lambda _request: None
+async def serve_app(
+    app: web.Application, bound: socket.socket, refuse: RefuseRequest = lambda _request: None
 ) -> web.AppRunner:
     """Serves an application on a bound socket; the runner's ``cleanup`` ends that.
 
@@ -76,18 +76,21 @@ async def listen(
         refuse: the answer to a request that no route is to see.
     """
     runner, server = await _runner(app, refuse, keepalive_timeout=_IDLE)
-    if ARRIVALS in app:
-        app[ARRIVALS].attach(server)
+    if ARRIVAL_TRACKER in app:
+        app[ARRIVAL_TRACKER].attach(server)
     await web.SockSite(runner, bound, backlog=BACKLOG).start()
     return runner
 
 
 @asynccontextmanager
-async def listen_to_strangers(
-    app: web.Application, bound: socket.socket, refuse: Refuse, strangers: Strangers
+async def serve_public(
+    app: web.Application,
+    bound: socket.socket,
+    refuse: RefuseRequest,
+    strangers: UnverifiedConnections,
 ) -> AsyncIterator[None]:
-    """Serves an application on a bound socket that anybody may reach, within the bounds of `Strangers`."""
-    app[STRANGERS] = strangers
+    """Serves an application on a bound socket that anybody may reach, within the bounds of `UnverifiedConnections`."""
+    app[UNVERIFIED_CONNECTIONS] = strangers
     runner, server = await _runner(
         app, refuse, lingering_time=_LINGERING, max_field_size=_FIELD, max_headers=_FIELDS
     )
@@ -101,7 +104,7 @@ async def listen_to_strangers(
 
 
 async def _runner(
-    app: web.Application, refuse: Refuse, **options: Any
+    app: web.Application, refuse: RefuseRequest, **options: Any
 ) -> tuple[web.AppRunner, web.Server]:
     runner = web.AppRunner(
         app,

@@ -17,7 +17,7 @@ _SOUND: Final = 300.0
 """Seconds after which a loop that crashes is taken to have been sound until then."""
 
 
-async def supervised(
+async def run_supervised(
     name: str, run: Callable[[], Awaitable[None]], *, first_pause: float = _FIRST_PAUSE
 ) -> None:
     """Runs a loop until cancelled, over and over if it crashes or returns."""

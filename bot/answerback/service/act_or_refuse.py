@@ -1,7 +1,7 @@
 """Acts on an ask, or refuses: an action is authorised, decided and stored in one transaction, then waiters are told.
 
 A late action (the ask has ended), a stale one (it names an older revision) and one by somebody who may not act are
-refused here. `Acting` is what people do; `Commits` is what all changes share. Decisions are pure: they see the ask
+refused here. `AskActions` is what people do; `ChangeCommitter` is what all changes share. Decisions are pure: they see the ask
 as it stands in the transaction.
 """
 
@@ -15,27 +15,27 @@ from functools import partial
 
 from answerback.core import ask as asks
 from answerback.core import clarification
-from answerback.core.asides import UNOPENED, Opened
+from answerback.core.asides import UNOPENED, QuestionOpening
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
 from answerback.core.errors import Problem
-from answerback.core.intents import Intent, Unclear, Unresolved, Words, resolve
+from answerback.core.intents import Intent, TypedText, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
 from answerback.core.walker import Action, Answer, Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Delivery, Memory
-from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
+from answerback.ports.store_values import Delivery, RememberedAnswer
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import question_routing, serialize
-from answerback.service.inbox import groups_among
+from answerback.service.inbox import find_groups_among
 from answerback.service.notify import Hooks, Signals
 
 logger = logging.getLogger(__name__)
 
 
-class Commits:
+class ChangeCommitter:
     """Stores changes of asks and tells of them.
 
     Args:
@@ -70,19 +70,19 @@ class Commits:
 
         def decision(ask: Ask | None) -> Decision[Write | Rejected | Acted]:
             if ask is None:
-                return Decision(None, Rejected(Why.NOT_FOUND))
+                return Decision(None, Rejected(RejectReason.NOT_FOUND))
             if not ask.open:
-                return Decision(None, Rejected(Why.ENDED, ask))
+                return Decision(None, Rejected(RejectReason.ENDED, ask))
             change = decide(ask, at)
             if change is None:
                 return Decision(None, Acted(ask))
-            write = self.write(change, at)
+            write = self.build_write(change, at)
             return Decision(write, write)
 
-        told, _ = await self.store.change(ask_id, decision, then=self.stored)
+        told, _ = await self.store.change(ask_id, decision, then=self.publish_result)
         return Acted(told.ask) if isinstance(told, Write) else told
 
-    def routed(self, change: Change, at: float, *, reached: bool = False) -> Change:
+    def apply_routing(self, change: Change, at: float, *, reached: bool = False) -> Change:
         """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails.
 
         Args:
@@ -97,17 +97,17 @@ class Commits:
             routed = question_routing.route(
                 ask, question, self.rules, surface=reachable, inquiry=self._has_inquiry
             )
-            if isinstance(routed, question_routing.Put):
+            if isinstance(routed, question_routing.AskPerson):
                 break
             if isinstance(routed, question_routing.Inquire):
                 ask = replace(ask, inquiring=True)
                 break
             if isinstance(routed, question_routing.Fail):
-                following = asks.ended(
+                following = asks.end_ask(
                     ask, Status.FAILED, at=at, reason=routed.reason, message=routed.message
                 )
             else:
-                taken = asks.acted(
+                taken = asks.apply_action(
                     ask,
                     Answer(value=routed.value),
                     at=at,
@@ -123,7 +123,9 @@ class Commits:
             ask, entries = following.ask, (*entries, *following.entries)
         return Change(ask, entries)
 
-    def write(self, change: Change, at: float, *, memory: Memory | None = None) -> Write:
+    def build_write(
+        self, change: Change, at: float, *, memory: RememberedAnswer | None = None
+    ) -> Write:
         """What one transaction stores of a change, its webhook included."""
         ask = change.ask
         surface = self.surfaces.get(ask.destination.surface)
@@ -133,16 +135,16 @@ class Commits:
         asked_back = any(entry.kind == "clarify" for entry in change.entries)
         if ask.request.callback is not None and (ask.outcome is not None or asked_back):
             event = ask.status.value if ask.outcome is not None else CLARIFY
-            deliveries = (serialize.webhook_of(ask, ask.request.callback, at, event),)
+            deliveries = (serialize.build_webhook(ask, ask.request.callback, at, event),)
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
 
-    def stored(self, told: object) -> None:
+    def publish_result(self, told: object) -> None:
         """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""
         if isinstance(told, Write):
-            self.committed(told)
+            self.publish(told)
 
-    def committed(self, write: Write) -> None:
+    def publish(self, write: Write) -> None:
         """Tells everybody who has to do with what was just stored."""
         ask = write.ask
         if ask.outcome is not None:
@@ -158,7 +160,7 @@ class Commits:
 
     def _reachable(self, ask: Ask) -> bool:
         surface = self.surfaces.get(ask.destination.surface)
-        return surface is not None and surface.ready() is None
+        return surface is not None and surface.unready_reason() is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,10 +171,10 @@ class _NeedsGroups:
     groups: frozenset[str]
 
 
-class Acting:
+class AskActions:
     """Lets people act on asks: the part of the service that decides whether they may, and what comes of it."""
 
-    def __init__(self, commits: Commits, labels: Labels) -> None:
+    def __init__(self, commits: ChangeCommitter, labels: Labels) -> None:
         self._commits = commits
         self.labels = labels
 
@@ -216,35 +218,35 @@ class Acting:
                 decide,
                 delivery=intent.delivery,
                 digest=intent.digest,
-                then=commits.stored,
+                then=commits.publish_result,
                 fence=fence,
             )
             if repeated:
                 ask = await commits.store.get(intent.ask_id)
-                return Acted(ask, repeated=True) if ask else Rejected(Why.NOT_FOUND)
+                return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
             if isinstance(told, Write):
                 return Acted(told.ask)
             if not isinstance(told, _NeedsGroups):
                 return told
             known = await self._with_groups(told.ask, actor, told.groups)
             if known is None:
-                return Rejected(Why.UNCHECKED, told.ask)
+                return Rejected(RejectReason.UNCHECKED, told.ask)
             actor = known
 
     def _decide(
         self, intent: Intent, actor: Actor, now: float, ask: Ask | None
     ) -> Decision[Write | Acted | Rejected | _NeedsGroups]:
         if ask is None or intent.surface not in {None, ask.destination.surface}:
-            return Decision(None, Rejected(Why.NOT_FOUND))
+            return Decision(None, Rejected(RejectReason.NOT_FOUND))
         if (refused := self._refused(intent, actor, ask)) is not None:
             return Decision(None, refused)
         action = intent.wanted
         if action is None:
             return Decision(None, Acted(ask))
-        if isinstance(action, Unresolved):
-            found = resolve(action, ask, intent.at, actor.person, self.labels)
+        if isinstance(action, UnresolvedAction):
+            found = resolve_action(action, ask, intent.at, actor.person, self.labels)
             if isinstance(found, Unclear):
-                why = Why.STALE if found.early else Why.INVALID
+                why = RejectReason.STALE if found.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (found.problem,)))
             action = found
         if isinstance(action, Answer) and action.remember and not can_remember(ask):
@@ -253,29 +255,35 @@ class Acting:
                 code="unknown_value",
                 message="This answer cannot be remembered here.",
             )
-            return Decision(None, Rejected(Why.INVALID, ask, (problem,)))
+            return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
         opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
         if reached:  # another surface has another clock
-            opened = Opened(at=intent.at, typed=isinstance(intent.wanted, Words))
+            opened = QuestionOpening(at=intent.at, typed=isinstance(intent.wanted, TypedText))
         if isinstance(action, AskBack):
-            change = clarification.asked_back(ask, action, at=now, by=actor.person, opened=opened)
+            change = clarification.apply_ask_back(
+                ask, action, at=now, by=actor.person, opened=opened
+            )
         else:
-            change = asks.acted(ask, action, at=now, by=actor.person, opened=opened)
+            change = asks.apply_action(ask, action, at=now, by=actor.person, opened=opened)
         if isinstance(change, Refused):
-            return Decision(None, Rejected(Why.INVALID, ask, change.problems))
+            return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
         asked_back = isinstance(action, AskBack)
-        routed = change if asked_back else self._commits.routed(change, now, reached=reached)
+        routed = change if asked_back else self._commits.apply_routing(change, now, reached=reached)
         memory = _memory(ask, action) if isinstance(action, Answer) else None
-        write = self._commits.write(routed, now, memory=memory)
+        write = self._commits.build_write(routed, now, memory=memory)
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
         """Why nobody may do anything with the ask, this person may not, or not at the revision that they saw."""
         if not ask.open:
-            return Rejected(Why.ENDED, ask)
+            return Rejected(RejectReason.ENDED, ask)
         if (missing := self._missing_groups(ask, actor)) is not None:
-            return _NeedsGroups(ask, missing) if missing else Rejected(Why.NOT_ALLOWED, ask)
-        return None if intent.revision in {None, ask.revision} else Rejected(Why.STALE, ask)
+            return (
+                _NeedsGroups(ask, missing) if missing else Rejected(RejectReason.NOT_ALLOWED, ask)
+            )
+        return (
+            None if intent.revision in {None, ask.revision} else Rejected(RejectReason.STALE, ask)
+        )
 
     @staticmethod
     def _missing_groups(ask: Ask, actor: Actor) -> frozenset[str] | None:
@@ -290,19 +298,19 @@ class Acting:
     async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
         """The actor with what the surface knows of these groups; None where it will tell later."""
         surface = self._commits.surfaces.get(ask.destination.surface)
-        found = await groups_among(surface, actor.person, groups, ask.id)
+        found = await find_groups_among(surface, actor.person, groups, ask.id)
         if found is None:
             return None
         return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
 
 
-def _memory(ask: Ask, action: Answer) -> Memory | None:
+def _memory(ask: Ask, action: Answer) -> RememberedAnswer | None:
     if not action.remember:
         return None
     request, question = ask.request, ask.question
     if question is None or request.conversation is None or request.turn is None:
         raise AssertionError(f"{ask.id}: an answer is remembered only in a turn that has a name")
-    return Memory(
+    return RememberedAnswer(
         request.agent or "",
         request.conversation,
         request.turn,

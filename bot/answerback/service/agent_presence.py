@@ -30,7 +30,7 @@ HANDOVER: Final = 5.0
 """Seconds in which another process can say that the agent waits there, before people are told that it is gone."""
 
 
-def noted(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
+def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
     """The ask with a note whether its agent waits; None: not here, and perhaps elsewhere."""
     if attended is None and ask.unattended:
         return None
@@ -43,21 +43,21 @@ def noted(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
     return Change(now, ())
 
 
-class Attend(Protocol):
+class StorePresence(Protocol):
     """Stores whether the agent waits for an ask, and has its message say so; None: not here, and perhaps elsewhere."""
 
     async def __call__(self, ask_id: str, *, attended: bool | None) -> object:
         """Stores it."""
 
 
-class Listeners:
+class AgentPresence:
     """Who waits in this process, and who has just left.
 
     Args:
         alone: no other process shares the store.
     """
 
-    def __init__(self, clock: Clock, attend: Attend, *, alone: bool = True) -> None:
+    def __init__(self, clock: Clock, attend: StorePresence, *, alone: bool = True) -> None:
         self._clock = clock
         self._attend = attend
         self._gone = False if alone else None
@@ -69,23 +69,23 @@ class Listeners:
         """When the last one left whom nobody has followed, the earliest first."""
         self._some = asyncio.Event()
 
-    def listens(self, ask_id: str) -> bool:
+    def has_waiter(self, ask_id: str) -> bool:
         """Whether somebody waits for an ask here, or has just left."""
         return ask_id in self._listening or ask_id in self._left
 
-    def listening(self, ask: Ask) -> AbstractAsyncContextManager[None]:
+    def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """The agent waits for an ask for as long as the context lasts."""
         if ask.request.callback is not None or not ask.open:
             return nullcontext()
         return _Listening(self, ask.id, renews=self._lapses_soon(ask))
 
-    async def seen(self, ask: Ask) -> None:
+    async def record_poll(self, ask: Ask) -> None:
         """The agent has looked at an ask. Where people were told that it moved on, a look changes nothing."""
         if not ask.unattended:
-            async with self.listening(ask):
+            async with self.track_wait(ask):
                 pass
 
-    async def heard(self, ask: Ask) -> None:
+    async def handle_remote_change(self, ask: Ask) -> None:
         """Another process has changed an ask: perhaps it does not know who waits for it here."""
         waits = ask.id in self._listening or (not ask.unattended and ask.id in self._left)
         if waits and ask.open and self._lapses_soon(ask):
@@ -99,7 +99,7 @@ class Listeners:
         """Stores what has become of those who left, and that the others still wait; until cancelled."""
         while True:
             self._some.clear()
-            next_at = await self.once()
+            next_at = await self.run_once()
             if next_at is None:
                 await self._some.wait()
             else:
@@ -107,13 +107,13 @@ class Listeners:
                 wait = min(max(next_at - self._clock.monotonic(), 0.0), GRACE)
                 await self._clock.sleep_until(self._clock.now() + wait)
 
-    async def once(self) -> float | None:
+    async def run_once(self) -> float | None:
         """Stores what is to be stored now; when there is more, by the monotonic clock (None: there is nobody)."""
         now = self._clock.monotonic()
         for ask_id in _before(self._left, now - GRACE):
             if self._left.pop(ask_id, None) is not None:
                 await self._store(ask_id, attended=self._gone)
-                if self.listens(ask_id):  # they have come back meanwhile
+                if self.has_waiter(ask_id):  # they have come back meanwhile
                     await self._store(ask_id, attended=True)
         for ask_id in _before(self._renewed, now - LEASE / 2):
             await self.renew(ask_id)
@@ -121,7 +121,7 @@ class Listeners:
         times += [at + LEASE / 2 for at in _first(self._renewed)]
         return min(times, default=None)
 
-    def came(self, ask_id: str) -> None:
+    def add_waiter(self, ask_id: str) -> None:
         """One more waits for an ask."""
         self._left.pop(ask_id, None)
         self._listening[ask_id] += 1
@@ -129,10 +129,10 @@ class Listeners:
         self._some.set()
 
     def _lapses_soon(self, ask: Ask) -> bool:
-        lapses = ask.lapses_at
+        lapses = ask.presence_lapses_at
         return lapses is None or lapses < self._clock.now() + LEASE / 2
 
-    def went(self, ask_id: str) -> None:
+    def remove_waiter(self, ask_id: str) -> None:
         """One of those who waited for an ask has left."""
         self._listening[ask_id] -= 1
         if not self._listening[ask_id]:
@@ -160,22 +160,22 @@ class _Listening:
 
     __slots__ = ("_ask_id", "_listeners", "_renews")
 
-    def __init__(self, listeners: Listeners, ask_id: str, *, renews: bool) -> None:
+    def __init__(self, listeners: AgentPresence, ask_id: str, *, renews: bool) -> None:
         self._listeners = listeners
         self._ask_id = ask_id
         self._renews = renews
 
     async def __aenter__(self) -> None:
-        self._listeners.came(self._ask_id)
+        self._listeners.add_waiter(self._ask_id)
         if self._renews:
             try:
                 await self._listeners.renew(self._ask_id)
             except asyncio.CancelledError:
-                self._listeners.went(self._ask_id)
+                self._listeners.remove_waiter(self._ask_id)
                 raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._listeners.went(self._ask_id)
+        self._listeners.remove_waiter(self._ask_id)
 
 
 def _before(times: dict[str, float], at: float) -> list[str]:

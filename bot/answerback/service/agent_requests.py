@@ -16,13 +16,13 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.errors import ProblemError
 from answerback.http.json_parsing import MAX_BODY
-from answerback.http.request_body import BodyError, receive
-from answerback.service.late_answers import Carrier
+from answerback.http.request_body import BodyError, receive_body
+from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
 from answerback.service.submit import Submitted
 
-CARRIER: Final = web.RequestKey("carrier", Carrier)
+RESPONSE_TRACKER: Final = web.RequestKey("carrier", ResponseTracker)
 """What the response to a request tells its agent."""
 
 T = TypeVar("T")
@@ -46,7 +46,7 @@ class Callers:
     """
 
     agent_of: Callable[[web.Request], Agent | None]
-    finish: Finish
+    run_to_completion: Finish
 
     def agent(self, request: web.Request) -> Agent | None:
         """The agent that calls.
@@ -71,23 +71,23 @@ class Callers:
         """
         digest = digest_of(body.model_dump(mode="json"))
         submitting = service.submit(body, agent=agent, idempotency_key=key, digest=digest)
-        return await self.finish(submitting)
+        return await self.run_to_completion(submitting)
 
 
-async def body_of(request: web.Request) -> bytes:
+async def read_body(request: web.Request) -> bytes:
     """The bytes of the body of an agent's request.
 
     Raises:
         ProblemError: 400, 408, 413 or 415.
     """
     try:
-        return await receive(request, MAX_BODY, compressed=True)
+        return await receive_body(request, MAX_BODY, compressed=True)
     except BodyError as error:
         title = HTTPStatus(error.status).phrase
         raise ProblemError(error.status, title, str(error)) from error
 
 
-async def finish(change: Coroutine[object, object, T]) -> T:
+async def run_to_completion(change: Coroutine[object, object, T]) -> T:
     """A `Finish` that nobody waits for at the end of the process."""
     return await asyncio.shield(asyncio.ensure_future(change))
 

@@ -51,7 +51,7 @@ _MOST_ADVISED: Final = 20
 """Mistakes of a body among which an unknown field is compared with those that there are: that takes time."""
 
 
-def oversized(body: JsonValue, free: Collection[str]) -> Problem | None:
+def find_size_problem(body: JsonValue, free: Collection[str]) -> Problem | None:
     """What is wrong with a body of more values than anybody means; naming every mistake in it would take seconds.
 
     Args:
@@ -87,7 +87,7 @@ def problems_of(
             for p in item["loc"]
             if p not in {"str", "constrained-str", "To"} and "[" not in str(p)
         ]
-        where = schemas.pointer(path)
+        where = schemas.json_pointer(path)
         code = _CODES.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
         several = _CHOICES.get(name) if code == "wrong_type" else None

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from typing import Final
 
 from answerback.core.errors import StoreError
-from answerback.ports.claims import RENEWED, Claim
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim
 
 logger = logging.getLogger(__name__)
 
@@ -20,7 +20,7 @@ _RENEWALS: Final = 4
 
 
 @asynccontextmanager
-async def kept(
+async def hold_claim(
     renew: Callable[[], Awaitable[bool]],
     claim: Claim,
     longest: float,
@@ -31,7 +31,7 @@ async def kept(
     A process that was paused for longer than its lease so gives up what it was doing before it does any more of it.
 
     Args:
-        renew: renews the claim where less than `RENEWED` of it is left; False where another has taken it.
+        renew: renews the claim where less than `MIN_REMAINING_FRACTION` of it is left; False where another has taken it.
         since: when the claim was asked for, by the event loop's time: it may have been a while until it was known to
             be held. None: just now.
 
@@ -39,7 +39,7 @@ async def kept(
         TimeoutError: the time is over, or the claim is lost.
     """
     loop = asyncio.get_running_loop()
-    held = claim.seconds * RENEWED
+    held = claim.seconds * MIN_REMAINING_FRACTION
     if held >= longest:
         async with asyncio.timeout(longest):
             yield

@@ -8,22 +8,22 @@ from answerback.core import ask as asks
 from answerback.core import walker
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.walker import Action, Answer, Refused, Source, Submit
-from answerback.service.act_or_refuse import Commits
+from answerback.service.act_or_refuse import ChangeCommitter
 
 
-def expired(commits: Commits, ask: Ask, at: float) -> Change:
+def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
     """The end of an ask whose time is up: what the configuration answers stays its to answer."""
     if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
-        change = Change(replace(ask, walk=walker.resumed(ask.form, ask.walk)), ())
-        while (change := commits.routed(change, at)).ask.open:
+        change = Change(replace(ask, walk=walker.resume(ask.form, ask.walk)), ())
+        while (change := commits.apply_routing(change, at)).ask.open:
             question = change.ask.question
             if question is not None and not question.has_default:
                 break
             action: Action = Submit() if question is None else Answer(value=question.default)
-            following = asks.acted(change.ask, action, at=at, by=None, source=Source.DEFAULT)
+            following = asks.apply_action(change.ask, action, at=at, by=None, source=Source.DEFAULT)
             if isinstance(following, Refused):
                 break
             change = Change(following.ask, (*change.entries, *following.entries))
         if not change.ask.open:
             return Change(replace(change.ask, revision=ask.revision + 1), change.entries)
-    return asks.ended(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)
+    return asks.end_ask(ask, Status.EXPIRED, at=at, reason=Reason.EXPIRED)

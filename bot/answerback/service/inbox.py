@@ -6,17 +6,17 @@ import logging
 from collections.abc import Mapping
 
 from answerback.core.ask import ANYONE, Ask, Status
-from answerback.core.errors import PlatformError, RateLimitedError, UnavailableError
+from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.walker import Person
-from answerback.ports.search import Search, word_of
+from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Store
 from answerback.ports.store_values import Page
-from answerback.ports.surface import Groups, Surface
+from answerback.ports.surface import SupportsGroups, Surface
 
 logger = logging.getLogger(__name__)
 
 
-async def waiting_for(
+async def list_waiting_for(
     store: Store,
     surfaces: Mapping[str, Surface],
     person: Person,
@@ -36,19 +36,19 @@ async def waiting_for(
         ValueError: no page gave this cursor.
     """
     while True:
-        page = await store.waiting(person.surface, person.user_id, after, limit)
+        page = await store.list_for_responder(person.surface, person.user_id, after, limit)
         groups = frozenset(
             one[1:] for ask in page.rows for one in ask.responders if one.startswith("@")
         )
         surface = surfaces.get(person.surface)
-        found = await groups_among(surface, person, groups - known) or frozenset()
+        found = await find_groups_among(surface, person, groups - known) or frozenset()
         asks = tuple(ask for ask in page.rows if _is_for(ask, person.user_id, found | known))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
 
 
-async def found_for(
+async def search_for(
     store: Store,
     surfaces: Mapping[str, Surface],
     person: Person,
@@ -59,10 +59,10 @@ async def found_for(
     """The asks of a search that are a person's: those that wait for them where open ones are wanted, else those that
     they answered. A page may have fewer than ``limit`` of them."""
     if wanted.status is not Status.OPEN:
-        words = (*wanted.words, word_of(person))
+        words = (*wanted.words, answerer_word(person))
         return await store.search(wanted._replace(words=words), after, limit)
     while True:
-        page = await waiting_for(store, surfaces, person, after, limit)
+        page = await list_waiting_for(store, surfaces, person, after, limit)
         asks = tuple(ask for ask in page.rows if wanted.matches(ask))
         if asks or page.after is None:
             return Page(asks, page.after)
@@ -79,14 +79,14 @@ def concerns(ask: Ask, person: Person) -> bool:
     return here and _is_for(ask, person.user_id, frozenset())
 
 
-async def groups_among(
+async def find_groups_among(
     surface: Surface | None, person: Person, groups: frozenset[str], ask_id: str | None = None
 ) -> frozenset[str] | None:
     """Those of these groups that a person is in; None where the surface will tell later.
 
     A surface that is not there, or that may not tell, says no.
     """
-    if groups and surface is not None and isinstance(surface, Groups):
+    if groups and surface is not None and isinstance(surface, SupportsGroups):
         try:
             return await surface.groups_of(person, groups)
         except PlatformError as error:
@@ -94,7 +94,7 @@ async def groups_among(
             logger.warning(
                 "Whether somebody is in a group could not be found out: %s", error, extra=extra
             )
-            if isinstance(error, (RateLimitedError, UnavailableError)):
+            if isinstance(error, (RateLimitedError, PlatformUnavailableError)):
                 return None
     return frozenset()
 

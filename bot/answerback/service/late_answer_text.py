@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
-from answerback.core.view import texts_of, view_of
+from answerback.core.view import answer_lines, view_of
 from answerback.dialects import registry
 from answerback.service.serialize import ask_json
 
@@ -17,7 +17,7 @@ _SHOWN: Final = 200
 """Characters of a question that remind a model of it."""
 
 
-def late_words(ask: Ask) -> str:
+def describe_late_answer(ask: Ask) -> str:
     """What a person answered, and to what."""
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
@@ -25,9 +25,9 @@ def late_words(ask: Ask) -> str:
     return f"The answer to {asked}:\n{_answer(ask)}"
 
 
-def late_json(ask: Ask) -> dict[str, JsonValue]:
+def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
     """The ask as JSON, and the words."""
-    return {**ask_json(ask), "message": late_words(ask)}
+    return {**ask_json(ask), "message": describe_late_answer(ask)}
 
 
 def _questions(ask: Ask) -> str:
@@ -37,7 +37,7 @@ def _questions(ask: Ask) -> str:
 
 
 def _answer(ask: Ask) -> str:
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     if result is None:
         raise AssertionError("an ask that ended otherwise than by End Turn has a result")
     given = [line for line in view_of(ask).lines if line.given is not None]
@@ -48,5 +48,5 @@ def _answer(ask: Ask) -> str:
         text
         for line in given
         if line.given
-        for text in texts_of(line.question, line.given, _ENGLISH)
+        for text in answer_lines(line.question, line.given, _ENGLISH)
     )

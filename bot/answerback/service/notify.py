@@ -44,11 +44,13 @@ class Follower:
     ) -> None:
         self._signals.remove(self, self._what)
 
-    def changed(self) -> Coroutine[Any, Any, Ask | None]:
+    def next_commit(self) -> Coroutine[Any, Any, Ask | None]:
         """Returns after the next commit, with the ask; None when the process is stopping."""
-        return self.until(lambda _: True)
+        return self.wait_until(lambda _: True)
 
-    async def until(self, over: Callable[[Ask], bool], seconds: float | None = None) -> Ask | None:
+    async def wait_until(
+        self, over: Callable[[Ask], bool], seconds: float | None = None
+    ) -> Ask | None:
         """The ask once a commit has left it so; None when the process is stopping, or the time is up for good."""
         loop = asyncio.get_running_loop()
         timer = None if seconds is None else loop.call_later(seconds, self.release)

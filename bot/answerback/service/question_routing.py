@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from answerback.core.answers import Unfit, check_answer
+from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Reason
 from answerback.core.form import Question
 from answerback.dialects import detection
@@ -43,7 +43,7 @@ class Rules(_Config):
 
     tools: dict[str, ToolRule] = {}
 
-    def disabled(self, dialect: str, name: str = "", tool: str | None = None) -> str | None:
+    def disabling_key(self, dialect: str, name: str = "", tool: str | None = None) -> str | None:
         """The key that switches off a dialect, called by this name and for this tool; None where none does."""
         for key in _names(dialect, name, tool):
             if key in self.tools and not self.tools[key].enable:
@@ -52,7 +52,7 @@ class Rules(_Config):
 
     def enabled(self, dialect: str) -> bool:
         """Whether a dialect is offered."""
-        return self.disabled(dialect) is None
+        return self.disabling_key(dialect) is None
 
     def labels(self, dialect: str, name: str, tool: str | None) -> dict[str, str]:
         """Who asks, by question id, where the operator says so."""
@@ -64,7 +64,7 @@ class Rules(_Config):
             if rule.prompt_label is not None
         }
 
-    def of(self, ask: Ask, question: Question) -> tuple[str, QuestionRule]:
+    def rule_for(self, ask: Ask, question: Question) -> tuple[str, QuestionRule]:
         """The rule for a question and the configuration key where its answer is (or would be) written.
 
         Each setting is taken from the first of the names that has it.
@@ -85,12 +85,12 @@ class Rules(_Config):
 
 def _names(dialect: str, name: str, tool: str | None) -> list[str]:
     """The names under which the configuration may speak of a call, the most exact first."""
-    every = (tool or "", name, *detection.names_of(dialect), dialect)
+    every = (tool or "", name, *detection.tool_names_of(dialect), dialect)
     return list(dict.fromkeys(filter(None, every)))
 
 
 @dataclass(frozen=True, slots=True)
-class Fixed:
+class UseFixedAnswer:
     """The configured answer, which fits."""
 
     value: JsonValue
@@ -102,7 +102,7 @@ class Inquire:
 
 
 @dataclass(frozen=True, slots=True)
-class Put:
+class AskPerson:
     """A person is to answer, on the surface."""
 
 
@@ -114,13 +114,13 @@ class Fail:
     message: str
 
 
-Routing = Fixed | Inquire | Put | Fail
+Routing = UseFixedAnswer | Inquire | AskPerson | Fail
 
 WITHOUT_PEOPLE: Final = "continue without user input or explain what information is missing"
 """What a model can do where nobody can be asked."""
 
 
-def final(why: str, advice: str = "") -> str:
+def no_retry_message(why: str, advice: str = "") -> str:
     """Why an ask failed, as sentences that keep a model from trying again; ``advice`` says what to do instead."""
     return (
         f"{why.rstrip(' .')}. Do not retry this tool call in this turn{advice and '; ' + advice}."
@@ -134,26 +134,28 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
         surface: whether the ask's surface is configured and connected.
         inquiry: whether an inquiry backend is configured.
     """
-    key, rule = rules.of(ask, question)
+    key, rule = rules.rule_for(ask, question)
     who = f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
     if rule.answer is not None:
         checked = check_answer(question, rule.answer)
-        if isinstance(checked, Unfit):
+        if isinstance(checked, Invalid):
             message = (
                 f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
                 "Do not retry this tool call: the operator has to fix the configuration."
             )
             return Fail(Reason.INVALID_STATIC_ANSWER, message)
-        return Fixed(checked.value)
+        return UseFixedAnswer(checked.value)
     if rule.target == "assistant":
         if question.exclusive:
             message = f"{who} requires a human answer and cannot be routed to the assistant"
-            return Fail(Reason.ASSISTANT_ROUTING_DENIED, final(message))
+            return Fail(Reason.ASSISTANT_ROUTING_DENIED, no_retry_message(message))
         if inquiry:
             return Inquire()
     elif surface:
-        return Put()
+        return AskPerson()
     elif inquiry and not question.exclusive:
         return Inquire()
-    message = final(f"{who} cannot run because no chat surface is available", WITHOUT_PEOPLE)
+    message = no_retry_message(
+        f"{who} cannot run because no chat surface is available", WITHOUT_PEOPLE
+    )
     return Fail(Reason.NO_PROMPT_BACKEND, message)

@@ -15,7 +15,7 @@ from typing import Final
 
 from answerback.core.errors import StoreError
 from answerback.ports.store import Store
-from answerback.service.agent_presence import Listeners
+from answerback.service.agent_presence import AgentPresence
 from answerback.service.notify import Signals
 
 logger = logging.getLogger(__name__)
@@ -28,7 +28,7 @@ _AT_ONCE: Final = 5_000
 """Asks whose revisions one query reads."""
 
 
-class Hearing:
+class RemoteChangeListener:
     """Hears of other processes' commits, and passes them on.
 
     Args:
@@ -42,31 +42,31 @@ class Hearing:
         self,
         store: Store,
         signals: Signals,
-        listeners: Listeners,
+        listeners: AgentPresence,
         surfaces: Collection[str] = (),
         *,
-        moved_on: Callable[[str], None] = lambda _ask_id: None,
+        on_remote_change: Callable[[str], None] = lambda _ask_id: None,
         every: float = _EVERY,
     ) -> None:
         self._store = store
         self._signals = signals
         self._surfaces = frozenset(surfaces)
         self._listeners = listeners
-        self._moved_on = moved_on
+        self._moved_on = on_remote_change
         self._every = every
         self._changed: dict[str, None] = {}
         self._told = asyncio.Event()
         self._lost = asyncio.Event()
         self._heard_at = time.monotonic()
-        self.found = 0
+        self.missed_count = 0
         """How many wakings a notification should have brought, and the look every few seconds did."""
 
     @property
-    def silent_for(self) -> float:
+    def seconds_since_notification(self) -> float:
         """Seconds since a notification was heard, or since the start."""
         return time.monotonic() - self._heard_at
 
-    def heard(self, ask_id: str | None) -> None:
+    def handle_notification(self, ask_id: str | None) -> None:
         """Takes in what the store tells: an ask that was changed; None: news may have been lost."""
         if ask_id is None:
             self._lost.set()
@@ -75,7 +75,7 @@ class Hearing:
         self._changed[ask_id] = None
         self._told.set()
 
-    async def pass_on(self) -> None:
+    async def dispatch_changes(self) -> None:
         """Wakes who waits for what was heard; runs until cancelled."""
         while True:
             await self._told.wait()
@@ -84,10 +84,10 @@ class Hearing:
             for ask_id in changed:
                 self._moved_on(ask_id)
                 followed = not self._signals.followed.isdisjoint({ask_id} | self._surfaces)
-                if followed or self._listeners.listens(ask_id):
+                if followed or self._listeners.has_waiter(ask_id):
                     await self._wake(ask_id)
 
-    async def look(self) -> None:
+    async def poll_missed_changes(self) -> None:
         """Finds what was not told; runs until cancelled."""
         while True:
             lost = False
@@ -110,7 +110,7 @@ class Hearing:
             missed = [
                 one for one in self._signals.behind(ask_id, revision) if one.known is not None
             ]
-            self.found += bool(missed) and not lost
+            self.missed_count += bool(missed) and not lost
             await self._wake(ask_id)
         if lost:
             await self._wake_surfaces()
@@ -137,7 +137,7 @@ class Hearing:
             return
         if ask is not None:
             self._signals.notify(ask)
-            await self._listeners.heard(ask)
+            await self._listeners.handle_remote_change(ask)
 
     async def _wake_surfaces(self) -> None:
         """Whoever follows all asks of a surface looks at them again."""

@@ -10,13 +10,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.asides import Aside
-from answerback.core.ask import Ask, Status, asked_by, options_json
-from answerback.core.clarification import pending
+from answerback.core.ask import Ask, Status, asker_label, options_json
+from answerback.core.clarification import pending_question
 from answerback.core.labels import Labels
-from answerback.core.view import View, texts_of, view_of
+from answerback.core.view import View, answer_lines, view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
-from answerback.dialects.interim_results import interim_of
+from answerback.dialects.interim_results import render_interim_result
 from answerback.ports.store_values import Delivery, StoredDelivery, StoredEntry
 
 _ENGLISH: Final = Labels()
@@ -39,14 +39,14 @@ def iso(at: float) -> str:
 
 def ask_json(ask: Ask) -> dict[str, JsonValue]:
     """The ask, as agents and webhooks get it."""
-    result, interim = registry.result_of(ask), interim_of(ask)
+    result, interim = registry.render_result(ask), render_interim_result(ask)
     outcome = ask.outcome
     return {
         "id": ask.id,
         "status": ask.status.value,
         "revision": ask.revision,
         "dialect": ask.request.dialect,
-        "asked_by": asked_by(ask),
+        "asked_by": asker_label(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),
         "responders": [*ask.responders],
@@ -124,7 +124,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
 
 
 def _clarify(ask: Ask) -> JsonValue:
-    asked = pending(ask)
+    asked = pending_question(ask)
     return None if asked is None else {"question_id": asked.question_id, **_aside(asked)}
 
 
@@ -138,7 +138,7 @@ def _answered(view: View) -> JsonValue:
         {
             "question_id": line.question.id,
             "text": line.question.text,
-            "answer": [*texts_of(line.question, line.given, _ENGLISH)],
+            "answer": [*answer_lines(line.question, line.given, _ENGLISH)],
             "by": person_json(line.given.by),
             "at": None if line.given.at is None else iso(line.given.at),
         }
@@ -223,7 +223,7 @@ def _thread(ask: Ask) -> dict[str, JsonValue] | None:
     }
 
 
-def webhook_of(ask: Ask, url: str, at: float, event: str) -> Delivery:
+def build_webhook(ask: Ask, url: str, at: float, event: str) -> Delivery:
     """The webhook that tells what has become of an ask, to be delivered to an address."""
     body: JsonValue = {
         "type": f"ask.{event}",

@@ -18,26 +18,26 @@ from pydantic import JsonValue
 from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.errors import UnreadableError
-from answerback.core.intents import Intent, Words
+from answerback.core.errors import UnreadableRowError
+from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, Person, Refused, Source
-from answerback.ports.claims import SOLE, Claim
+from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
-from answerback.ports.message_state import missed, renumbered
-from answerback.ports.search import Search, word_of
+from answerback.ports.message_state import mark_outdated, replace_channel_id
+from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Page, StoredDelivery, StoredEntry
-from answerback.ports.surface import Acted, Actor, Rejected, Surface, Why
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import inbox, question_routing
-from answerback.service.act_or_refuse import Acting, Commits
-from answerback.service.agent_presence import Listeners, noted
-from answerback.service.expiry import expired
-from answerback.service.late_answers import Telling
+from answerback.service.act_or_refuse import AskActions, ChangeCommitter
+from answerback.service.agent_presence import AgentPresence, change_presence
+from answerback.service.expiry import expire_change
+from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower
 from answerback.service.submission_request import Agent, Routes, Submission
-from answerback.service.submit import Submitted, Submitting
-from answerback.service.waiters import Waiting
+from answerback.service.submit import Submitted, Submitter
+from answerback.service.waiters import Waiters
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ _SETTLING_SECONDS: Final = 5.0
 """How long after a change people may still use the copy from before it, although the message was edited."""
 
 
-class Service(Acting):
+class Service(AskActions):
     """The one way in which asks change.
 
     Args:
@@ -68,23 +68,25 @@ class Service(Acting):
         labels: Labels | None = None,
         has_inquiry: bool = False,
         check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
-        claim: Claim = SOLE,
+        claim: Claim = SOLE_CLAIM,
     ) -> None:
         self.store = store
         self.clock = clock
         self.surfaces = surfaces
         self.rules = rules or question_routing.Rules()
         self.claim = claim
-        commits = Commits(store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim)
+        commits = ChangeCommitter(
+            store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim
+        )
         super().__init__(commits, labels or Labels())
         self.signals = self._commits.signals
         self.hooks = self._commits.hooks
-        self.telling = Telling(store, clock)
-        self.listeners = Listeners(clock, self.attend, alone=claim is SOLE)
-        self._submitting = Submitting(
+        self.late_answer_tracker = LateAnswerTracker(store, clock)
+        self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
+        self._submitting = Submitter(
             self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
         )
-        self._waiting = Waiting(self._commits, self.listeners)
+        self._waiting = Waiters(self._commits, self.presence)
 
     # --- submitting and acting -------------------------------------------------------------------
 
@@ -108,10 +110,10 @@ class Service(Acting):
         submitted = await self._submitting.submit(
             body, agent=agent, idempotency_key=idempotency_key, digest=digest
         )
-        await self.listeners.seen(submitted.ask)
+        await self.presence.record_poll(submitted.ask)
         return submitted
 
-    async def typed(
+    async def apply_typed(
         self,
         ask_id: str,
         text: str,
@@ -122,7 +124,7 @@ class Service(Acting):
         revision: int | None = None,
     ) -> Acted | Rejected:
         """Takes words typed by a responder as the action they stand for (see `answerback.ports.surface.Asks`)."""
-        return await self.apply(Intent(ask_id, Words(text), revision, delivery, at), actor)
+        return await self.apply(Intent(ask_id, TypedText(text), revision, delivery, at), actor)
 
     # --- what ends an ask without a person's answer ------------------------------------------------
 
@@ -130,7 +132,7 @@ class Service(Acting):
         """The agent takes its ask back."""
         return await self._commits.change(
             ask_id,
-            lambda ask, at: asks.ended(ask, Status.WITHDRAWN, at=at, reason=Reason.WITHDRAWN),
+            lambda ask, at: asks.end_ask(ask, Status.WITHDRAWN, at=at, reason=Reason.WITHDRAWN),
         )
 
     async def erase(self, ask_id: str) -> Ask | None:
@@ -152,12 +154,12 @@ class Service(Acting):
         """The ask cannot be put to anybody, in words for the model."""
         return await self._commits.change(
             ask_id,
-            lambda ask, at: asks.ended(ask, Status.FAILED, at=at, reason=reason, message=message),
+            lambda ask, at: asks.end_ask(ask, Status.FAILED, at=at, reason=reason, message=message),
         )
 
     async def expire(self, ask_id: str) -> Acted | Rejected:
         """Nobody answered in time: the defaults are taken where that was asked for and all are there."""
-        return await self._commits.change(ask_id, partial(expired, self._commits))
+        return await self._commits.change(ask_id, partial(expire_change, self._commits))
 
     async def answer_by_inquiry(self, ask_id: str, value: JsonValue) -> Acted | Rejected:
         """The inquiry backend answered the open question; an answer that does not fit fails the ask."""
@@ -165,16 +167,18 @@ class Service(Acting):
         def decide(ask: Ask, at: float) -> Change | None:
             if not ask.inquiring:
                 return None
-            change = asks.acted(ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY)
+            change = asks.apply_action(
+                ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY
+            )
             if isinstance(change, Refused):
                 words = change.problems[0].message
-                message = question_routing.final(
+                message = question_routing.no_retry_message(
                     f"The inquiry backend's answer does not fit: {words}"
                 )
-                return asks.ended(
+                return asks.end_ask(
                     ask, Status.FAILED, at=at, reason=Reason.BACKEND_ERROR, message=message
                 )
-            return self._commits.routed(change, at)
+            return self._commits.apply_routing(change, at)
 
         return await self._commits.change(ask_id, decide)
 
@@ -184,14 +188,14 @@ class Service(Acting):
         """Changes an open ask for upkeep's purposes; ``decide`` is pure, and None leaves it as it is."""
         return await self._commits.change(ask_id, decide)
 
-    async def attend(self, ask_id: str, *, attended: bool | None) -> Acted | Rejected:
+    async def set_attended(self, ask_id: str, *, attended: bool | None) -> Acted | Rejected:
         """Notes whether the agent waits for an ask, for a while; its message says so where it does not.
 
         None: it does not wait here, and perhaps it does elsewhere.
         """
-        return await self.update(ask_id, partial(noted, attended=attended))
+        return await self.update(ask_id, partial(change_presence, attended=attended))
 
-    async def left(self, ask_id: str) -> None:
+    async def clear_left_message(self, ask_id: str) -> None:
         """The message that the ask left behind has become a note, or cannot become one."""
 
         def decide(ask: Ask | None) -> Decision[None]:
@@ -200,17 +204,17 @@ class Service(Acting):
 
         await self.store.change(ask_id, decide)
 
-    async def unreachable(self, ask: Ask, why: str) -> None:
+    async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Nobody can answer where the ask is shown any more (see `answerback.ports.surface.Asks`)."""
         where = ask.destination.surface
         told = f"{ask.request.name} could not be put to anybody on {where}: {why}"
-        message = question_routing.final(told, question_routing.WITHOUT_PEOPLE)
+        message = question_routing.no_retry_message(told, question_routing.WITHOUT_PEOPLE)
 
         def failed(latest: Ask, at: float) -> Change | None:
             if latest.destination != ask.destination:
                 return None  # handed on meanwhile: people are asked elsewhere
             reason = Reason.BACKEND_ERROR
-            return asks.ended(latest, Status.FAILED, at=at, reason=reason, message=message)
+            return asks.end_ask(latest, Status.FAILED, at=at, reason=reason, message=message)
 
         await self.update(ask.id, failed)
 
@@ -224,18 +228,18 @@ class Service(Acting):
             shown = ask.shown_revision >= ask.revision
             if shown and not deleted and at - ask.updated_at < _SETTLING_SECONDS:
                 return Decision(None, None)
-            behind = missed(ask) if shown or deleted else ask
+            behind = mark_outdated(ask) if shown or deleted else ask
             return Decision(Write(behind) if behind is not ask else None, behind)
 
         ask, _ = await self.store.change(ask_id, decide)
         if ask is not None:
             self.hooks.show(ask)
 
-    async def renumbered(self, ask_id: str, old: str, new: str) -> None:
+    async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """The ask's channel has another id (see `answerback.ports.surface.Asks`)."""
 
         def decide(ask: Ask | None) -> Decision[None]:
-            return Decision(Write(renumbered(ask, old, new)) if ask else None, None)
+            return Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None)
 
         await self.store.change(ask_id, decide)
 
@@ -245,11 +249,11 @@ class Service(Acting):
         """The ask as it stands, or None."""
         return await self.store.get(ask_id)
 
-    async def waiting_for(
+    async def list_waiting_for(
         self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
     ) -> Page[Ask]:
         """What waits for a person (see `answerback.ports.surface.Asks`)."""
-        return await inbox.waiting_for(self.store, self.surfaces, person, after, limit, known)
+        return await inbox.list_waiting_for(self.store, self.surfaces, person, after, limit, known)
 
     def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
@@ -270,7 +274,7 @@ class Service(Acting):
 
         def decide(ask: Ask, at: float) -> Change | None:
             refused.clear()  # it may be decided more than once
-            change = clarification.explained(ask, text, at=at)
+            change = clarification.apply_explanation(ask, text, at=at)
             if isinstance(change, Refused):
                 refused.append(change)
                 return None
@@ -278,7 +282,7 @@ class Service(Acting):
 
         done = await self._commits.change(ask_id, decide)
         if refused and isinstance(done, Acted):
-            return Rejected(Why.INVALID, done.ask, refused[0].problems)
+            return Rejected(RejectReason.INVALID, done.ask, refused[0].problems)
         return done
 
     def follow(self, ask_id: str) -> Follower:
@@ -294,9 +298,9 @@ class Service(Acting):
         """Releases everybody who waits, each with the ask as it stands: the process is stopping."""
         self._waiting.stop()
 
-    async def open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
+    async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
-        return await self.store.find(surface, channel, thread, _OPEN_IN_THREAD)
+        return await self.store.find_open(surface, channel, thread, _OPEN_IN_THREAD)
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None
@@ -305,44 +309,44 @@ class Service(Acting):
         after: str | None = None
         while True:
             if channel is None:
-                page = await self.inbox(surface, after, _PAGE)
+                page = await self.list_open(surface, after, _PAGE)
                 found: Sequence[Ask] = page.rows
                 after = page.after
             else:
-                found = await self.store.find(surface, channel, thread, _PAGE, after)
+                found = await self.store.find_open(surface, channel, thread, _PAGE, after)
                 after = found[-1].id if len(found) == _PAGE else None
             for ask in found:
                 yield ask
             if after is None:
                 return
 
-    async def each_behind(self, surface: str) -> AsyncIterator[Ask]:
-        """Asks of a surface whose live message shows an older state (see `answerback.ports.live_messages.Places`)."""
-        for ask_id in await self.store.behind(10 * _PAGE):
-            with suppress(UnreadableError):  # showing logs it
+    async def each_outdated(self, surface: str) -> AsyncIterator[Ask]:
+        """Asks of a surface whose live message shows an older state (see `answerback.ports.live_messages.LiveMessages`)."""
+        for ask_id in await self.store.list_outdated(10 * _PAGE):
+            with suppress(UnreadableRowError):  # showing logs it
                 ask = await self.store.get(ask_id)
                 if ask is not None and ask.destination.surface == surface:
                     yield ask
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
-        """The open ask whose live message this is (see `answerback.ports.live_messages.Places`)."""
-        return await self.store.shown_at(surface, message_id)
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
+        """The open ask whose live message this is (see `answerback.ports.live_messages.LiveMessages`)."""
+        return await self.store.find_by_message(surface, message_id)
 
-    async def inbox(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
+    async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""
         return await self.store.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
 
-    async def answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
+    async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """What a person has answered (see `answerback.ports.surface.Asks`)."""
-        return (await self.store.search(Search((word_of(person),)), None, limit)).rows
+        return (await self.store.search(Search((answerer_word(person),)), None, limit)).rows
 
-    async def found_for(
+    async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
         """A search (see `answerback.ports.surface.Asks`)."""
         if person is None:
             return await self.store.search(wanted, after, limit)
-        return await inbox.found_for(self.store, self.surfaces, person, wanted, after, limit)
+        return await inbox.search_for(self.store, self.surfaces, person, wanted, after, limit)
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """The record of an ask behind a number, oldest first."""
@@ -360,6 +364,6 @@ class Service(Acting):
         """Has a webhook sent again, now."""
         now = self.clock.now()
         again = replace(stored, state=DeliveryState.PENDING, next_at=now, updated_at=now, tries=0)
-        await self.store.tried([again], [])
+        await self.store.save_delivery_results([again], [])
         self.hooks.deliver()
         return again

@@ -16,7 +16,7 @@ from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.json_schema import schemas
 from answerback.dialects.call_reader import did_you_mean
-from answerback.service.body_errors import oversized, problems_of
+from answerback.service.body_errors import find_size_problem, problems_of
 
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME: Final = 1_000
@@ -24,7 +24,7 @@ _MAX_SECONDS: Final = 366 * 86_400
 
 
 def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    if not schemas.all_text(value):
+    if not schemas.is_all_encodable(value):
         raise ValueError("holds half a surrogate pair, which is no text")
     return value
 
@@ -151,7 +151,7 @@ class Agent:
     """What people see as the one who asks; None: its name."""
 
     @property
-    def shown_as(self) -> str:
+    def display_name(self) -> str:
         """The one who asks, as people see it."""
         return self.label or self.name
 
@@ -176,7 +176,7 @@ def read_submission(body: JsonValue) -> Submission:
     Raises:
         InvalidCallError: with every mistake.
     """
-    if (too_many := oversized(body, free=("arguments", "metadata"))) is not None:
+    if (too_many := find_size_problem(body, free=("arguments", "metadata"))) is not None:
         raise InvalidCallError(_tool(body), [too_many])
     try:
         return Submission.model_validate(body)
@@ -192,7 +192,7 @@ def _about_unknown(field: str) -> str:
 
 def _tool(body: JsonValue) -> str:
     name = body.get("name") if isinstance(body, dict) else None
-    return name[:100] if isinstance(name, str) and schemas.is_text(name) else "ask"
+    return name[:100] if isinstance(name, str) and schemas.is_encodable(name) else "ask"
 
 
 def plan(
@@ -216,7 +216,7 @@ def plan(
             ),
         )
     route = routes.by_name.get(to) if isinstance(to, str) else None
-    destination = destination_of(route.to if route else to, surfaces)
+    destination = parse_destination(route.to if route else to, surfaces)
     if isinstance(destination, str):
         known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
         return (_unknown(f"{destination} Configured routes: {known}."),)
@@ -235,7 +235,7 @@ def plan(
     )
 
 
-def destination_of(to: str | To, surfaces: frozenset[str]) -> Destination | str:
+def parse_destination(to: str | To, surfaces: frozenset[str]) -> Destination | str:
     """The destination that ``to`` names, or a sentence that says why it names none."""
     if isinstance(to, To):
         if to.surface not in surfaces:
@@ -316,7 +316,7 @@ def _escalation(
 ) -> Escalation | None:
     if route is None or route.escalate is None:
         return None
-    to = None if route.escalate.to is None else destination_of(route.escalate.to, surfaces)
+    to = None if route.escalate.to is None else parse_destination(route.escalate.to, surfaces)
     # Routes are checked when the configuration is read; a destination that is none is a broken promise of it.
     if isinstance(to, str):
         raise ConfigError(to)

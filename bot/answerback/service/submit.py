@@ -12,7 +12,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Change, Entry, Reason, Request
+from answerback.core.ask import Ask, Change, Reason, RecordEntry, Request
 from answerback.core.errors import InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
@@ -21,7 +21,7 @@ from answerback.dialects import interim_results, registry
 from answerback.ports.store import Write
 from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
-from answerback.service.act_or_refuse import Commits
+from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
@@ -40,7 +40,7 @@ class Submitted:
     created: bool
 
 
-class Submitting:
+class Submitter:
     """Takes tool calls in.
 
     Args:
@@ -50,7 +50,7 @@ class Submitting:
 
     def __init__(
         self,
-        commits: Commits,
+        commits: ChangeCommitter,
         known_surfaces: frozenset[str],
         routes: Routes,
         check_callback: Callable[[str, Agent | None], str | None],
@@ -90,7 +90,7 @@ class Submitting:
             self._check_askable(body, write.ask)
         except InvalidCallError as error:
             # What was right when it was submitted may be wrong by now: a route was renamed.
-            if key is not None and (first := await self._commits.store.created(key)):
+            if key is not None and (first := await self._commits.store.find_created(key)):
                 return _repeated(first)
             await self._note_refusal(error, agent)
             raise
@@ -105,7 +105,7 @@ class Submitting:
             "surface": stored.ask.destination.surface,
         }
         logger.info("An ask was submitted", extra=extra)
-        self._commits.committed(write)
+        self._commits.publish(write)
         return Submitted(stored.ask, created=True)
 
     async def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
@@ -133,7 +133,7 @@ class Submitting:
 
     async def _parsed(self, body: Submission) -> tuple[str, Form]:
         """The dialect and form of a call. What takes time is read in a thread, one call after the other."""
-        if registry.is_quick(body.arguments):
+        if registry.is_quick_to_parse(body.arguments):
             return registry.parse_call(body.name, body.arguments, body.dialect)
         async with self._reading:
             return await asyncio.to_thread(
@@ -141,10 +141,10 @@ class Submitting:
             )
 
     def _check_enabled(self, body: Submission) -> list[Problem]:
-        dialect = registry.dialect_of(body.name, body.arguments, body.dialect)
+        dialect = registry.resolve_dialect(body.name, body.arguments, body.dialect)
         tool = body.arguments.get("tool")
         asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
-        key = self._commits.rules.disabled(dialect, body.name, asking)
+        key = self._commits.rules.disabling_key(dialect, body.name, asking)
         if key is None:
             return []
         message = f'The tool "{body.name}" is switched off here ({key} is false). Do not call it.'
@@ -154,7 +154,7 @@ class Submitting:
         surface = self._commits.surfaces.get(planned.destination.surface)
         if surface is None:
             return []  # what the operator has others answer needs no surface: see _check_askable
-        if (wrong := surface.check(planned.destination)) is not None:
+        if (wrong := surface.destination_problem(planned.destination)) is not None:
             return [Problem(pointer="/to", code="unknown_route", message=wrong)]
         if not self._responders(planned):
             message = (
@@ -211,8 +211,8 @@ class Submitting:
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
-            mode=body.mode or interim_results.mode_of(dialect, body.name),
-            prompt_label=agent.shown_as if agent else _NO_NAME,
+            mode=body.mode or interim_results.default_mode(dialect, body.name),
+            prompt_label=agent.display_name if agent else _NO_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -242,7 +242,7 @@ class Submitting:
         change = Change(ask, asks.request_entry(ask, ask.created_at))
         remembered = await self._remembered(ask)
         if remembered is not None:
-            answered = asks.acted(
+            answered = asks.apply_action(
                 ask,
                 Answer(value=remembered[0]),
                 at=ask.created_at,
@@ -250,10 +250,12 @@ class Submitting:
                 source=Source.REMEMBERED,
             )
             if isinstance(answered, Change):
-                return self._commits.write(
+                return self._commits.build_write(
                     Change(answered.ask, (*change.entries, *answered.entries)), ask.created_at
                 )
-        return self._commits.write(self._commits.routed(change, ask.created_at), ask.created_at)
+        return self._commits.build_write(
+            self._commits.apply_routing(change, ask.created_at), ask.created_at
+        )
 
     async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
         request, question = ask.request, ask.question
@@ -264,7 +266,7 @@ class Submitting:
             or not can_remember(ask)
         ):
             return None
-        return await self._commits.store.remembered(
+        return await self._commits.store.get_remembered(
             request.agent or _NO_AGENT,
             request.conversation,
             request.turn,
@@ -278,8 +280,8 @@ class Submitting:
             "agent": agent.name if agent else None,
             "errors": [problem.model_dump() for problem in error.problems[:20]],
         }
-        await self._commits.store.note(
-            None, Entry(at=self._commits.clock.now(), kind="note", body=body)
+        await self._commits.store.add_entry(
+            None, RecordEntry(at=self._commits.clock.now(), kind="note", body=body)
         )
 
 

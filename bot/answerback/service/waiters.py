@@ -7,18 +7,18 @@ from contextlib import nullcontext
 
 from answerback.core import clarification
 from answerback.core.ask import Ask, Change
-from answerback.core.clarification import untold
+from answerback.core.clarification import has_untold_question
 from answerback.core.errors import StoreError
-from answerback.service.act_or_refuse import Commits
-from answerback.service.agent_presence import Listeners
+from answerback.service.act_or_refuse import ChangeCommitter
+from answerback.service.agent_presence import AgentPresence
 
 logger = logging.getLogger(__name__)
 
 
-class Waiting:
+class Waiters:
     """Those who wait in this process, until it stops."""
 
-    def __init__(self, commits: Commits, listeners: Listeners) -> None:
+    def __init__(self, commits: ChangeCommitter, listeners: AgentPresence) -> None:
         self._commits = commits
         self._listeners = listeners
         self.stopping = False
@@ -41,12 +41,12 @@ class Waiting:
             follower.known = max(ask.revision, follower.known or 0)
             if over(ask):
                 follower.wake(ask)
-            listening = self._listeners.listening(ask) if listens else nullcontext()
+            listening = self._listeners.track_wait(ask) if listens else nullcontext()
             del ask
             async with listening:
-                ask = await follower.until(over, seconds)
+                ask = await follower.wait_until(over, seconds)
         ask = ask or await self._commits.store.get(ask_id)
-        if listens and ask is not None and untold(ask):
+        if listens and ask is not None and has_untold_question(ask):
             await self._told(ask)
         return ask
 
@@ -63,7 +63,10 @@ class Waiting:
         """Notes that the agent has been told what it was asked; where that fails, it is told again."""
         try:
             await self._commits.change(
-                ask.id, lambda latest, _: Change(clarification.told(latest, len(ask.asides)), ())
+                ask.id,
+                lambda latest, _: Change(
+                    clarification.mark_asides_told(latest, len(ask.asides)), ()
+                ),
             )
         except StoreError as error:
             extra = {"action": "clarify_unnoted", "ask_id": ask.id}
@@ -76,4 +79,4 @@ def _has_ended(ask: Ask) -> bool:
 
 def _is_news(ask: Ask) -> bool:
     """Whether an agent who waits for an ask is to be told how it stands."""
-    return not ask.open or untold(ask)
+    return not ask.open or has_untold_question(ask)

@@ -117,7 +117,7 @@ class HasTypedAnswers(Protocol):
 
 @runtime_checkable
 class HasReminders(Protocol):
-    """People can be pinged: the surface is one of `answerback.ports.surface.Reminds`."""
+    """People can be pinged: the surface is one of `answerback.ports.surface.SupportsReminders`."""
 
     async def count_reminders(self, count: int) -> int:
         """How many reminders of the ask this person can see, once there are so many."""

@@ -9,10 +9,10 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Destination, Escalation, Thread
-from answerback.core.errors import ReusedKeyError, StoreError
-from answerback.ports.claims import SOLE
+from answerback.core.errors import IdempotencyKeyReusedError, StoreError
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Created, Existing, Idempotency, Memory
+from answerback.ports.store_values import Created, Existing, Idempotency, RememberedAnswer
 from answerback.testing.store_examples import (
     ANN,
     answer_decision,
@@ -59,7 +59,7 @@ class AsksContract:
         def decide(ask: Ask | None) -> Decision[Ask]:
             write = answer_decision()(ask).write
             assert write is not None
-            memory = Memory("coder", "conv", "turn", "bash", "apply", True)
+            memory = RememberedAnswer("coder", "conv", "turn", "bash", "apply", True)
             return Decision(write._replace(deliveries=(new_delivery(),), memory=memory), write.ask)
 
         moved, repeated = await store.change("ask_1", decide)
@@ -68,10 +68,10 @@ class AsksContract:
         assert await store.get("ask_1") == moved
         kinds = [line.entry.kind for line in await store.record("ask_1")]
         assert kinds == ["request", "answered", "request"]
-        assert [d.delivery for d in await store.claim_deliveries(SOLE, 1_000.0, 9)] == [
+        assert [d.delivery for d in await store.claim_deliveries(SOLE_CLAIM, 1_000.0, 9)] == [
             new_delivery()
         ]
-        assert await store.remembered("coder", "conv", "turn", "bash", "apply") == (True,)
+        assert await store.get_remembered("coder", "conv", "turn", "bash", "apply") == (True,)
 
     async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
@@ -198,7 +198,7 @@ class AsksContract:
             ("ask_2", answer_decision(), "two"),
             ("ask_1", answer_decision("staging"), ""),
         ):
-            with pytest.raises(ReusedKeyError):
+            with pytest.raises(IdempotencyKeyReusedError):
                 await store.change(name, decide, delivery="key", digest=digest, then=told.append)
         assert told == []
         assert await store.get("ask_1") == moved
@@ -217,7 +217,7 @@ class AsksContract:
             ),
             return_exceptions=True,
         )
-        assert [isinstance(one, ReusedKeyError) for one in results].count(True) == 8
+        assert [isinstance(one, IdempotencyKeyReusedError) for one in results].count(True) == 8
         assert [one[1] for one in results if not isinstance(one, BaseException)] == [False]
 
     async def test_what_was_stored_is_there_after_a_restart(
@@ -231,7 +231,7 @@ class AsksContract:
         await again.open()
         assert await again.get("ask_1") == moved
         assert (await again.change("ask_1", read_only_decision, delivery="Ev1", digest="one"))[1]
-        with pytest.raises(ReusedKeyError):
+        with pytest.raises(IdempotencyKeyReusedError):
             await again.change("ask_1", read_only_decision, delivery="Ev1", digest="two")
         assert await again.secret("web") == secret
         assert (await again.counts())["open"] == 1

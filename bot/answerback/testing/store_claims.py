@@ -9,9 +9,9 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.core.ask import Ask, Entry, Thread
-from answerback.core.errors import FencedError, ReusedKeyError
-from answerback.ports.claims import Claim, Fence, Work
+from answerback.core.ask import Ask, RecordEntry, Thread
+from answerback.core.errors import IdempotencyKeyReusedError, LeaseLostError
+from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
@@ -78,9 +78,9 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", BEN) is None
         assert await store.claim_message("ask_1", ANN) == ask
         await store.change("ask_1", advance_decision())
-        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        await store.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
         assert await store.claim_message("ask_1", BEN) is None, "it has moved on meanwhile"
-        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         shown = await store.claim_message("ask_1", BEN)
         assert shown is not None
         assert shown.shown_revision == shown.revision == 2
@@ -95,7 +95,7 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", BEN) is None
         await store.change("ask_1", advance_decision(BEN))
         assert await store.claim_message("ask_1", BEN) is None, "it stays the first holder's"
-        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         await store.change("ask_1", advance_decision(BEN))
         assert await store.claim_message("ask_1", ANN) is None
         await store.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
@@ -111,7 +111,7 @@ class ClaimsContract:
             store.change("ask_1", advance_decision(ANN)),
             store.change("ask_1", deadline_decision(5_000.0)),
             store.change("ask_1", advance_decision(ANN)),
-            store.shown("ask_1", Shown(2, {"id": "1"}, Thread())),
+            store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread())),
         )
         assert await store.claim_message("ask_1", BEN) is None
         assert await store.claim_message("ask_1", ANN) is not None
@@ -129,10 +129,10 @@ class ClaimsContract:
     async def test_an_older_state_that_is_shown_late_is_shown_over(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         await store.change("ask_1", advance_decision())
-        await store.shown("ask_1", Shown(2, {"id": "1"}, Thread()))
-        assert await store.behind(1) == []
-        await store.shown("ask_1", Shown(1, {"id": "1"}, Thread()))
-        assert await store.behind(1) == ["ask_1"]
+        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        assert await store.list_outdated(1) == []
+        await store.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        assert await store.list_outdated(1) == ["ask_1"]
 
     @pytest.mark.rule("CLAIM-1")
     async def test_what_is_behind_and_anothers_is_left_out_for_whom_could_not_show_it(
@@ -140,10 +140,12 @@ class ClaimsContract:
     ) -> None:
         for number, claim in enumerate((ANN, Claim("ann", 0.0), None, BEN), 1):
             await store.create(Write(new_ask(number, at=1_000.0 + number), claim=claim), None)
-        assert await store.behind(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
-        assert await store.behind(9, "ann") == ["ask_1", "ask_2", "ask_3"]
-        assert await store.behind(9, "ben") == ["ask_2", "ask_3", "ask_4"]
-        assert await store.behind(1, "ben") == ["ask_2"], "what is another's takes up no room"
+        assert await store.list_outdated(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
+        assert await store.list_outdated(9, "ann") == ["ask_1", "ask_2", "ask_3"]
+        assert await store.list_outdated(9, "ben") == ["ask_2", "ask_3", "ask_4"]
+        assert await store.list_outdated(1, "ben") == ["ask_2"], (
+            "what is another's takes up no room"
+        )
 
     # --- timers ---
 
@@ -197,9 +199,11 @@ class ClaimsContract:
         assert await deliveries(store, BEN) == []
         assert await deliveries(store, ANN) == [], "it is at hand"
         later = delivery_result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
-        await store.tried([later], [], "ann")
+        await store.save_delivery_results([later], [], "ann")
         assert await deliveries(store, BEN) == ["msg_1"]
-        await store.tried([delivery_result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben")
+        await store.save_delivery_results(
+            [delivery_result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben"
+        )
         assert await deliveries(store, ANN) == ["msg_2"]
 
     @pytest.mark.rule("CLAIM-3", "CLAIM-4")
@@ -210,14 +214,16 @@ class ClaimsContract:
         assert await deliveries(store, brief) == ["msg_1"]
         await take_after_lease(since, lambda: deliveries(store, BEN))
         assert not await store.renew_delivery("msg_1", ANN)
-        line = ("ask_1", Entry(at=3_000.0, kind="delivery"))
-        await store.tried([delivery_result(new_delivery(), DeliveryState.DEAD)], [line], "ann")
+        line = ("ask_1", RecordEntry(at=3_000.0, kind="delivery"))
+        await store.save_delivery_results(
+            [delivery_result(new_delivery(), DeliveryState.DEAD)], [line], "ann"
+        )
         assert await store.record("ask_1") == []
         found = await store.delivery("msg_1")
         assert found is not None
         assert found.state is DeliveryState.PENDING
         delivered = delivery_result(new_delivery(), DeliveryState.DELIVERED)
-        await store.tried([delivered], [line], "ben")
+        await store.save_delivery_results([delivered], [line], "ben")
         assert await store.delivery("msg_1") == delivered
         assert len(await store.record("ask_1")) == 1
         assert not await store.renew_delivery("msg_1", BEN), "there is nothing left to do"
@@ -228,7 +234,9 @@ class ClaimsContract:
         assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
         assert await store.renew_delivery("msg_1", ANN), "nobody has taken it meanwhile"
         assert await deliveries(store, BEN) == []
-        await store.tried([delivery_result(new_delivery(), DeliveryState.DELIVERED)], [], "ann")
+        await store.save_delivery_results(
+            [delivery_result(new_delivery(), DeliveryState.DELIVERED)], [], "ann"
+        )
 
     # --- all of them ---
 
@@ -239,7 +247,7 @@ class ClaimsContract:
         await store.create(Write(new_ask(2), claim=BEN), None)
         await store.claim_due(ANN, NOW, 1)
         await deliveries(store, ANN)
-        for work in Work:
+        for work in ClaimKind:
             await store.release(work, "ann")
         assert await store.claim_message("ask_1", BEN) is not None
         assert await store.claim_message("ask_2", ANN) is None, "it is another's"
@@ -269,12 +277,12 @@ class ClaimsContract:
     async def test_who_lost_a_lease_changes_nothing(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         fence = Fence("gateway", 1)
-        with pytest.raises(FencedError, match="gateway"):
+        with pytest.raises(LeaseLostError, match="gateway"):
             await store.change("ask_1", advance_decision(), fence=fence)
         await store.lease("gateway", ANN)
         await store.change("ask_1", advance_decision(), fence=fence)
         await store.lease("gateway", Claim("ann", 0.0))
-        with pytest.raises(FencedError):
+        with pytest.raises(LeaseLostError):
             await store.change("ask_1", advance_decision(), fence=fence)
         assert await store.lease("gateway", BEN) == 2
         fenced = [
@@ -282,7 +290,7 @@ class ClaimsContract:
             store.change("ask_1", advance_decision(), fence=Fence("gateway", 2)),
         ]
         lost, held = await asyncio.gather(*fenced, return_exceptions=True)
-        assert isinstance(lost, FencedError)
+        assert isinstance(lost, LeaseLostError)
         assert held == (3, False)
 
     # --- the time, rate limits and news ---
@@ -298,15 +306,15 @@ class ClaimsContract:
     async def test_a_bucket_is_left_alone_for_the_longest_time_asked_for(
         self, store: Store
     ) -> None:
-        assert await store.held_off("slack:C1") == 0.0
-        await store.hold_off("slack:C1", 60.0)
-        await store.hold_off("slack:C1", 10.0)
-        assert 50.0 < await store.held_off("slack:C1") <= 60.0
-        assert await store.held_off("slack:C2") == 0.0
-        await store.hold_off("slack:C2", 0.0)
-        await store.hold_off("slack:C3", 0.01)
+        assert await store.get_retry_after("slack:C1") == 0.0
+        await store.set_retry_after("slack:C1", 60.0)
+        await store.set_retry_after("slack:C1", 10.0)
+        assert 50.0 < await store.get_retry_after("slack:C1") <= 60.0
+        assert await store.get_retry_after("slack:C2") == 0.0
+        await store.set_retry_after("slack:C2", 0.0)
+        await store.set_retry_after("slack:C3", 0.01)
         await asyncio.sleep(0.02)
-        assert await store.held_off("slack:C3") == 0.0
+        assert await store.get_retry_after("slack:C3") == 0.0
 
     @pytest.mark.rule("CLAIM-8")
     async def test_revisions_of_many_asks_are_read_at_once(self, store: Store) -> None:
@@ -366,7 +374,7 @@ class SharedStoreContract:
             other.change("ask_1", advance_decision(), delivery="next", digest="c"),
             return_exceptions=True,
         )
-        assert sum(isinstance(one, ReusedKeyError) for one in made_or_not) == 1
+        assert sum(isinstance(one, IdempotencyKeyReusedError) for one in made_or_not) == 1
         assert sum((await store.revisions(["ask_0", "ask_1"])).values()) == 4
         await other.close()
 
@@ -381,10 +389,10 @@ class SharedStoreContract:
         assert await store.claim_due(ANN, NOW, 1) == ["ask_1"]
         assert await deliveries(store, ANN) == ["msg_1"]
         assert await store.lease("gateway", ANN) == 1
-        await store.hold_off("slack:C1", 60.0)
+        await store.set_retry_after("slack:C1", 60.0)
         assert await other.claim_message("ask_1", BEN) is None
         assert await other.claim_due(BEN, NOW, 1) == []
         assert await deliveries(other, BEN) == []
         assert await other.lease("gateway", BEN) is None
-        assert await other.held_off("slack:C1") > 0
+        assert await other.get_retry_after("slack:C1") > 0
         await other.close()

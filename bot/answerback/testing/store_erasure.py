@@ -9,14 +9,14 @@ import pytest
 from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.asides import UNOPENED
-from answerback.core.ask import Ask, Destination, Entry, Reason, Status
+from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Answer, Person
-from answerback.ports.late_answers import Owing
+from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Created, DeliveryState, Idempotency, Memory
+from answerback.ports.store_values import Created, DeliveryState, Idempotency, RememberedAnswer
 from answerback.testing.store_examples import (
     ANN,
     delivery_result,
@@ -54,9 +54,9 @@ def _asked_back(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
     asking = AskBack(text=f"Why {SECRET}?")
-    asked = clarification.asked_back(ask, asking, at=1_700.0, by=by, opened=UNOPENED)
+    asked = clarification.apply_ask_back(ask, asking, at=1_700.0, by=by, opened=UNOPENED)
     assert isinstance(asked, asks.Change)
-    explained = clarification.explained(asked.ask, f"So {SECRET}.", at=1_800.0)
+    explained = clarification.apply_explanation(asked.ask, f"So {SECRET}.", at=1_800.0)
     assert isinstance(explained, asks.Change)
     url = f"https://agent.example/{SECRET}"
     told = replace(new_delivery(9), type="ask.clarify", body=SECRET, url=url)
@@ -66,11 +66,13 @@ def _asked_back(ask: Ask | None) -> Decision[None]:
 def _answered(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
-    change = asks.acted(ask, Answer(value=SECRET), at=2_000.0, by=by)
+    change = asks.apply_action(ask, Answer(value=SECRET), at=2_000.0, by=by)
     assert isinstance(change, asks.Change)
     told = replace(new_delivery(), body=SECRET, url=f"https://agent.example/{SECRET}")
     question = ask.form.questions[0]
-    memory = Memory("coder", f"conv {SECRET}", "turn", f"tool {SECRET}", question.id, SECRET)
+    memory = RememberedAnswer(
+        "coder", f"conv {SECRET}", "turn", f"tool {SECRET}", question.id, SECRET
+    )
     return Decision(Write(change.ask, change.entries, (told,), memory, owed=True), None)
 
 
@@ -80,7 +82,9 @@ async def answer_secretly(store: Store) -> None:
     await store.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
     await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
     await store.save_draft("offer:ask_1:1:U1", SECRET, 1_500.0)
-    await store.note("ask_1", Entry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET}))
+    await store.add_entry(
+        "ask_1", RecordEntry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET})
+    )
     await store.change("ask_1", _asked_back)
     await store.change("ask_1", _answered)
 
@@ -91,7 +95,7 @@ async def _everything(store: Store) -> str:
         await store.deliveries(state=None, agent=None, after=None, limit=9),
     )
     drafts = [await store.draft("ask_1:1:fill:U1"), await store.draft("offer:ask_1:1:U1")]
-    owed = await store.owed(Owing("coder"), 1.0)
+    owed = await store.list_late_answers(LateAnswerQuery("coder"), 1.0)
     return repr((page, deliveries, await store.record("ask_1"), drafts, owed))
 
 
@@ -119,16 +123,16 @@ class ErasureContract:
         assert erased.outcome.ended_by == Person(surface="slack", user_id="U1")
         assert (erased.message, erased.shown_revision) == ({"id": "17.1"}, 0)
         assert (erased.request.agent, erased.request.dialect) == ("coder", "ask_user")
-        assert await store.behind(9) == ["ask_1"], "the message is to be edited"
+        assert await store.list_outdated(9) == ["ask_1"], "the message is to be edited"
         lines = await store.record("ask_1")
         assert [(line.seq, line.entry.at, line.entry.kind) for line in lines][:-1] == was
-        assert lines[-1].entry == Entry(at=9_000.0, kind="note", body={"erased": True})
+        assert lines[-1].entry == RecordEntry(at=9_000.0, kind="note", body={"erased": True})
         answer = next(line.entry for line in lines if line.entry.kind == "answered")
         assert answer.by == Person(surface="slack", user_id="U1")
         assert answer.body == {"source": "human", "other": False, "remembered": False}
         names = (f"conv {SECRET}", "turn", f"tool {SECRET}", f"q-{SECRET}")
-        assert await store.remembered("coder", *names) is None
-        assert await store.created(_KEY) is None
+        assert await store.get_remembered("coder", *names) is None
+        assert await store.find_created(_KEY) is None
         assert (await store.page(conversation=f"conv {SECRET}")).rows == ()
 
     async def test_a_webhook_of_an_erased_ask_is_sent_no_more(self, store: Store) -> None:
@@ -140,7 +144,7 @@ class ErasureContract:
         counted = await store.counts()
         assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
         late = delivery_result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
-        await store.tried([late], [], holder="us")
+        await store.save_delivery_results([late], [], holder="us")
         assert await store.delivery("msg_1") == told, "what was under way is no more"
 
     async def test_ids_stay_only_where_they_name_nobody(self, store: Store) -> None:
@@ -151,7 +155,7 @@ class ErasureContract:
         def withdrawn(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             reason = Reason.WITHDRAWN
-            change = asks.ended(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
+            change = asks.end_ask(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
             return Decision(Write(change.ask, change.entries), None)
 
         await store.change("ask_1", withdrawn)
@@ -176,17 +180,17 @@ class ErasureContract:
         await answer_secretly(store)
         key = Idempotency("coder", "other", "d")
         other = new_ask(12, request={"agent": "coder", "conversation": "c"})
-        memory = Memory("coder", "c", "turn", "", "apply", value=True)
+        memory = RememberedAnswer("coder", "c", "turn", "", "apply", value=True)
         told = (new_delivery(2, ask="ask_12"),)
-        await store.create(Write(other, (Entry(at=1.0, kind="note"),), told, memory), key)
+        await store.create(Write(other, (RecordEntry(at=1.0, kind="note"),), told, memory), key)
         await store.save_draft("ask_12:1:fill:U1", 1, 1_500.0)
         was = await store.record("ask_12"), await store.delivery("msg_2")
         await store.erase("ask_1", 9_000.0, ())
         assert (await store.record("ask_12"), await store.delivery("msg_2")) == was
         assert await store.get("ask_12") == other
         assert await store.draft("ask_12:1:fill:U1") == 1
-        assert await store.remembered("coder", "c", "turn", "", "apply") == (True,)
-        assert await store.created(key) is not None
+        assert await store.get_remembered("coder", "c", "turn", "", "apply") == (True,)
+        assert await store.find_created(key) is not None
 
     async def test_a_key_can_be_used_again_once_its_ask_is_erased(self, store: Store) -> None:
         await answer_secretly(store)
@@ -205,7 +209,7 @@ class ErasureContract:
         latest, _ = await store.change("ask_1", read_only_decision)
         assert erased is not None
         assert latest == replace(erased, shown_revision=erased.revision)
-        assert await store.behind(9) == []
+        assert await store.list_outdated(9) == []
 
     @pytest.mark.rule("DATA-19")
     async def test_what_can_be_erased_are_old_asks_that_ended(self, store: Store) -> None:
@@ -214,22 +218,24 @@ class ErasureContract:
         for number, at in ((3, 10.0), (1, 20.0), (2, 30.0), (4, 40.0)):
             await store.change(f"ask_{number}", end_decision(at=at))
         await store.erase("ask_2", 35.0, ())
-        assert await store.erasable(40.0, 9) == ["ask_3", "ask_1"]
-        assert await store.erasable(41.0, 1) == ["ask_3"]
-        assert await store.erasable(10.0, 9) == []
+        assert await store.list_erasable(40.0, 9) == ["ask_3", "ask_1"]
+        assert await store.list_erasable(41.0, 1) == ["ask_3"]
+        assert await store.list_erasable(10.0, 9) == []
 
     @pytest.mark.rule("DATA-19")
     async def test_lines_of_no_ask_are_forgotten_when_they_are_old(self, store: Store) -> None:
-        await store.create(Write(new_ask(), (Entry(at=1.0, kind="note"),)), None)
+        await store.create(Write(new_ask(), (RecordEntry(at=1.0, kind="note"),)), None)
         for at in (10.0, 20.0, 30.0):
-            await store.note(None, Entry(at=at, kind="note", body={"refused": "ask_user"}))
+            await store.add_entry(
+                None, RecordEntry(at=at, kind="note", body={"refused": "ask_user"})
+            )
         assert await store.prune_audit(30.0) == 2
         assert await store.prune_audit(30.0) == 0
-        assert await store.latest() == 30.0
+        assert await store.last_entry_time() == 30.0
         assert await store.prune_audit(31.0) == 1
         assert len(await store.record("ask_1")) == 1
-        assert await store.latest() == 1.0
-        await store.note("ask_1", Entry(at=2.0, kind="note"))
+        assert await store.last_entry_time() == 1.0
+        await store.add_entry("ask_1", RecordEntry(at=2.0, kind="note"))
         numbers = [line.seq for line in await store.record("ask_1")]
         assert numbers == sorted(set(numbers))
 

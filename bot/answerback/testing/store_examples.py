@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import walker
-from answerback.core.ask import Ask, Destination, Entry, Reason, Request, Status
+from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Question, When
 from answerback.core.walker import Answer, Person
 from answerback.ports.store import Decision, Write
@@ -82,7 +82,7 @@ def answer_decision(
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         assert ask is not None
-        change = asks.acted(ask, Answer(value=value), at=at, by=ANN)
+        change = asks.apply_action(ask, Answer(value=value), at=at, by=ANN)
         assert isinstance(change, asks.Change)
         return Decision(Write(change.ask, change.entries, deliveries), change.ask)
 
@@ -96,7 +96,7 @@ def end_decision(
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         assert ask is not None
-        change = asks.ended(ask, status, at=at, reason=Reason.WITHDRAWN)
+        change = asks.end_ask(ask, status, at=at, reason=Reason.WITHDRAWN)
         return Decision(Write(change.ask, change.entries), change.ask)
 
     return decide
@@ -110,7 +110,7 @@ def answer_if_at_revision(revision: int) -> Callable[[Ask | None], Decision[bool
         if ask.revision != revision:
             return Decision(None, False)
         moved = replace(ask, revision=revision + 1)
-        return Decision(Write(moved, (Entry(at=2_000.0, kind="note"),)), True)
+        return Decision(Write(moved, (RecordEntry(at=2_000.0, kind="note"),)), True)
 
     return decide
 

@@ -9,12 +9,12 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Reason, Status
-from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, DeliveryState
 from answerback.testing.store_examples import delivery_result, new_ask, new_delivery
 
-CODER = Owing("coder")
+CODER = LateAnswerQuery("coder")
 
 
 async def create_ended_ask(
@@ -31,33 +31,33 @@ async def create_ended_ask(
 
     def expire(ask: Ask | None) -> Decision[None]:
         assert ask is not None
-        change = asks.ended(ask, Status.EXPIRED, at=2_000.0 + number, reason=Reason.EXPIRED)
+        change = asks.end_ask(ask, Status.EXPIRED, at=2_000.0 + number, reason=Reason.EXPIRED)
         return Decision(Write(change.ask, change.entries, deliveries, owed=True), None)
 
     await store.change(f"ask_{number}", expire)
     return f"ask_{number}"
 
 
-def ask_ids_of(owed: Sequence[Owed]) -> list[str]:
+def ask_ids_of(owed: Sequence[LateAnswer]) -> list[str]:
     """The asks that are listed."""
     return [one.ask.id for one in owed]
 
 
 class LateAnswersContract:
-    """`answerback.ports.late_answers.Telling`."""
+    """`answerback.ports.late_answers.LateAnswerStore`."""
 
     @pytest.mark.rule("LATE-1")
     async def test_an_end_is_owed_until_its_agent_is_told_for_good(self, store: Store) -> None:
         await store.create(Write(new_ask(9, request={"agent": "coder"})), None)
-        assert await store.owed(CODER, 5.0) == []
+        assert await store.list_late_answers(CODER, 5.0) == []
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        listed = await store.owed(CODER, 5.0)
+        listed = await store.list_late_answers(CODER, 5.0)
         assert ask_ids_of(listed) == [first, second]
         assert listed[0].ask == await store.get(first)
-        assert await store.owed(CODER, 5.0) == listed, "listing alone tells nobody"
-        assert await store.told([first], Told.TOLD, 6.0) == [first]
-        assert await store.owed(CODER, 7.0) == listed[1:]
-        assert ask_ids_of(await store.owed(replace(CODER, after=0), 8.0)) == [second]
+        assert await store.list_late_answers(CODER, 5.0) == listed, "listing alone tells nobody"
+        assert await store.set_seen_state([first], SeenState.SEEN, 6.0) == [first]
+        assert await store.list_late_answers(CODER, 7.0) == listed[1:]
+        assert ask_ids_of(await store.list_late_answers(replace(CODER, after=0), 8.0)) == [second]
 
     @pytest.mark.rule("LATE-1")
     async def test_what_is_owed_is_one_agents_and_one_conversations(self, store: Store) -> None:
@@ -66,11 +66,15 @@ class LateAnswersContract:
         await create_ended_ask(store, 3, conversation=None)
         await create_ended_ask(store, 4, agent="other")
         await create_ended_ask(store, 5, agent=None, conversation=None)
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_1", "ask_2", "ask_3"]
-        assert ask_ids_of(await store.owed(Owing("coder", "c2"), 5.0)) == ["ask_2"]
-        assert ask_ids_of(await store.owed(Owing("coder", ""), 5.0)) == ["ask_3"]
-        assert ask_ids_of(await store.owed(Owing("other"), 5.0)) == ["ask_4"]
-        assert ask_ids_of(await store.owed(Owing(""), 5.0)) == ["ask_5"]
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_1", "ask_2", "ask_3"]
+        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("coder", "c2"), 5.0)) == [
+            "ask_2"
+        ]
+        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("coder", ""), 5.0)) == [
+            "ask_3"
+        ]
+        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("other"), 5.0)) == ["ask_4"]
+        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery(""), 5.0)) == ["ask_5"]
 
     @pytest.mark.rule("LATE-3")
     async def test_a_number_acknowledges_what_was_listed_and_lists_the_rest_again(
@@ -78,32 +82,34 @@ class LateAnswersContract:
     ) -> None:
         for number in range(1, 4):
             await create_ended_ask(store, number)
-        listed = await store.owed(replace(CODER, limit=2), 5.0)
+        listed = await store.list_late_answers(replace(CODER, limit=2), 5.0)
         assert ask_ids_of(listed) == ["ask_1", "ask_2"]
-        await store.told(ask_ids_of(listed), Told.LISTED, 5.0)
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_3"]
-        again = await store.owed(replace(CODER, after=listed[0].number), 6.0)
+        await store.set_seen_state(ask_ids_of(listed), SeenState.LISTED, 5.0)
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_3"]
+        again = await store.list_late_answers(replace(CODER, after=listed[0].number), 6.0)
         assert again[0] == listed[1], "it came with a list that the agent says it does not have"
         assert ask_ids_of(again) == ["ask_2", "ask_3"]
         last = again[-1].number
-        assert await store.owed(replace(CODER, after=last), 7.0) == []
-        assert await store.owed(replace(CODER, after=0), 8.0) == [], "acknowledged is for good"
+        assert await store.list_late_answers(replace(CODER, after=last), 7.0) == []
+        assert await store.list_late_answers(replace(CODER, after=0), 8.0) == [], (
+            "acknowledged is for good"
+        )
 
     @pytest.mark.rule("LATE-3")
     async def test_numbers_grow_in_the_order_of_listing_also_over_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        (early,) = await store.owed(replace(CODER, without=frozenset([first])), 5.0)
+        (early,) = await store.list_late_answers(replace(CODER, without=frozenset([first])), 5.0)
         assert early.ask.id == second
-        assert await store.owed(replace(CODER, after=early.number, limit=1), 5.0)
-        await store.told([first, second], Told.TOLD, 6.0)
+        assert await store.list_late_answers(replace(CODER, after=early.number, limit=1), 5.0)
+        await store.set_seen_state([first, second], SeenState.SEEN, 6.0)
         assert await store.prune(7.0) == 2
         await store.close()
         again = make_store()
         await again.open()
         await create_ended_ask(again, 3)
-        (late,) = await again.owed(replace(CODER, after=early.number + 1), 8.0)
+        (late,) = await again.list_late_answers(replace(CODER, after=early.number + 1), 8.0)
         assert (late.ask.id, late.number) == ("ask_3", early.number + 2)
         await again.close()
 
@@ -112,27 +118,27 @@ class LateAnswersContract:
         await create_ended_ask(store, 1)
         await create_ended_ask(store, 2, conversation="c2")
         await create_ended_ask(store, 3, agent="other")
-        first = await store.owed(Owing("coder", "c1"), 5.0)
-        await store.owed(Owing("coder", "c2"), 5.0)
-        await store.owed(Owing("other"), 5.0)
-        assert await store.owed(Owing("coder", "c1", after=99), 5.0) == []
+        first = await store.list_late_answers(LateAnswerQuery("coder", "c1"), 5.0)
+        await store.list_late_answers(LateAnswerQuery("coder", "c2"), 5.0)
+        await store.list_late_answers(LateAnswerQuery("other"), 5.0)
+        assert await store.list_late_answers(LateAnswerQuery("coder", "c1", after=99), 5.0) == []
         assert ask_ids_of(first) == ["ask_1"]
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]
-        assert ask_ids_of(await store.owed(Owing("other"), 5.0)) == ["ask_3"]
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("other"), 5.0)) == ["ask_3"]
 
     @pytest.mark.rule("LATE-3")
     async def test_telling_that_failed_is_taken_back_and_nothing_else_is(
         self, store: Store
     ) -> None:
         first = await create_ended_ask(store, 1)
-        assert await store.told([first, "ask_none"], Told.LISTED, 5.0) == [first]
-        assert await store.told([first], Told.LISTED, 5.0) == []
-        assert await store.told([first], Told.TOLD, 5.0) == [first]
-        assert await store.told([first], Told.LISTED, 5.0) == []
-        assert await store.owed(CODER, 5.0) == []
-        assert await store.told([first], Told.NOT, 5.0) == [first]
-        assert await store.told([first], Told.NOT, 5.0) == []
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == [first]
+        assert await store.set_seen_state([first, "ask_none"], SeenState.LISTED, 5.0) == [first]
+        assert await store.set_seen_state([first], SeenState.LISTED, 5.0) == []
+        assert await store.set_seen_state([first], SeenState.SEEN, 5.0) == [first]
+        assert await store.set_seen_state([first], SeenState.LISTED, 5.0) == []
+        assert await store.list_late_answers(CODER, 5.0) == []
+        assert await store.set_seen_state([first], SeenState.UNSEEN, 5.0) == [first]
+        assert await store.set_seen_state([first], SeenState.UNSEEN, 5.0) == []
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == [first]
 
     @pytest.mark.rule("LATE-1")
     async def test_a_webhook_that_was_delivered_has_told(self, store: Store) -> None:
@@ -140,14 +146,16 @@ class LateAnswersContract:
         await create_ended_ask(store, 1, deliveries=(sent,))
         await create_ended_ask(store, 2, deliveries=(lost,))
         delivered = delivery_result(sent, DeliveryState.DELIVERED)
-        await store.tried([delivered, delivery_result(lost, DeliveryState.DEAD)], [])
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]
+        await store.save_delivery_results(
+            [delivered, delivery_result(lost, DeliveryState.DEAD)], []
+        )
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
 
     async def test_what_an_agent_was_told_is_forgotten_and_what_it_was_not_is_kept(
         self, store: Store
     ) -> None:
         first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        await store.told([first], Told.TOLD, 5.0)
+        await store.set_seen_state([first], SeenState.SEEN, 5.0)
         assert await store.prune(5.0) == 0
         assert await store.prune(9_000.0) == 1
-        assert ask_ids_of(await store.owed(CODER, 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from answerback.core.ask import Ask, Destination, Entry, Left, Status, Thread
-from answerback.ports.claims import SOLE, Work
+from answerback.core.ask import AbandonedMessage, Ask, Destination, RecordEntry, Status, Thread
+from answerback.ports.claims import SOLE_CLAIM, ClaimKind
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
@@ -40,24 +40,24 @@ class ListsContract:
         await store.create(Write(new_ask()), None)
         moved, _ = await store.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
-        told = await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        told = await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
         assert await store.get("ask_1") == expected == told
-        await store.shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
-        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        await store.save_shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
+        await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (1, {"ts": "2.0"}), "to be shown again"
 
     async def test_what_is_shown_at_the_revision_noted_is_noted_again(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        await store.shown("ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T")))
+        await store.save_shown("ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T")))
         stored = await store.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
 
     async def test_showing_an_ask_that_nobody_stored_does_nothing(self, store: Store) -> None:
-        assert await store.shown("ask_0", Shown(1, {}, Thread())) is None
+        assert await store.save_shown("ask_0", Shown(1, {}, Thread())) is None
         assert await store.get("ask_0") is None
 
     async def test_a_change_made_while_showing_keeps_what_is_shown(self, store: Store) -> None:
@@ -65,7 +65,7 @@ class ListsContract:
         thread = Thread(channel="C1", id="1.0")
         await asyncio.gather(
             store.change("ask_1", answer_decision()),
-            store.shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
+            store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
             store.change("ask_1", answer_decision("staging")),
         )
         stored = await store.get("ask_1")
@@ -78,21 +78,27 @@ class ListsContract:
         def move(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             there = Destination(surface="slack", channel="C2")
-            left = Left(destination=ask.destination, message=ask.message) if ask.message else None
+            left = (
+                AbandonedMessage(destination=ask.destination, message=ask.message)
+                if ask.message
+                else None
+            )
             moved = replace(ask, destination=there, message=None, thread=None, left=left)
             return Decision(Write(moved), None)
 
         for number in range(2):
             ask = new_ask(number)
             await store.create(Write(ask), None)
-            shown = store.shown(ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask)
+            shown = store.save_shown(ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask)
             handed_on = store.change(ask.id, move)
             await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
             stored = await store.get(ask.id)
             assert stored is not None
-            assert stored.left == Left(destination=ask.destination, message={"ts": "1.0"})
+            assert stored.left == AbandonedMessage(
+                destination=ask.destination, message={"ts": "1.0"}
+            )
             assert (stored.message, stored.destination.channel) == (None, "C2")
-            assert next(a.id for a in await store.find("slack", "C2", None, 10)) == ask.id
+            assert next(a.id for a in await store.find_open("slack", "C2", None, 10)) == ask.id
 
     async def test_an_ask_that_looks_otherwise_at_the_revision_shown_is_behind(
         self, store: Store
@@ -105,22 +111,22 @@ class ListsContract:
             return Decision(Write(replace(latest, unattended=True)), None)
 
         await store.change("ask_1", unattended)
-        await store.shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
+        await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
         stored = await store.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message, stored.seen) == (0, {"ts": "1.0"}, True)
-        assert await store.behind(10) == ["ask_1"]
+        assert await store.list_outdated(10) == ["ask_1"]
 
     async def test_an_open_ask_is_found_by_the_id_of_its_message(self, store: Store) -> None:
         for number in (1, 2):
             await store.create(Write(new_ask(number)), None)
-            await store.shown(f"ask_{number}", Shown(1, {"id": f"m{number}"}, Thread()))
+            await store.save_shown(f"ask_{number}", Shown(1, {"id": f"m{number}"}, Thread()))
         await store.create(Write(new_ask(3)), None)
-        found = [await store.shown_at("slack", message) for message in ("m1", "m2", "m3")]
+        found = [await store.find_by_message("slack", message) for message in ("m1", "m2", "m3")]
         assert [ask and ask.id for ask in found] == ["ask_1", "ask_2", None]
-        assert await store.shown_at("discord", "m1") is None
+        assert await store.find_by_message("discord", "m1") is None
         await store.change("ask_1", end_decision())
-        assert await store.shown_at("slack", "m1") is None
+        assert await store.find_by_message("slack", "m1") is None
 
     async def test_asks_whose_message_is_behind_come_oldest_change_first(
         self, store: Store
@@ -129,20 +135,27 @@ class ListsContract:
         await store.create(Write(new_ask(2, at=1.0)), None)
         await store.create(Write(new_ask(3, at=2.0)), None)
         await store.create(Write(new_ask(4, at=0.0, shown_revision=1)), None)
-        assert await store.behind(10) == ["ask_2", "ask_3", "ask_1"]
-        assert await store.behind(2) == ["ask_2", "ask_3"]
-        await store.shown("ask_2", Shown(1, {}, Thread()))
-        assert await store.behind(10) == ["ask_3", "ask_1"]
+        assert await store.list_outdated(10) == ["ask_2", "ask_3", "ask_1"]
+        assert await store.list_outdated(2) == ["ask_2", "ask_3"]
+        await store.save_shown("ask_2", Shown(1, {}, Thread()))
+        assert await store.list_outdated(10) == ["ask_3", "ask_1"]
         await store.change("ask_2", end_decision(at=9.0))
-        assert await store.behind(10) == ["ask_3", "ask_1", "ask_2"]
+        assert await store.list_outdated(10) == ["ask_3", "ask_1", "ask_2"]
 
     async def test_asks_that_are_behind_come_from_all_places_in_turn(self, store: Store) -> None:
         for number in range(1, 6):
             place = Destination(surface="slack", channel="C1" if number < 4 else "C2")
             await store.create(Write(new_ask(number, to=place, at=float(number))), None)
         await store.create(Write(new_ask(6, at=9.0, message={"ts": "1.0"})), None)
-        assert await store.behind(3) == ["ask_1", "ask_4", "ask_6"]
-        assert await store.behind(10) == ["ask_1", "ask_4", "ask_6", "ask_2", "ask_5", "ask_3"]
+        assert await store.list_outdated(3) == ["ask_1", "ask_4", "ask_6"]
+        assert await store.list_outdated(10) == [
+            "ask_1",
+            "ask_4",
+            "ask_6",
+            "ask_2",
+            "ask_5",
+            "ask_3",
+        ]
 
     async def test_an_ask_is_found_by_its_channel_and_thread_newest_first(
         self, store: Store
@@ -150,31 +163,31 @@ class ListsContract:
         for number in range(1, 4):
             await store.create(Write(new_ask(number)), None)
             thread = Thread(channel="C1", id=f"T{number % 2}")
-            await store.shown(f"ask_{number}", Shown(1, {}, thread))
+            await store.save_shown(f"ask_{number}", Shown(1, {}, thread))
         elsewhere = Destination(surface="discord", channel="C1")
         await store.create(Write(new_ask(4, to=elsewhere)), None)
 
         async def found(thread: str | None, limit: int = 10) -> list[str]:
-            return [a.id for a in await store.find("slack", "C1", thread, limit)]
+            return [a.id for a in await store.find_open("slack", "C1", thread, limit)]
 
         assert await found("T1") == ["ask_3", "ask_1"]
         assert await found("T0") == ["ask_2"]
         assert await found(None) == ["ask_3", "ask_2", "ask_1"]
         assert await found(None, 1) == ["ask_3"]
-        older = await store.find("slack", "C1", None, 10, "ask_3")
+        older = await store.find_open("slack", "C1", None, 10, "ask_3")
         assert [ask.id for ask in older] == ["ask_2", "ask_1"]
-        assert await store.find("slack", "C1", "T1", 10, "ask_1") == []
+        assert await store.find_open("slack", "C1", "T1", 10, "ask_1") == []
         await store.change("ask_3", end_decision())
         assert await found("T1") == ["ask_1"]
-        assert await store.find("slack", "C2", None, 10) == []
+        assert await store.find_open("slack", "C2", None, 10) == []
 
     async def test_an_ask_is_found_where_it_is_to_be_until_it_is_shown_elsewhere(
         self, store: Store
     ) -> None:
         to = Destination(surface="slack", user="U1")
         await store.create(Write(new_ask(to=to)), None)
-        await store.shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
-        assert len(await store.find("slack", "D1", "5.0", 10)) == 1
+        await store.save_shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
+        assert len(await store.find_open("slack", "D1", "5.0", 10)) == 1
 
         def move(ask: Ask | None) -> Decision[None]:
             assert ask is not None
@@ -185,10 +198,10 @@ class ListsContract:
             return Decision(Write(there_unshown), None)
 
         await store.change("ask_1", move)
-        assert await store.find("slack", "D1", "5.0", 10) == []
-        assert len(await store.find("slack", "C9", "9.0", 10)) == 1
-        await store.shown("ask_1", Shown(0, {}, Thread()))
-        assert len(await store.find("slack", "C9", "9.0", 10)) == 1
+        assert await store.find_open("slack", "D1", "5.0", 10) == []
+        assert len(await store.find_open("slack", "C9", "9.0", 10)) == 1
+        await store.save_shown("ask_1", Shown(0, {}, Thread()))
+        assert len(await store.find_open("slack", "C9", "9.0", 10)) == 1
 
     # --- the clock ---
 
@@ -199,9 +212,9 @@ class ListsContract:
         await store.create(Write(new_ask(3)), None)
         assert await store.next_due(0.0) == 1_060.0
         assert await store.next_due(1_060.0) == 5_000.0
-        assert await store.claim_due(SOLE, 1_059.9, 10) == []
-        assert await store.claim_due(SOLE, 9_000.0, 10) == ["ask_2", "ask_1"]
-        assert await store.claim_due(SOLE, 9_000.0, 1) == ["ask_2"]
+        assert await store.claim_due(SOLE_CLAIM, 1_059.9, 10) == []
+        assert await store.claim_due(SOLE_CLAIM, 9_000.0, 10) == ["ask_2", "ask_1"]
+        assert await store.claim_due(SOLE_CLAIM, 9_000.0, 1) == ["ask_2"]
         await store.change("ask_2", end_decision())
         assert await store.next_due(0.0) == 5_000.0
 
@@ -275,11 +288,11 @@ class ListsContract:
     @pytest.mark.rule("API-9", "RECORD-4")
     async def test_the_record_is_numbered_and_read_from_any_line(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        lines = [Entry(at=float(n), kind="note", body={"n": n}, by=ANN) for n in range(5)]
+        lines = [RecordEntry(at=float(n), kind="note", body={"n": n}, by=ANN) for n in range(5)]
         for line in lines:
-            await store.note("ask_1", line)
-            await store.note("ask_2", line)
-        await store.note(None, lines[0])
+            await store.add_entry("ask_1", line)
+            await store.add_entry("ask_2", line)
+        await store.add_entry(None, lines[0])
         record = await store.record("ask_1")
         assert [line.entry for line in record] == lines
         numbers = [line.seq for line in record]
@@ -299,28 +312,28 @@ class ListsContract:
         await store.change("ask_2", answer_decision(deliveries=(other,)))
 
         async def due(now: float) -> list[str]:
-            found = await store.claim_deliveries(SOLE, now, 10)
-            await store.release(Work.DELIVERY, SOLE.holder)
+            found = await store.claim_deliveries(SOLE_CLAIM, now, 10)
+            await store.release(ClaimKind.DELIVERY, SOLE_CLAIM.holder)
             return [one.delivery.id for one in found]
 
         assert await due(9_000.0) == ["msg_3", "msg_1"]
         assert await store.next_delivery() == 900.0
         assert await store.next_delivery(900.0) == 1_000.0
-        await store.tried(
+        await store.save_delivery_results(
             [
                 delivery_result(other, DeliveryState.DELIVERED),
                 delivery_result(first, DeliveryState.PENDING, next_at=8_000.0),
             ],
-            [("ask_1", Entry(at=3_000.0, kind="delivery"))],
+            [("ask_1", RecordEntry(at=3_000.0, kind="delivery"))],
         )
         assert await due(7_000.0) == []
         assert await store.next_delivery() == 8_000.0
         assert (await store.record("ask_1"))[-1].entry.kind == "delivery"
         dead = delivery_result(first, DeliveryState.DEAD)
-        await store.tried([dead], [])
+        await store.save_delivery_results([dead], [])
         assert await due(9_000.0) == ["msg_2"]
         assert await store.delivery("msg_1") == dead
-        await store.tried([delivery_result(second, DeliveryState.DELIVERED)], [])
+        await store.save_delivery_results([delivery_result(second, DeliveryState.DELIVERED)], [])
         assert await store.next_delivery() is None
         assert await store.delivery("msg_0") is None
 
@@ -329,10 +342,10 @@ class ListsContract:
         await store.create(Write(new_ask()), None)
         told = new_delivery()
         await store.change("ask_1", answer_decision(deliveries=(told,)))
-        await store.tried([delivery_result(told, DeliveryState.DEAD)], [])
+        await store.save_delivery_results([delivery_result(told, DeliveryState.DEAD)], [])
         again = delivery_result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
-        await store.tried([again], [])
-        assert await store.claim_deliveries(SOLE, 4_000.0, 10) == [again]
+        await store.save_delivery_results([again], [])
+        assert await store.claim_deliveries(SOLE_CLAIM, 4_000.0, 10) == [again]
 
     @pytest.mark.rule("AUTH-3")
     async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:
@@ -340,7 +353,7 @@ class ListsContract:
         told = [new_delivery(n) for n in range(5)]
         told[4] = replace(told[4], agent=None)
         await store.change("ask_1", answer_decision(deliveries=tuple(told)))
-        await store.tried([delivery_result(told[0], DeliveryState.DEAD)], [])
+        await store.save_delivery_results([delivery_result(told[0], DeliveryState.DEAD)], [])
 
         async def ids(
             state: DeliveryState | None, agent: str | None, after: str | None

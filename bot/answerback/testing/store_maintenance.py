@@ -11,10 +11,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination, Entry, Status
+from answerback.core.ask import Ask, Destination, RecordEntry, Status
 from answerback.core.errors import StoreError
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import Created, DeliveryState, Existing, Idempotency, Memory
+from answerback.ports.store_values import (
+    Created,
+    DeliveryState,
+    Existing,
+    Idempotency,
+    RememberedAnswer,
+)
 from answerback.testing.store_examples import (
     PATIENCE,
     answer_decision,
@@ -51,7 +57,9 @@ class MaintenanceContract:
             await store.create(Write(new_ask(number)), None)
         await store.change("ask_1", answer_decision(deliveries=(new_delivery(1), new_delivery(2))))
         await store.change("ask_2", end_decision(Status.EXPIRED))
-        await store.tried([delivery_result(new_delivery(2), DeliveryState.DEAD)], [])
+        await store.save_delivery_results(
+            [delivery_result(new_delivery(2), DeliveryState.DEAD)], []
+        )
         counted = {name: n for name, n in (await store.counts()).items() if n}
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
@@ -60,11 +68,11 @@ class MaintenanceContract:
         self, store: Store
     ) -> None:
         for number, value in enumerate((True, None, False)):
-            memory = Memory("coder", "conv", "turn", "bash", "q", value)
+            memory = RememberedAnswer("coder", "conv", "turn", "bash", "q", value)
             await store.create(Write(new_ask(number), memory=memory), None)
-        assert await store.remembered("coder", "conv", "turn", "bash", "q") == (False,)
-        assert await store.remembered("coder", "conv", "turn2", "bash", "q") is None
-        assert await store.remembered("other", "conv", "turn", "bash", "q") is None
+        assert await store.get_remembered("coder", "conv", "turn", "bash", "q") == (False,)
+        assert await store.get_remembered("coder", "conv", "turn2", "bash", "q") is None
+        assert await store.get_remembered("other", "conv", "turn", "bash", "q") is None
 
     async def test_a_draft_is_kept_replaced_and_dropped(self, store: Store) -> None:
         assert await store.draft("k") is None
@@ -83,15 +91,15 @@ class MaintenanceContract:
     @pytest.mark.rule("DATA-16")
     async def test_pruning_forgets_what_is_old_and_only_that(self, store: Store) -> None:
         for number, at in ((1, 10.0), (2, 20.0)):
-            memory = Memory("coder", "conv", f"turn{number}", "bash", "q", value=True)
+            memory = RememberedAnswer("coder", "conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
             await store.create(Write(new_ask(number, at=at), memory=memory), key)
             await store.change(f"ask_{number}", end_decision(at=at), delivery=f"Ev{number}")
             await store.save_draft(f"d{number}", True, at)
         assert await store.prune(20.0) == 4
         assert await store.prune(20.0) == 0
-        assert await store.remembered("coder", "conv", "turn1", "bash", "q") is None
-        assert await store.remembered("coder", "conv", "turn2", "bash", "q") == (True,)
+        assert await store.get_remembered("coder", "conv", "turn1", "bash", "q") is None
+        assert await store.get_remembered("coder", "conv", "turn2", "bash", "q") == (True,)
         assert await store.draft("d1") is None
         assert await store.draft("d2") is True
         assert not (await store.change("ask_1", read_only_decision, delivery="Ev1"))[1]
@@ -104,13 +112,13 @@ class MaintenanceContract:
     async def test_pruning_keeps_the_key_of_an_ask_that_is_still_open(self, store: Store) -> None:
         key = Idempotency("coder", "k", "d")
         await store.create(Write(new_ask(at=10.0)), key)
-        assert await store.created(key) == Existing(new_ask(at=10.0), same_body=True)
+        assert await store.find_created(key) == Existing(new_ask(at=10.0), same_body=True)
         await store.prune(20.0)
         again = await store.create(Write(new_ask(2, at=30.0)), key)
         assert again == Existing(new_ask(at=10.0), same_body=True)
         await store.change("ask_1", end_decision())
         assert await store.prune(20.0) == 1
-        assert await store.created(key) is None
+        assert await store.find_created(key) is None
 
     async def test_pruning_forgets_more_than_one_step_of_it(self, store: Store) -> None:
         await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
@@ -143,20 +151,20 @@ class MaintenanceContract:
     async def test_a_clock_that_is_set_back_plans_anew_once_what_was_planned_by_it(
         self, store: Store
     ) -> None:
-        assert await store.latest() is None
+        assert await store.last_entry_time() is None
         reminded = {"remind_after": (60.0,)}
         await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
         early = new_delivery(2, ask="ask_2", at=650.0)
         await store.create(Write(new_ask(2, at=698.0, request=reminded), deliveries=(early,)), None)
         for _ in range(2):
-            await store.set_back(500.0, 700.0)
+            await store.shift_schedule(500.0, 700.0)
         assert await store.next_due(0.0) == 560.0
         assert await store.next_due(560.0) == 758.0, "it was created by the new time"
         assert await store.next_delivery() == 500.0
         page = await store.deliveries(state=None, agent=None, after=None, limit=9)
         planned = {one.delivery.id: one.next_at for one in page.rows}
         assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was due by the new time already"
-        assert await store.latest() == 700.0
+        assert await store.last_entry_time() == 700.0
 
     async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:
         await store.check()
@@ -176,7 +184,7 @@ class MaintenanceContract:
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
-        changes = [asyncio.ensure_future(store.note("ask_1", _note(n))) for n in range(300)]
+        changes = [asyncio.ensure_future(store.add_entry("ask_1", _note(n))) for n in range(300)]
         await asyncio.sleep(0)
         await store.close()
         await asyncio.gather(*changes)
@@ -221,7 +229,7 @@ class MaintenanceContract:
                 await store.create(Write(ask), Idempotency(text, f"{number}", text))
                 assert repr(await store.get(ask.id)) == repr(ask)
                 assert ask in (await store.page(conversation=text, agent=text)).rows
-                assert ask in await store.find("slack", text, text, 1)
+                assert ask in await store.find_open("slack", text, text, 1)
                 await store.save_draft(text, value, 1.0)
                 assert repr(await store.draft(text)) == repr(value)
             finally:
@@ -237,8 +245,8 @@ class MaintenanceContract:
         with pytest.raises(StoreError, match="surrogate"):
             await store.get("\ud800")
         with pytest.raises(StoreError, match="surrogate"):
-            await store.note(None, Entry(at=1.0, kind="note", body={"a": "\ud800"}))
+            await store.add_entry(None, RecordEntry(at=1.0, kind="note", body={"a": "\ud800"}))
 
 
-def _note(number: int) -> Entry:
-    return Entry(at=float(number), kind="note")
+def _note(number: int) -> RecordEntry:
+    return RecordEntry(at=float(number), kind="note")

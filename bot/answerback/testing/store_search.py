@@ -12,14 +12,14 @@ from answerback.core import ask as asks
 from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import Other, Person, Reply
-from answerback.ports.search import Search, word_of, words_of
+from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import ANN, end_decision, new_ask
 
 
 def search_for(text: str = "", **more: object) -> Search:
     """A search for these words."""
-    return Search(words_of(text), **more)  # type: ignore[arg-type]  # fields of a search
+    return Search(split_words(text), **more)  # type: ignore[arg-type]  # fields of a search
 
 
 def one_question(text: str, context: str | None = None) -> Form:
@@ -41,7 +41,7 @@ def act_decision(action: object, by: Person = ANN) -> Callable[[Ask | None], Dec
 
     def decide(ask: Ask | None) -> Decision[None]:
         assert ask is not None
-        change = asks.acted(ask, action, at=2_000.0, by=by)  # type: ignore[arg-type]  # an action
+        change = asks.apply_action(ask, action, at=2_000.0, by=by)  # type: ignore[arg-type]  # an action
         assert isinstance(change, asks.Change)
         assert not change.ask.open
         return Decision(Write(change.ask, change.entries), None)
@@ -108,9 +108,9 @@ class SearchContract:
         assert await find_all_ids(store, search_for("which atlantis")) == ["ask_1"]
         assert await find_all_ids(store, search_for("never none")) == ["ask_2"]
         assert await find_all_ids(store, search_for("ben")) == ["ask_2"]
-        assert await find_all_ids(store, Search((word_of(ANN),))) == ["ask_1"]
-        assert await find_all_ids(store, Search((word_of(ben),))) == ["ask_2"]
-        assert await find_all_ids(store, Search((word_of(replace(ben, user_id="U")),))) == []
+        assert await find_all_ids(store, Search((answerer_word(ANN),))) == ["ask_1"]
+        assert await find_all_ids(store, Search((answerer_word(ben),))) == ["ask_2"]
+        assert await find_all_ids(store, Search((answerer_word(replace(ben, user_id="U")),))) == []
 
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
         decision = end_decision(Status.FAILED)(new_ask())
@@ -125,7 +125,7 @@ class SearchContract:
         await store.erase("ask_1", 9_000.0, ())
         assert await find_all_ids(store, search_for("migration")) == ["ask_2"]
         assert await find_all_ids(store, search_for("never")) == ["ask_2"]
-        assert await find_all_ids(store, Search((word_of(ANN),))) == ["ask_2"]
+        assert await find_all_ids(store, Search((answerer_word(ANN),))) == ["ask_2"]
 
     async def test_a_search_is_narrowed_by_status_agent_and_time(self, store: Store) -> None:
         for number in range(1, 6):
@@ -163,7 +163,7 @@ class SearchContract:
             ids: list[str] = []
             after: str | None = None
             while True:
-                page = await store.waiting("slack", user_id, after, limit)
+                page = await store.list_for_responder("slack", user_id, after, limit)
                 assert len(page.rows) <= limit
                 ids += [ask.id for ask in page.rows]
                 after = page.after
@@ -177,9 +177,9 @@ class SearchContract:
     async def test_what_is_only_named_in_what_was_said_waits_for_nobody(self, store: Store) -> None:
         message: dict[str, JsonValue] = {"by": "U9", "to": "@S1", "who": "anyone"}
         for number in (1, 2):
-            left = asks.Left(destination=Destination(surface="slack"), message=message)
+            left = asks.AbandonedMessage(destination=Destination(surface="slack"), message=message)
             await store.create(Write(new_ask(number, responders=("U1",), left=left)), None)
-        assert (await store.waiting("slack", "U9", None, 1)).rows == ()
+        assert (await store.list_for_responder("slack", "U9", None, 1)).rows == ()
 
     @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
     async def test_a_made_up_cursor_of_a_search_or_inbox_is_refused(
@@ -188,4 +188,4 @@ class SearchContract:
         with pytest.raises(ValueError, match="There is no page behind"):
             await store.search(Search(), cursor, 10)
         with pytest.raises(ValueError, match="There is no page behind"):
-            await store.waiting("slack", "U1", cursor, 10)
+            await store.list_for_responder("slack", "U1", cursor, 10)

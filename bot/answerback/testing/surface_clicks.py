@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import Form, Question
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
-from answerback.ports.surface import Acted, Actor, Rejected, Why
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.testing.simulated_people import (
     Capability,
     HasModals,
@@ -63,7 +63,9 @@ async def assert_private_notes(desk: SimulatedPerson, *sentences: str) -> None:
 
 def ended_note(ended: Ask) -> str:
     """What people are told who act on an ask that is over."""
-    return wording.rejection_note(Rejected(Why.ENDED, ended), view_of(ended), LABELS, who="")
+    return wording.rejection_note(
+        Rejected(RejectReason.ENDED, ended), view_of(ended), LABELS, who=""
+    )
 
 
 def answered_values(ask: Ask) -> list[object]:

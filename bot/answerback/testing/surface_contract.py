@@ -12,7 +12,7 @@ from typing import ClassVar
 import pytest
 import pytest_asyncio
 
-from answerback.ports.surface import Reminds
+from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     CAPABILITY_PROTOCOLS,
     Capability,
@@ -65,4 +65,4 @@ class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, Peopl
         )
         if capability is Capability.REMINDERS:
             [surface] = stage.harness.service.surfaces.values()
-            assert isinstance(surface, Reminds) is (capability not in self.unsupported)
+            assert isinstance(surface, SupportsReminders) is (capability not in self.unsupported)

@@ -11,17 +11,17 @@ from typing import Any, Self
 
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.form import Form
-from answerback.ports.claims import SOLE
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Store, Write
 from answerback.ports.surface import Surface
 from answerback.runtime.clock import SystemClock
-from answerback.runtime.config import Storage
-from answerback.runtime.open_store import Opened, opened
-from answerback.runtime.replica_lifecycle import release
-from answerback.service.remote_changes import Hearing
+from answerback.runtime.config import StorageSettings
+from answerback.runtime.open_store import OpenStore, open_configured_store
+from answerback.runtime.replica_lifecycle import release_claims
+from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
 from answerback.testing.store_examples import new_ask
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_storage.memory.store import MemoryStore, Tables
 
 _NUMBERS = count(1)
@@ -34,7 +34,7 @@ class SurfaceHarness:
     """What is up around a surface."""
 
     service: Service
-    shower: Shower
+    shower: MessageSync
     other_replicas: Sequence[SurfaceHarness] = ()
     """What other processes on the same store have up."""
 
@@ -51,15 +51,15 @@ class SurfaceHarness:
         ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
         at = [self, *self.other_replicas][number % (1 + len(self.other_replicas))]
         await at.store.create(Write(ask), None)
-        at.shower.poke(ask)
+        at.shower.request_sync(ask)
         return await self.wait_until_shown(ask.id)
 
     async def wait_until_shown(self, ask_id: str) -> Ask:
         """The ask as it stands, once nothing is being shown any more."""
         showers = [one.shower for one in (self, *self.other_replicas)]
-        while any(shower.at_hand for shower in showers):
+        while any(shower.pending_count for shower in showers):
             for shower in showers:
-                await shower.idle()
+                await shower.wait_until_idle()
         stored = await self.store.get(ask_id)
         assert stored is not None
         return stored
@@ -78,39 +78,39 @@ def combine_replicas(benches: Collection[SurfaceHarness]) -> SurfaceHarness:
 
 
 @asynccontextmanager
-async def follow_other_replicas(service: Service, shower: Shower) -> AsyncIterator[None]:
+async def follow_other_replicas(service: Service, shower: MessageSync) -> AsyncIterator[None]:
     """Has a service hear what others commit, and give back at its end what it has claimed."""
-    if service.claim is SOLE:
+    if service.claim is SOLE_CLAIM:
         yield
         return
-    hearing = Hearing(
+    hearing = RemoteChangeListener(
         service.store,
         service.signals,
-        service.listeners,
+        service.presence,
         service.surfaces.keys(),
-        moved_on=shower.moved_on,
+        on_remote_change=shower.on_remote_change,
     )
-    service.store.listen(hearing.heard)
-    listening = asyncio.create_task(hearing.pass_on())
+    service.store.listen(hearing.handle_notification)
+    listening = asyncio.create_task(hearing.dispatch_changes())
     try:
         yield
     finally:
         listening.cancel()
         await asyncio.gather(listening, return_exceptions=True)
-        await release(service)
+        await release_claims(service)
 
 
 @asynccontextmanager
-async def run_surface(surface: Surface, opened: Opened) -> AsyncIterator[SurfaceHarness]:
+async def run_surface(surface: Surface, opened: OpenStore) -> AsyncIterator[SurfaceHarness]:
     """A surface, started, with a service of its own on an open store."""
     store, claim, clock = opened
     async with AsyncExitStack() as stack:
         names = frozenset({surface.name})
         service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
-        shower = Shower(service, first_pause=0.02)
+        shower = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.poke
+        service.hooks.show = shower.request_sync
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         await shower.sweep(SWEEP)
@@ -154,8 +154,12 @@ class HarnessStage:
     async def _started(self, surface: Surface) -> SurfaceHarness:
         enter = self._up.enter_async_context
         if self._url is not None:
-            return await enter(run_surface(surface, await enter(opened(Storage(url=self._url)))))
+            return await enter(
+                run_surface(
+                    surface, await enter(open_configured_store(StorageSettings(url=self._url)))
+                )
+            )
         store = MemoryStore(self._tables)
         await store.open()
         self._up.push_async_callback(store.close)
-        return await enter(run_surface(surface, Opened(store, SOLE, SystemClock())))
+        return await enter(run_surface(surface, OpenStore(store, SOLE_CLAIM, SystemClock())))

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from answerback.core.ask import Status
-from answerback.ports.surface import Reminds
+from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     Capability,
     HasDeletion,
@@ -139,7 +139,7 @@ class OutagesContract:
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada)
         [surface] = stage.harness.service.surfaces.values()
-        assert isinstance(surface, Reminds)
+        assert isinstance(surface, SupportsReminders)
         assert isinstance(ada, HasReminders)
         for number, count in ((0, 1), (0, 1), (1, 2), (1, 2)):
             await surface.remind(ask, number)

@@ -17,7 +17,7 @@ from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
-from answerback.core.view import Prompt, View, texts_of, view_of
+from answerback.core.view import Prompt, View, answer_lines, view_of
 from answerback.testing.simulated_people import SimulatedPerson, Stage
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
@@ -198,12 +198,12 @@ def conversation_texts(view: View, *, verbatim: bool = False) -> list[str]:
     if view.prompt is not None:
         question = view.prompt.question
         written = question.context or ""
-        drawn = markdown.text_of(markdown.read(written, view.prompt.context_format))
+        drawn = markdown.blocks_to_text(markdown.parse_context(written, view.prompt.context_format))
         context = written if verbatim else drawn
         found += [question.text, question.header or "", *context.split()]
         for option in question.options:
             found += [option.label, option.description or ""]
     for line in view.lines:
         found.append(line.question.text)
-        found += texts_of(line.question, line.given, Labels()) if line.given else []
+        found += answer_lines(line.question, line.given, Labels()) if line.given else []
     return found

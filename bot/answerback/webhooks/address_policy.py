@@ -67,11 +67,11 @@ class AddressRules:
                     ) from None
                 self._hosts.add(entry.lower().rstrip("."))
 
-    def take(self, other: AddressRules) -> None:
+    def update_from(self, other: AddressRules) -> None:
         """Allows what others allow from now on."""
         self._networks, self._hosts = other._networks, other._hosts
 
-    def refusal(self, host: str, address: str) -> str | None:
+    def refusal_reason(self, host: str, address: str) -> str | None:
         """Why ``host`` may not be reached at ``address``, or None."""
         try:
             found = ipaddress.ip_address(address.partition("%")[0])
@@ -91,7 +91,7 @@ class AddressRules:
         parents = (f"*.{name.split('.', i)[-1]}" for i in range(1, name.count(".") + 1))
         return name in self._hosts or any(parent in self._hosts for parent in parents)
 
-    def refusal_of_url(self, url: str) -> str | None:
+    def url_refusal_reason(self, url: str) -> str | None:
         """Why a callback may not have this URL, as far as it can be told without resolving its name."""
         if re.search(r"[\s\\\x00-\x1f\x7f]", url):
             return (
@@ -111,14 +111,14 @@ class AddressRules:
                 "callback.url must not hold a user name or password; webhooks are signed instead."
             )
         if _is_address(host):
-            refused = self.refusal(host, host)
+            refused = self.refusal_reason(host, host)
             return None if refused is None else f"callback.url is refused: {refused}."
         if _NUMERIC.fullmatch(host):
             return "callback.url must write an address in its usual form, such as 127.0.0.1."
         return None
 
 
-class Callbacks:
+class CallbackPolicy:
     """What a callback needs beforehand: an address that may be reached, and a secret that signs.
 
     Args:
@@ -130,9 +130,9 @@ class Callbacks:
         self.rules = rules
         self._secrets = secrets
 
-    def take(self, other: Callbacks) -> None:
+    def update_from(self, other: CallbackPolicy) -> None:
         """Goes by other rules and secrets from now on."""
-        self.rules.take(other.rules)
+        self.rules.update_from(other.rules)
         self._secrets = other._secrets
 
     def secrets_of(self, agent: str | None) -> Sequence[str]:
@@ -147,10 +147,10 @@ class Callbacks:
                 f"Webhooks are signed, and there is no secret for it: set {key} to whsec_ and 24 to "
                 "64 random bytes in base64, or leave the callback out."
             )
-        return self.rules.refusal_of_url(url)
+        return self.rules.url_refusal_reason(url)
 
 
-class OwnThreadResolver(AbstractResolver):
+class ThreadPerLookupResolver(AbstractResolver):
     """Looks each host up in a thread of its own.
 
     An event loop resolves names in a pool of a few threads (uvloop has four). A name server that never answers holds
@@ -220,7 +220,7 @@ class GuardedResolver(AbstractResolver):
 
     def __init__(self, rules: AddressRules, inner: AbstractResolver | None = None) -> None:
         self._rules = rules
-        self._inner = inner or OwnThreadResolver()
+        self._inner = inner or ThreadPerLookupResolver()
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -231,7 +231,7 @@ class GuardedResolver(AbstractResolver):
             AddressRefusedError: there are none.
         """
         found = await self._inner.resolve(host, port, family)
-        refusals = [self._rules.refusal(host, one["host"]) for one in found]
+        refusals = [self._rules.refusal_reason(host, one["host"]) for one in found]
         allowed = [one for one, refused in zip(found, refusals, strict=True) if refused is None]
         if not allowed:
             raise AddressRefusedError(next(filter(None, refusals), f"{host} has no address"))

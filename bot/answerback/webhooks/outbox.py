@@ -16,20 +16,20 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
-from answerback.ports.claims import RENEWED, SOLE, Claim, Work
-from answerback.ports.clock import Clock, Watch
+from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim, ClaimKind
+from answerback.ports.clock import Clock, ClockStepDetector
 from answerback.ports.store import Store
 from answerback.ports.store_values import DeliveryState, StoredDelivery
-from answerback.service.claim_renewal import STOP_WITHIN, kept
-from answerback.webhooks.sender import FAILED, TIMED_OUT, Sender, Sent
+from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
+from answerback.webhooks.sender import FAILED, TIMED_OUT, SendResult, WebhookSender
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
 
 _HOUR: Final = 3_600.0
-PAUSES: Final = (
+RETRY_DELAYS: Final = (
     5.0, 30.0, 120.0, 600.0, 1_800.0, _HOUR, 2 * _HOUR, 4 * _HOUR, 6 * _HOUR, 8 * _HOUR,
     10 * _HOUR, 12 * _HOUR, 12 * _HOUR, 16 * _HOUR,
 )  # fmt: skip
@@ -74,7 +74,7 @@ class _Endpoint:
     """By the monotonic clock: setting the machine's clock makes no pause longer."""
 
 
-class Deliverer:
+class WebhookDispatcher:
     """Sends what the outbox holds.
 
     Args:
@@ -89,10 +89,10 @@ class Deliverer:
         self,
         store: Store,
         clock: Clock,
-        sender: Sender,
+        sender: WebhookSender,
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
-        claim: Claim = SOLE,
+        claim: Claim = SOLE_CLAIM,
     ) -> None:
         self._store = store
         self._clock = clock
@@ -109,7 +109,7 @@ class Deliverer:
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
-    def at_hand(self) -> int:
+    def pending_count(self) -> int:
         """How many deliveries this process has claimed and is about to send."""
         return len(self._held)
 
@@ -125,7 +125,7 @@ class Deliverer:
             now = self._clock.now()
             try:
                 if fresh:  # what an earlier run left
-                    await self._store.release(Work.DELIVERY, self._claim.holder)
+                    await self._store.release(ClaimKind.DELIVERY, self._claim.holder)
                     fresh = False
                 more = await self._look(now)
                 # What was due by then is in memory, and wakes us at its end.
@@ -166,13 +166,13 @@ class Deliverer:
 
     async def _look(self, now: float) -> bool:
         """Takes what is due into memory; whether there may be more."""
-        used_by = self._clock.monotonic() + self._claim.seconds * (1 - RENEWED)
+        used_by = self._clock.monotonic() + self._claim.seconds * (1 - MIN_REMAINING_FRACTION)
         found = await self._store.claim_deliveries(self._claim, now, _BATCH)
-        # The clock may have been set until here, which `set_back` has told the store.
+        # The clock may have been set until here, which `measure_set_back` has told the store.
         now = self._clock.now()
         postponed = [later for one in found if (later := self._take(one, now, used_by)) is not None]
         if postponed:
-            await self._store.tried(postponed, [], self._claim.holder)
+            await self._store.save_delivery_results(postponed, [], self._claim.holder)
         return len(found) == _BATCH
 
     def _take(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
@@ -265,7 +265,7 @@ class Deliverer:
             logger.warning("A webhook waits for the database: %s", error, extra=extra)
             return False
 
-    async def _send(self, stored: StoredDelivery, now: float, since: float) -> Sent | None:
+    async def _send(self, stored: StoredDelivery, now: float, since: float) -> SendResult | None:
         """Makes one attempt at a delivery that has been ours ``since`` then; None: the claim ran out before it began.
 
         An attempt that crashes affects its own delivery alone.
@@ -276,18 +276,18 @@ class Deliverer:
             return await self._store.renew_delivery(stored.delivery.id, self._claim)
 
         try:
-            async with kept(renew, self._claim, _LONGEST_TRY, since):
+            async with hold_claim(renew, self._claim, _LONGEST_TRY, since):
                 began = True
                 return await self._sender.send(stored.delivery, now)
         except TimeoutError:
             # Another process has claimed it since, or the attempt hung where nothing has a timeout of its own.
-            return Sent(None, TIMED_OUT) if began else None
+            return SendResult(None, TIMED_OUT) if began else None
         except Exception:  # a defect with one delivery must not leave it pending for ever
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
             logger.exception("A webhook's try crashed", extra=extra)
-            return Sent(None, FAILED)
+            return SendResult(None, FAILED)
 
-    def _result(self, stored: StoredDelivery, sent: Sent, at: float) -> StoredDelivery:
+    def _result(self, stored: StoredDelivery, sent: SendResult, at: float) -> StoredDelivery:
         tries = stored.tries + 1
         tried = replace(
             stored,
@@ -299,22 +299,24 @@ class Deliverer:
         )
         if sent.error is None:
             return replace(tried, state=DeliveryState.DELIVERED)
-        if sent.gone or tries > len(PAUSES):
+        if sent.gone or tries > len(RETRY_DELAYS):
             return replace(tried, state=DeliveryState.DEAD)
-        pause = PAUSES[tries - 1] * self._jitter()
+        pause = RETRY_DELAYS[tries - 1] * self._jitter()
         return replace(tried, next_at=at + max(pause, sent.retry_after or 0.0))
 
-    async def _mark(self, result: StoredDelivery, entries: Iterable[Entry]) -> None:
+    async def _mark(self, result: StoredDelivery, entries: Iterable[RecordEntry]) -> None:
         """Stores what became of a try, however long the database takes: forgetting it would send it again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
         backoff = Backoff(_DATABASE_PAUSE, _LONGEST_DATABASE_PAUSE)
-        watch = Watch(self._clock)
+        watch = ClockStepDetector(self._clock)
         while True:
-            if result.next_at is not None:  # `set_back` plans anew only what was stored before it
-                result = replace(result, next_at=result.next_at - watch.set_back())
+            if (
+                result.next_at is not None
+            ):  # `measure_set_back` plans anew only what was stored before it
+                result = replace(result, next_at=result.next_at - watch.measure_set_back())
             try:
-                await self._store.tried([result], lines, self._claim.holder)
+                await self._store.save_delivery_results([result], lines, self._claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
@@ -323,7 +325,7 @@ class Deliverer:
             await backoff.wait()
 
 
-def _entry(result: StoredDelivery, sent: Sent, at: float) -> Entry:
+def _entry(result: StoredDelivery, sent: SendResult, at: float) -> RecordEntry:
     """The record's line about a try."""
     body: dict[str, JsonValue] = {
         "id": result.delivery.id,
@@ -334,10 +336,10 @@ def _entry(result: StoredDelivery, sent: Sent, at: float) -> Entry:
         "error": sent.error,
         "next_try_in": None if result.next_at is None else round(result.next_at - at, 1),
     }
-    return Entry(at=at, kind="delivery", body=body)
+    return RecordEntry(at=at, kind="delivery", body=body)
 
 
-def _log(result: StoredDelivery, sent: Sent) -> None:
+def _log(result: StoredDelivery, sent: SendResult) -> None:
     """Tells the operator, with what the receiver's network said, which agents are not told."""
     extra = {
         "action": "delivery",

@@ -45,7 +45,7 @@ FAILED: Final = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SendResult:
     """What one try came to. ``status`` is None when nothing answered; ``error`` is None when it was taken.
 
     ``error`` is one of the fixed words above, or ``status`` and the number. ``detail`` is for the log alone.
@@ -60,7 +60,7 @@ class Sent:
     """Seconds that the receiver asks to be left alone."""
 
 
-class Sender:
+class WebhookSender:
     """Posts webhooks.
 
     Args:
@@ -83,20 +83,20 @@ class Sender:
         self._secrets_of = secrets_of
         self._timeout = aiohttp.ClientTimeout(total=timeout)
 
-    async def send(self, delivery: Delivery, at: float) -> Sent:
+    async def send(self, delivery: Delivery, at: float) -> SendResult:
         """Posts a webhook once; ``at`` is now, seconds since the epoch."""
         secrets = self._secrets_of(delivery.agent)
         if not secrets:
             key = (
                 f"agents.{delivery.agent}.callback_secret" if delivery.agent else "callbacks.secret"
             )
-            return Sent(None, NO_SECRET, f"There is no secret to sign with any more ({key}).")
-        if (refused := self._rules.refusal_of_url(delivery.url)) is not None:
-            return Sent(None, REFUSED, refused)
+            return SendResult(None, NO_SECRET, f"There is no secret to sign with any more ({key}).")
+        if (refused := self._rules.url_refusal_reason(delivery.url)) is not None:
+            return SendResult(None, REFUSED, refused)
         headers = {
             "Content-Type": "application/json",
             "User-Agent": _AGENT,
-            **signed(delivery.id, delivery.body, at, secrets),
+            **signature_headers(delivery.id, delivery.body, at, secrets),
         }
         try:
             # The status alone counts: the body is never read, and an unread one costs its connection.
@@ -109,13 +109,15 @@ class Sender:
             ) as response:
                 return _judged(response, at)
         except TimeoutError:
-            return Sent(None, TIMED_OUT, f"no answer within {self._timeout.total:g} seconds")
+            return SendResult(None, TIMED_OUT, f"no answer within {self._timeout.total:g} seconds")
         except (aiohttp.ClientError, OSError, ValueError) as error:
             why = getattr(error, "os_error", error)
-            return Sent(None, REFUSED, f"{type(error).__name__}: {why}"[:_DETAIL])
+            return SendResult(None, REFUSED, f"{type(error).__name__}: {why}"[:_DETAIL])
 
 
-def signed(webhook_id: str, body: str, at: float, secrets: Sequence[str]) -> dict[str, str]:
+def signature_headers(
+    webhook_id: str, body: str, at: float, secrets: Sequence[str]
+) -> dict[str, str]:
     """The three headers of Standard Webhooks, with one signature a secret."""
     time = datetime.fromtimestamp(int(at), UTC)
     signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]
@@ -126,19 +128,21 @@ def signed(webhook_id: str, body: str, at: float, secrets: Sequence[str]) -> dic
     }
 
 
-def _judged(response: aiohttp.ClientResponse, at: float) -> Sent:
+def _judged(response: aiohttp.ClientResponse, at: float) -> SendResult:
     status = response.status
     if 200 <= status < 300:
-        return Sent(status, None)
+        return SendResult(status, None)
     words = f"status {status}"
     if status == _GONE:
-        return Sent(status, words, "the receiver wants no more of these", gone=True)
+        return SendResult(status, words, "the receiver wants no more of these", gone=True)
     if 300 <= status < 400:
-        return Sent(status, words, "redirects are not followed; change callback.url")
-    return Sent(status, words, retry_after=retry_after(response.headers.get("Retry-After", ""), at))
+        return SendResult(status, words, "redirects are not followed; change callback.url")
+    return SendResult(
+        status, words, retry_after=parse_retry_after(response.headers.get("Retry-After", ""), at)
+    )
 
 
-def retry_after(value: str, at: float) -> float | None:
+def parse_retry_after(value: str, at: float) -> float | None:
     """The seconds that a Retry-After header (seconds or a date) asks for, an hour at most; None: it says neither."""
     value = value.strip()
     if value.isascii() and value.isdecimal():

@@ -21,7 +21,7 @@ MAX_BODY: Final = 256 * 1024
 """Bytes of the backend's answer that are read."""
 
 
-class HttpInquiry:
+class HttpInquiryBackend:
     """An inquiry backend at a URL.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from answerback.core.errors import UnreadableError
+from answerback.core.errors import UnreadableRowError
 from answerback.service.service import Service
 
 logger = logging.getLogger(__name__)
@@ -15,7 +15,7 @@ _BATCH: Final = 50
 """Asks that are looked for at a time; each is erased in a transaction of its own."""
 
 
-class Retention:
+class RetentionPolicy:
     """What is kept for how long.
 
     Args:
@@ -30,7 +30,7 @@ class Retention:
         self._unreadable: set[str] = set()
         """Asks that cannot be erased, because they cannot be read: logged once."""
 
-    async def keep(self, now: float) -> None:
+    async def enforce(self, now: float) -> None:
         """Erases and forgets what is older; everybody else's changes go on in between."""
         store = self._service.store
         if self._audit_days is not None:
@@ -42,19 +42,19 @@ class Retention:
             for ask_id in found:
                 erased += await self._erase(ask_id)
         if erased:
-            await store.tidy()
+            await store.scrub_erased()
             extra = {"action": "retention", "count": erased}
             logger.info("What was said in old asks was erased", extra=extra)
 
     async def _old(self, before: float) -> list[str]:
         most = _BATCH + len(self._unreadable)
-        found = await self._service.store.erasable(before, most)
+        found = await self._service.store.list_erasable(before, most)
         return [ask_id for ask_id in found if ask_id not in self._unreadable]
 
     async def _erase(self, ask_id: str) -> bool:
         try:
             await self._service.erase(ask_id)
-        except UnreadableError as error:
+        except UnreadableRowError as error:
             extra = {"action": "retention", "ask_id": ask_id}
             logger.error("An old ask cannot be erased: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it
             self._unreadable.add(ask_id)

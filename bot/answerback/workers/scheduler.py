@@ -11,25 +11,25 @@ from dataclasses import replace
 from typing import Final
 
 from answerback.core.asides import UNOPENED
-from answerback.core.ask import Ask, Change, Destination, Entry, Left, Reason
+from answerback.core.ask import AbandonedMessage, Ask, Change, Destination, Reason, RecordEntry
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
     InquiryError,
+    PayloadRejectedError,
     PlatformError,
-    RefusedError,
     StoreError,
     UnauthorizedError,
-    UnreadableError,
+    UnreadableRowError,
 )
-from answerback.ports.claims import RENEWED
-from answerback.ports.clock import SET, Watch
+from answerback.ports.claims import MIN_REMAINING_FRACTION
+from answerback.ports.clock import MIN_CLOCK_STEP, ClockStepDetector
 from answerback.ports.inquiry import Inquiry
-from answerback.ports.surface import Reminds
+from answerback.ports.surface import SupportsReminders
 from answerback.service import question_routing
 from answerback.service.claim_renewal import STOP_WITHIN
 from answerback.service.service import Service
-from answerback.workers.message_sync import Shower
-from answerback.workers.retention import Retention
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.retention import RetentionPolicy
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ _AT_ONCE: Final = 8
 """Reminders that are being sent at the same time."""
 
 
-class Upkeep:
+class Scheduler:
     """Does in the background what no person and no agent asks for.
 
     Args:
@@ -56,11 +56,11 @@ class Upkeep:
     def __init__(
         self,
         service: Service,
-        shower: Shower,
+        shower: MessageSync,
         inquiry: Inquiry | None = None,
-        retention: Retention | None = None,
+        retention: RetentionPolicy | None = None,
     ) -> None:
-        self._retention = retention or Retention(service, None, None)
+        self._retention = retention or RetentionPolicy(service, None, None)
         self._service = service
         self._shower = shower
         self._inquiry = inquiry
@@ -76,14 +76,14 @@ class Upkeep:
         """When an inquiry or a reminder that failed is tried again."""
         self._set_aside: dict[str, float] = {}
         """When an ask is looked at again that cannot be read, or whose upkeep crashed."""
-        self._watch = Watch(service.clock)
+        self._watch = ClockStepDetector(service.clock)
         self._backs: list[tuple[float, float]] = []
         """How far the clock was set back, and when: what the store is still to be told."""
         self._later: float | None = None
         """The earliest deadline of those asks: the store knows of each only what was due first."""
 
     @property
-    def at_hand(self) -> int:
+    def pending_count(self) -> int:
         """For how many asks others are doing something here that takes its time."""
         return len(self._under_way)
 
@@ -106,7 +106,7 @@ class Upkeep:
                 await self._plan_anew()
                 now = self._service.clock.now()  # it may have been set until here
                 await self._sweep_and_prune(now)
-                if await self.once():
+                if await self.run_once():
                     continue
                 due = await self._service.store.next_due(now)
             except StoreError as error:
@@ -120,20 +120,20 @@ class Upkeep:
 
     async def _look_back(self, now: float) -> None:
         """Notices that the clock was set back while no service ran: the record was written later than now."""
-        latest = await self._service.store.latest()
-        if latest is not None and latest > now + SET:
+        latest = await self._service.store.last_entry_time()
+        if latest is not None and latest > now + MIN_CLOCK_STEP:
             self._backs.append((latest - now, now))
 
     async def _plan_anew(self) -> None:
         """Where the clock was set back: what is to be done after a while is not done later for that."""
-        if back := self._watch.set_back():
+        if back := self._watch.measure_set_back():
             self._backs.append((back, self._service.clock.now()))
             self._postponed.clear()
             self._set_aside.clear()
             self._swept = self._pruned = float("-inf")
         while self._backs:
             back, at = self._backs[0]
-            await self._service.store.set_back(back, at)
+            await self._service.store.shift_schedule(back, at)
             del self._backs[0]
             extra = {"action": "clock_set_back", "seconds": round(back, 1)}
             logger.warning(
@@ -148,7 +148,7 @@ class Upkeep:
             self._swept = now
         if now - self._pruned >= _PRUNE:
             await self._service.store.prune(now - _KEEP)
-            await self._retention.keep(now)
+            await self._retention.enforce(now)
             self._pruned = now
 
     async def _sleep(self, until: float) -> None:
@@ -167,7 +167,7 @@ class Upkeep:
         """Has every ask shown whose message is behind: after a start, all that the last process left."""
         await self._shower.sweep(_BATCH * 10)
 
-    async def once(self) -> bool:
+    async def run_once(self) -> bool:
         """Does what is due now, or has it begun, a batch at a time; whether there was anything."""
         now = self._service.clock.now()
         self._postponed = {ask_id: at for ask_id, at in self._postponed.items() if at > now}
@@ -175,7 +175,7 @@ class Upkeep:
         waiting = self._postponed.keys() | self._under_way.keys() | self._set_aside.keys()
         claim, since = self._service.claim, asyncio.get_running_loop().time()
         found = await self._service.store.claim_due(claim, now, _BATCH + len(waiting))
-        until = since + claim.seconds * RENEWED
+        until = since + claim.seconds * MIN_REMAINING_FRACTION
         done, self._later = 0, None
         for ask_id in found:
             if (bound := self._bounds.get(ask_id)) is not None and not bound.expired():
@@ -193,9 +193,9 @@ class Upkeep:
                 return True  # it ended meanwhile, and is due no more
             if await self._attend(ask, now, until):
                 return True
-            times = (self._later, ask.expires_at, ask.lapses_at, _escalates_at(ask))
+            times = (self._later, ask.expires_at, ask.presence_lapses_at, _escalates_at(ask))
             self._later = min((at for at in times if at is not None), default=None)
-        except UnreadableError as error:
+        except UnreadableRowError as error:
             logger.error("Upkeep of an ask is not possible: %s", error, extra=extra)  # noqa: TRY400 the trace quotes it
             self._set_aside[ask_id] = now + _REST
         except StoreError:
@@ -216,8 +216,10 @@ class Upkeep:
             await self._service.expire(ask.id)
         elif handed_on is not None and handed_on <= now:
             await self._service.update(ask.id, _escalated)
-        elif ask.lapses_at is not None and ask.lapses_at <= now:
-            await self._service.attend(ask.id, attended=self._service.listeners.listens(ask.id))
+        elif ask.presence_lapses_at is not None and ask.presence_lapses_at <= now:
+            await self._service.set_attended(
+                ask.id, attended=self._service.presence.has_waiter(ask.id)
+            )
         elif ask.id not in self._under_way and ask.id not in self._postponed:
             self._begin(ask, until)
         else:
@@ -277,9 +279,9 @@ class Upkeep:
             self._postpone(ask)
             return
         try:
-            if isinstance(surface, Reminds):
+            if isinstance(surface, SupportsReminders):
                 await surface.remind(ask, past - 1)
-        except (GoneError, RefusedError, UnauthorizedError) as error:
+        except (DestinationGoneError, PayloadRejectedError, UnauthorizedError) as error:
             logger.warning("A reminder was given up: %s", error, extra=extra)
         except PlatformError as error:
             logger.warning("A reminder is tried again: %s", error, extra=extra)
@@ -287,7 +289,7 @@ class Upkeep:
             return
 
         def reminded(latest: Ask, at: float) -> Change | None:
-            entry = Entry(at=at, kind="note", body={"reminded": past})
+            entry = RecordEntry(at=at, kind="note", body={"reminded": past})
             return Change(replace(latest, reminded=max(past, latest.reminded)), (entry,))
 
         await self._service.update(ask.id, reminded)
@@ -298,16 +300,20 @@ class Upkeep:
             raise AssertionError(f"{ask.id} has no question to inquire about")
         if self._inquiry is None:
             words = f"{ask.request.name}: no inquiry backend is configured any more (inquiry.url)"
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, question_routing.final(words))
+            await self._service.fail(
+                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(words)
+            )
             return
         try:
             value = await self._inquiry.answer(ask, question)
             await self._service.answer_by_inquiry(ask.id, value)
         except InquiryError as error:
             words = f"{ask.request.name}: {error}"
-            await self._service.fail(ask.id, Reason.BACKEND_ERROR, question_routing.final(words))
+            await self._service.fail(
+                ask.id, Reason.BACKEND_ERROR, question_routing.no_retry_message(words)
+            )
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Returns once no inquiry and no reminder is under way."""
         while self._under_way:
             await asyncio.wait(list(self._under_way.values()))
@@ -360,10 +366,12 @@ def _escalated(ask: Ask, at: float) -> Change | None:
             shown_revision=0,
             seen=False,
             opened=UNOPENED,
-            left=Left(destination=ask.destination, message=ask.message) if ask.message else None,
+            left=AbandonedMessage(destination=ask.destination, message=ask.message)
+            if ask.message
+            else None,
             responders=escalation.responders or _persons(escalation.to) or responders,
         )
-    entry = Entry(
+    entry = RecordEntry(
         at=at,
         kind="note",
         body={"escalated": escalation.model_dump(mode="json", exclude_none=True)},

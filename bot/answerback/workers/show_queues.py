@@ -18,13 +18,13 @@ from answerback.core.errors import StoreError
 
 logger = logging.getLogger(__name__)
 
-MOST_IN_A_PLACE: Final = 100
-MOST: Final = 10_000
+MAX_QUEUED_PER_PLACE: Final = 100
+MAX_QUEUED: Final = 10_000
 """Asks that are in lanes at the same time, all together."""
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
+class Retry:
     """An ask needs another attempt, so many seconds later."""
 
     seconds: float = 0.0
@@ -36,7 +36,7 @@ class Again:
     """Whether the pause lasts, whoever wants the ask looked at."""
 
 
-Attend = Callable[[str, int], Awaitable[Again | None]]
+ShowAttempt = Callable[[str, int], Awaitable[Retry | None]]
 """Makes one attempt with an ask (its id, and how often it failed in a row); None: there is nothing left to do."""
 
 
@@ -52,7 +52,7 @@ class _Lane:
     failures: int = 0
 
 
-class Lanes:
+class ShowQueues:
     """All lanes.
 
     Args:
@@ -60,7 +60,7 @@ class Lanes:
         refill: adds asks that had no room, from the store.
     """
 
-    def __init__(self, attend: Attend, refill: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, attend: ShowAttempt, refill: Callable[[], Awaitable[None]]) -> None:
         self._attend = attend
         self._refill = refill
         self._of: dict[str, _Lane] = {}
@@ -80,14 +80,14 @@ class Lanes:
             if lane.waiting[0] == ask_id:
                 lane.wake.set()
             return
-        if len(self._of) >= MOST:
+        if len(self._of) >= MAX_QUEUED:
             self._overflowed = True
         elif place is None:
             self._begin(_Lane(None), ask_id)
         elif (lane := self._places.get(place)) is None:
             lane = self._places[place] = _Lane(place)
             self._begin(lane, ask_id)
-        elif lane.overflowed or len(lane.waiting) >= MOST_IN_A_PLACE:
+        elif lane.overflowed or len(lane.waiting) >= MAX_QUEUED_PER_PLACE:
             lane.overflowed = True  # who comes later must not overtake those that had no room
         else:
             self._join(lane, ask_id)
@@ -96,7 +96,7 @@ class Lanes:
         """Whether somebody wanted an ask looked at since the attempt with it that is under way began."""
         return (lane := self._of.get(ask_id)) is not None and lane.wake.is_set()
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Returns once no ask is in a lane."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
@@ -127,7 +127,7 @@ class Lanes:
             lane.wake.clear()
             again = await self._attend(ask_id, lane.failures)
             if again is None and lane.wake.is_set():
-                again = Again()
+                again = Retry()
             if again is None or (lane.place is not None and not again.limited):
                 self._leave(lane)
                 if again is not None:
@@ -142,11 +142,11 @@ class Lanes:
         more = lane.overflowed and not lane.waiting
         if lane.place is not None and not lane.waiting:
             del self._places[lane.place]
-        if more or (self._overflowed and len(self._of) <= MOST // 2):
+        if more or (self._overflowed and len(self._of) <= MAX_QUEUED // 2):
             self._overflowed = False
             self._spawn(self._refilled(), "show refill")
 
-    def _alone(self, ask_id: str, again: Again) -> None:
+    def _alone(self, ask_id: str, again: Retry) -> None:
         """An ask that is posted, or that nobody knows about, holds up no other one of its place."""
         lane = _Lane(None, failures=int(again.failed))
         self._begin(lane, ask_id, again.seconds)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from answerback.core.ask import Ask
-from answerback.core.errors import FencedError, StoreError
-from answerback.ports.claims import Claim, Fence, Work
+from answerback.core.errors import LeaseLostError, StoreError
+from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.store_values import DeliveryState, StoredDelivery, StoredEntry
 from answerback_storage.memory.late_answers import LateAnswersTable
 from answerback_storage.rate_limit_pauses import RateLimitPauses
@@ -28,8 +28,8 @@ class Tables:
     drafts: dict[str, tuple[str, float]] = field(default_factory=dict)
     deliveries: dict[str, StoredDelivery] = field(default_factory=dict)
     secrets: dict[str, bytes] = field(default_factory=dict)
-    claims: dict[Work, dict[str, tuple[str, float]]] = field(
-        default_factory=lambda: {work: {} for work in Work}
+    claims: dict[ClaimKind, dict[str, tuple[str, float]]] = field(
+        default_factory=lambda: {work: {} for work in ClaimKind}
     )
     """The holder of each claim, and until when it is one."""
     leases: dict[str, tuple[str, int, float]] = field(default_factory=dict)
@@ -70,30 +70,31 @@ class MemoryClaims:
         ask = self._tables().asks.get(ask_id)
         if ask is None or ask.shown_revision >= ask.revision:
             return ask
-        return ask if self._take(Work.MESSAGE, ask_id, claim) else None
+        return ask if self._take(ClaimKind.MESSAGE, ask_id, claim) else None
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
         """See `Claims.claim_due`."""
         due = [ask_id for when, ask_id in self._due() if when <= now]
-        return self._taken(Work.TIMER, due, claim, limit)
+        return self._taken(ClaimKind.TIMER, due, claim, limit)
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
         """See `Claims.claim_deliveries`."""
-        held, at = self._tables().claims[Work.DELIVERY], time.monotonic()
+        held, at = self._tables().claims[ClaimKind.DELIVERY], time.monotonic()
         due = [told.delivery.id for told in self._firsts() if next_attempt_time(told) <= now]
         free = [key for key in due if key not in held or held[key][1] <= at]
         return [
-            self._kept.deliveries[key] for key in self._taken(Work.DELIVERY, free, claim, limit)
+            self._kept.deliveries[key]
+            for key in self._taken(ClaimKind.DELIVERY, free, claim, limit)
         ]
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
         """See `Claims.renew_delivery`."""
-        mine = self._holds(Work.DELIVERY, delivery_id, claim.holder)
-        return mine and self._take(Work.DELIVERY, delivery_id, claim)
+        mine = self._holds(ClaimKind.DELIVERY, delivery_id, claim.holder)
+        return mine and self._take(ClaimKind.DELIVERY, delivery_id, claim)
 
-    async def release(self, work: Work, holder: str) -> None:
+    async def release(self, work: ClaimKind, holder: str) -> None:
         """See `Claims.release`."""
         held = self._tables().claims[work]
         for key in [key for key, (whose, _) in held.items() if whose == holder]:
@@ -119,13 +120,13 @@ class MemoryClaims:
         """None: it has no clock of its own."""
         return None
 
-    async def hold_off(self, bucket: str, seconds: float) -> None:
-        """See `Claims.hold_off`."""
-        await self._tables().rate_limit_pauses.hold_off(bucket, seconds)
+    async def set_retry_after(self, bucket: str, seconds: float) -> None:
+        """See `Claims.set_retry_after`."""
+        await self._tables().rate_limit_pauses.set_retry_after(bucket, seconds)
 
-    async def held_off(self, bucket: str) -> float:
-        """See `Claims.held_off`."""
-        return await self._tables().rate_limit_pauses.held_off(bucket)
+    async def get_retry_after(self, bucket: str) -> float:
+        """See `Claims.get_retry_after`."""
+        return await self._tables().rate_limit_pauses.get_retry_after(bucket)
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
         """See `Claims.listen`: each store on the same tables is told of what the others change."""
@@ -136,19 +137,19 @@ class MemoryClaims:
         asks = self._tables().asks
         return {key: asks[key].revision for key in ask_ids if key in asks}
 
-    def _take(self, work: Work, key: str, claim: Claim) -> bool:
+    def _take(self, work: ClaimKind, key: str, claim: Claim) -> bool:
         """Claims one thing, unless another holds it."""
         if not self._free(work, key, claim.holder):
             return False
         self._kept.claims[work][key] = (claim.holder, time.monotonic() + claim.seconds)
         return True
 
-    def _free(self, work: Work, key: str, holder: str | None) -> bool:
+    def _free(self, work: ClaimKind, key: str, holder: str | None) -> bool:
         """Whether nobody holds one thing but this holder (None: whoever does)."""
         whose, until = self._kept.claims[work].get(key, (holder, 0.0))
         return holder is None or whose == holder or until <= time.monotonic()
 
-    def _taken(self, work: Work, keys: Sequence[str], claim: Claim, limit: int) -> list[str]:
+    def _taken(self, work: ClaimKind, keys: Sequence[str], claim: Claim, limit: int) -> list[str]:
         """As many of these as may be, but those that another holds."""
         taken: list[str] = []
         for key in keys:
@@ -156,7 +157,7 @@ class MemoryClaims:
                 taken.append(key)
         return taken
 
-    def _holds(self, work: Work, key: str, holder: str | None) -> bool:
+    def _holds(self, work: ClaimKind, key: str, holder: str | None) -> bool:
         """Whether this is the holder's (None: whoever's)."""
         return holder is None or self._kept.claims[work].get(key, ("", 0.0))[0] == holder
 
@@ -164,18 +165,18 @@ class MemoryClaims:
         if fence is not None:
             _, epoch, until = self._kept.leases.get(fence.lease, ("", 0, 0.0))
             if epoch != fence.epoch or until <= time.monotonic():
-                raise FencedError(fence.lease)
+                raise LeaseLostError(fence.lease)
 
     def _keep(self, ask: Ask, claim: Claim | None = None) -> None:
         """Stores an ask, with what that does to claims, and tells the other stores of it."""
         tables = self._kept
         before, tables.asks[ask.id] = tables.asks.get(ask.id), ask
         if before is not None and before.next_due() != ask.next_due():
-            tables.claims[Work.TIMER].pop(ask.id, None)
+            tables.claims[ClaimKind.TIMER].pop(ask.id, None)
         if ask.shown_revision >= ask.revision:
-            tables.claims[Work.MESSAGE].pop(ask.id, None)
+            tables.claims[ClaimKind.MESSAGE].pop(ask.id, None)
         elif claim is not None:
-            self._take(Work.MESSAGE, ask.id, claim)
+            self._take(ClaimKind.MESSAGE, ask.id, claim)
         for store, heard in tables.listeners:
             if store is not self:
                 heard(ask.id)

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Protocol
 
 from answerback.core.ask import Ask
-from answerback.core.erasure import erased, erased_entry
-from answerback.ports.claims import Claim, Work
+from answerback.core.erasure import erase_ask, erase_entry
+from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.store_values import DeliveryState, StoredEntry
 from answerback_storage import rows
 from answerback_storage.memory.claims import Tables
@@ -31,7 +31,7 @@ class MemoryErasure:
         old = tables.asks.get(ask_id)
         if old is None or old.open or old.erased_at is not None:
             return old
-        new = erased(old, at, opaque)
+        new = erase_ask(old, at, opaque)
         self._keep(new)
         _forget(tables, old)
         for key, told in tables.deliveries.items():
@@ -45,19 +45,19 @@ class MemoryErasure:
                     last_error=error,
                     updated_at=updated_at,
                 )
-                tables.claims[Work.DELIVERY].pop(key, None)
+                tables.claims[ClaimKind.DELIVERY].pop(key, None)
         for number, (of, line) in enumerate(tables.record):
             if of == ask_id:
-                kept = StoredEntry(line.seq, erased_entry(line.entry, opaque))
+                kept = StoredEntry(line.seq, erase_entry(line.entry, opaque))
                 tables.record[number] = (of, kept)
         tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure_entry(at))))
         return new
 
-    async def tidy(self) -> None:
-        """See `Store.tidy`: there are no files."""
+    async def scrub_erased(self) -> None:
+        """See `Store.scrub_erased`: there are no files."""
 
-    async def erasable(self: _Kept, before: float, limit: int) -> Sequence[str]:
-        """See `Store.erasable`."""
+    async def list_erasable(self: _Kept, before: float, limit: int) -> Sequence[str]:
+        """See `Store.list_erasable`."""
         asks = self._tables().asks.values()
         old = [a for a in asks if not a.open and a.erased_at is None and a.updated_at < before]
         return [ask.id for ask in sorted(old, key=lambda ask: ask.updated_at)[:limit]]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from answerback.core.ask import Ask
-from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 
 
@@ -18,7 +18,7 @@ class LateAnswerRow:
     agent: str
     conversation: str
     at: float
-    told: Told = Told.NOT
+    told: SeenState = SeenState.UNSEEN
     number: int | None = None
 
 
@@ -35,35 +35,39 @@ class LateAnswersTable:
         row = LateAnswerRow(request.agent or "", request.conversation or "", ask.updated_at)
         self.rows[ask.id] = row
 
-    def update_told(self, ask_ids: Collection[str], told: Told, at: float) -> Sequence[str]:
+    def update_told(self, ask_ids: Collection[str], told: SeenState, at: float) -> Sequence[str]:
         """Notes how far agents have been told of asks; the ids of those for which that was news."""
         news = []
         for ask_id in ask_ids:
             row = self.rows.get(ask_id)
-            if row is not None and (row.told > told if told is Told.NOT else row.told < told):
+            if row is not None and (
+                row.told > told if told is SeenState.UNSEEN else row.told < told
+            ):
                 row.told, row.at = told, at
                 news.append(ask_id)
         return news
 
-    def list_owed(self, owing: Owing, asks: dict[str, Ask], at: float) -> Sequence[Owed]:
-        """See `answerback.ports.late_answers.Telling.owed`."""
-        below = Told.LISTED if owing.after is None else Told.TOLD
+    def list_owed(
+        self, owing: LateAnswerQuery, asks: dict[str, Ask], at: float
+    ) -> Sequence[LateAnswer]:
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
+        below = SeenState.LISTED if owing.after is None else SeenState.SEEN
         theirs = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, owing, below)]
         after = owing.after or 0
         acknowledged = [ask_id for ask_id, row in theirs if row.number and row.number <= after]
-        self.update_told(acknowledged, Told.TOLD, at)
+        self.update_told(acknowledged, SeenState.SEEN, at)
         left = [
             (ask_id, row)
             for ask_id, row in theirs
             if ask_id not in owing.without and row.told < below
         ]
         left.sort(key=lambda one: (one[1].number is None, one[1].number or 0))
-        return [Owed(self._number(row), asks[ask_id]) for ask_id, row in left[: owing.limit]]
+        return [LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in left[: owing.limit]]
 
     def record_delivery(self, result: StoredDelivery) -> None:
         """Notes what a try of a webhook has told."""
         if result.state is DeliveryState.DELIVERED:
-            self.update_told([result.delivery.ask_id], Told.TOLD, result.updated_at)
+            self.update_told([result.delivery.ask_id], SeenState.SEEN, result.updated_at)
 
     def forgettable(self, before: float) -> list[str]:
         """The asks whose agents were told before then."""
@@ -90,18 +94,20 @@ class _HasTables(Protocol):
 class MemoryLateAnswers:
     """The part of the store that knows what agents have been told."""
 
-    async def owed(self: _HasTables, owing: Owing, at: float) -> Sequence[Owed]:
-        """See `answerback.ports.late_answers.Telling.owed`."""
+    async def list_late_answers(
+        self: _HasTables, owing: LateAnswerQuery, at: float
+    ) -> Sequence[LateAnswer]:
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
         tables = self._tables()
         return tables.late_answers.list_owed(owing, tables.asks, at)
 
-    async def told(
-        self: _HasTables, ask_ids: Collection[str], told: Told, at: float
+    async def set_seen_state(
+        self: _HasTables, ask_ids: Collection[str], told: SeenState, at: float
     ) -> Sequence[str]:
-        """See `answerback.ports.late_answers.Telling.told`."""
+        """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         return self._tables().late_answers.update_told(ask_ids, told, at)
 
 
-def _is_owed(row: LateAnswerRow, owing: Owing, below: Told) -> bool:
+def _is_owed(row: LateAnswerRow, owing: LateAnswerQuery, below: SeenState) -> bool:
     here = owing.conversation in {None, row.conversation}
     return row.agent == owing.agent and here and row.told < below

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Search, answered_words, asked_words, may_wait_for
+from answerback.ports.search import Search, answer_words, may_wait_for, question_words
 from answerback.ports.store_values import Page
 from answerback_storage import rows
 
@@ -29,17 +29,17 @@ class MemorySearch:
     """The part of the store that people search."""
 
     async def search(self: _HasTables, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.search`."""
+        """See `answerback.ports.search.AskSearch.search`."""
         before = rows.parse_descending_cursor("search", after)
         numbered = iter_newest_first(self._tables(), before)
         return build_page(
             "search", ((n, ask) for n, ask in numbered if _is_wanted(ask, wanted)), limit
         )
 
-    async def waiting(
+    async def list_for_responder(
         self: _HasTables, surface: str, user_id: str, after: str | None, limit: int
     ) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.waiting`."""
+        """See `answerback.ports.search.AskSearch.list_for_responder`."""
         behind, tables = rows.parse_ascending_cursor("waiting", after), self._tables()
         numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
         found = (
@@ -68,7 +68,7 @@ def build_page(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]
 
 
 def _is_wanted(ask: Ask, wanted: Search) -> bool:
-    words = asked_words(ask) if ask.open else (*asked_words(ask), *answered_words(ask))
+    words = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
     return (
         wanted.status in {None, ask.status}
         and wanted.agent in {None, ask.request.agent}

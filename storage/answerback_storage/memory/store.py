@@ -15,10 +15,10 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry, Status
+from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import StoreError
-from answerback.ports.claims import Fence, Work
-from answerback.ports.message_state import noted
+from answerback.ports.claims import ClaimKind, Fence
+from answerback.ports.message_state import record_shown
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
     Created,
@@ -45,12 +45,12 @@ _LAST: Final = 2**63 - 1
 class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
     """Asks in memory; see `answerback.ports.store.Store`."""
 
-    async def latest(self) -> float | None:
-        """See `Store.latest`."""
+    async def last_entry_time(self) -> float | None:
+        """See `Store.last_entry_time`."""
         record = self._tables().record
         return record[-1][1].entry.at if record else None
 
-    async def set_back(self, seconds: float, at: float) -> None:
+    async def shift_schedule(self, seconds: float, at: float) -> None:
         """See `Store.set_back`."""
         tables, name = self._tables(), f"clock:{at!r}"
         if name in tables.seen:
@@ -65,7 +65,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
                 and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
             ):
                 self._keep(replace(ask, set_back=ask.set_back + seconds))
-        entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+        entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         self._add(tables, [(None, entry)])
 
     async def check(self) -> None:
@@ -77,7 +77,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         tables, ask = self._tables(), write.ask
         _check(tables, write)
         if idempotency is not None:
-            if (existing := await self.created(idempotency)) is not None:
+            if (existing := await self.find_created(idempotency)) is not None:
                 return existing
             key = (idempotency.agent, idempotency.key)
             tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
@@ -87,8 +87,8 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         await asyncio.sleep(0)  # the others' turn, as when a disk is written to
         return Created(ask)
 
-    async def created(self, idempotency: Idempotency) -> Existing | None:
-        """See `Store.created`."""
+    async def find_created(self, idempotency: Idempotency) -> Existing | None:
+        """See `Store.find_created`."""
         tables = self._tables()
         found = tables.keys.get((idempotency.agent, idempotency.key))
         if found is None:
@@ -131,10 +131,10 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         rows.dump(ask_id)
         return self._tables().asks.get(ask_id)
 
-    async def find(
+    async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
-        """See `Found.find`."""
+        """See `MessageQueries.find_open`."""
         tables = self._tables()
         before = _LAST if after is None else tables.numbers.get(after, 0)
         places = {(surface, channel, thread)} if thread is not None else None
@@ -149,8 +149,8 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
             islice((ask for _, ask in iter_newest_first(tables, before) if there(ask)), limit)
         )
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
-        """See `Found.shown_at`."""
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
+        """See `MessageQueries.find_by_message`."""
         for ask in self._tables().asks.values():
             here = ask.open and ask.destination.surface == surface
             if here and ask.message and ask.message.get("id") == message_id:
@@ -185,18 +185,18 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         lines = (line for of, line in self._tables().record if of == ask_id and line.seq > after)
         return list(islice(lines, limit))
 
-    async def note(self, ask_id: str | None, entry: Entry) -> None:
-        """See `Store.note`."""
+    async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
+        """See `Store.add_entry`."""
         rows.entry_rows(ask_id, [entry])
         self._add(self._tables(), [(ask_id, entry)])
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """See `Store.shown`."""
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """See `Store.save_shown`."""
         tables = self._tables()
         latest = tables.asks.get(ask_id)
         if latest is None:
             return None
-        now = noted(
+        now = record_shown(
             latest,
             of or latest,
             revision=shown.revision,
@@ -208,15 +208,15 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         self._keep(now)
         return now
 
-    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        """See `Found.behind`."""
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `MessageQueries.list_outdated`."""
         turns: dict[tuple[object, ...], Iterator[int]] = {}
         found = []
         asks = self._tables().asks.values()
         late = [
             ask
             for ask in asks
-            if ask.shown_revision < ask.revision and self._free(Work.MESSAGE, ask.id, free_for)
+            if ask.shown_revision < ask.revision and self._free(ClaimKind.MESSAGE, ask.id, free_for)
         ]
         for ask in sorted(late, key=lambda ask: ask.updated_at):
             surface, channel, _ = rows.current_place(ask)
@@ -228,10 +228,10 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         """See `Store.next_due`."""
         return next((when for when, _ in self._due() if when > after), None)
 
-    async def remembered(
+    async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
-        """See `Store.remembered`."""
+        """See `Store.get_remembered`."""
         found = self._tables().remembered.get((agent, conversation, turn, tool, question_id))
         return None if found is None else (rows.load(found[0].encode()),)
 
@@ -254,19 +254,19 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
             (at for told in self._firsts() if (at := next_attempt_time(told)) > after), None
         )
 
-    async def tried(
+    async def save_delivery_results(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
-        """See `Store.tried`."""
+        """See `Store.save_delivery_results`."""
         tables, written = self._tables(), holder is None
         for result in results:
             key = result.delivery.id
-            if key in tables.deliveries and self._holds(Work.DELIVERY, key, holder):
+            if key in tables.deliveries and self._holds(ClaimKind.DELIVERY, key, holder):
                 tables.deliveries[key] = result
-                tables.claims[Work.DELIVERY].pop(key, None)
+                tables.claims[ClaimKind.DELIVERY].pop(key, None)
                 tables.late_answers.record_delivery(result)
                 written = True
         if written:
@@ -326,7 +326,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         return found
 
     @staticmethod
-    def _add(tables: Tables, entries: Iterable[tuple[str | None, Entry]]) -> None:
+    def _add(tables: Tables, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
         for ask_id, entry in entries:
             tables.record.append((ask_id, StoredEntry(tables.next_line(), entry)))
 

@@ -9,8 +9,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry, Request
-from answerback.core.errors import UnreadableError
+from answerback.core.ask import Ask, RecordEntry, Request
+from answerback.core.errors import UnreadableRowError
 from answerback.ports.store_values import Page, StoredEntry
 from answerback_storage import rows
 from answerback_storage.postgres.connections import Database
@@ -70,7 +70,7 @@ def parse_row(
     """The ask of a row of `COLUMNS` and its request's text (not looked at where the request is given).
 
     Raises:
-        UnreadableError: this version cannot read it.
+        UnreadableRowError: this version cannot read it.
     """
     *columns, text = row
 
@@ -110,10 +110,10 @@ def read_valid_rows(
     for name, row in found:
         try:
             result.append(read(row))
-        except (UnreadableError, ValueError) as error:
+        except (UnreadableRowError, ValueError) as error:
             if (table, name) not in told and len(told) < _MOST_TOLD:
                 told.add((table, name))
-                why = error if isinstance(error, UnreadableError) else type(error).__name__
+                why = error if isinstance(error, UnreadableRowError) else type(error).__name__
                 extra = {"action": "unreadable", "table": table, "id": name}
                 logger.error("A row cannot be read and is left out: %s", why, extra=extra)  # noqa: TRY400
     return result
@@ -126,7 +126,7 @@ def record_lines(given: Parameters, lines: Sequence[rows.Row], those: str | None
         FROM ({given.rows(lines, _ENTRY)}) AS line (a, b, c, d, n) {join} ORDER BY n"""
 
 
-async def add_entry(database: Database, ask_id: str | None, entry: Entry) -> None:
+async def add_entry(database: Database, ask_id: str | None, entry: RecordEntry) -> None:
     """Adds a line to the record."""
     given = Parameters()
     await database.write(record_lines(given, rows.entry_rows(ask_id, [entry])), given.values)

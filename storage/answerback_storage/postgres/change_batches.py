@@ -16,7 +16,7 @@ from typing import Any, Final, Generic, TypeVar
 import psycopg
 
 from answerback.core.ask import Ask
-from answerback.core.errors import FencedError, StoreError, UnreadableError
+from answerback.core.errors import LeaseLostError, StoreError, UnreadableRowError
 from answerback.ports.claims import Fence
 from answerback.ports.store import Decision, Write
 from answerback_storage import rows
@@ -251,12 +251,12 @@ class ChangeQueue:
                 "SELECT 1 FROM leases WHERE name = $1 AND epoch = $2 AND until > clock_timestamp()"
             )
             if not await self._database.read(held, fence):
-                raise FencedError(fence.lease)
+                raise LeaseLostError(fence.lease)
         found, seen = await self._loaded(batch)
         units: dict[str, _Unit] = {}
         for job in batch:
             loaded = found.get(job.ask_id)
-            if isinstance(loaded, UnreadableError):
+            if isinstance(loaded, UnreadableRowError):
                 job.error = loaded
                 job.resolve()
             else:
@@ -265,7 +265,7 @@ class ChangeQueue:
 
     async def _loaded(
         self, batch: Sequence[ChangeJob[Any]]
-    ) -> tuple[dict[str, asks.VersionedAsk | UnreadableError], dict[str, str]]:
+    ) -> tuple[dict[str, asks.VersionedAsk | UnreadableRowError], dict[str, str]]:
         """The asks that changes are about, and the digests of those of their deliveries that were stored before."""
         given = Parameters()
         held = {name: self._cache.peek(name) for name in {job.ask_id for job in batch}}
@@ -274,7 +274,7 @@ class ChangeQueue:
         if deliveries := {job.delivery for job in batch if job.delivery is not None}:
             values = given.rows([(name,) for name in deliveries], ("text",))
             statement += _SEEN.format(values=values)
-        found: dict[str, asks.VersionedAsk | UnreadableError] = {}
+        found: dict[str, asks.VersionedAsk | UnreadableRowError] = {}
         seen: dict[str, str] = {}
         for row in await self._database.read(statement, given.values):
             version, name = row[:2]
@@ -283,7 +283,7 @@ class ChangeQueue:
                 continue
             try:
                 found[name] = asks.parse_row(self._cache, row, held[name])
-            except UnreadableError as error:
+            except UnreadableRowError as error:
                 found[name] = error
         return found, seen
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.ports.claims import RENEWED, Claim, Work
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, ClaimKind
 from answerback.ports.store_values import StoredDelivery
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.coalesced_reads import CoalescedReads
@@ -25,7 +25,7 @@ _TAKE_MESSAGE: Final = f"""UPDATE asks SET show_holder = $2, show_until = {now_p
     WHERE id = $1 AND shown_revision < revision AND ({unclaimed("show_holder", "show_until")} OR show_holder = $2)
     RETURNING {asks.LOAD_COLUMNS}"""
 _DUE: Final = f"""WITH found AS (
-        SELECT id, due, due_holder = $1 AND due_until >= {now_plus(f"$2 * {RENEWED}")} AS held FROM asks
+        SELECT id, due, due_holder = $1 AND due_until >= {now_plus(f"$2 * {MIN_REMAINING_FRACTION}")} AS held FROM asks
         WHERE due <= $3 AND ({unclaimed("due_holder", "due_until")} OR due_holder = $1)
         ORDER BY due LIMIT $4 FOR UPDATE SKIP LOCKED
     ), taken AS (
@@ -33,9 +33,9 @@ _DUE: Final = f"""WITH found AS (
         FROM found WHERE asks.id = found.id AND found.held IS NOT TRUE
     ) SELECT id FROM found ORDER BY due"""
 _RELEASE: Final = {
-    Work.MESSAGE: "UPDATE asks SET show_holder = NULL WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1",
-    Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = $1",
-    Work.DELIVERY: "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1",
+    ClaimKind.MESSAGE: "UPDATE asks SET show_holder = NULL WHERE seq IN (SELECT seq FROM behind) AND show_holder = $1",
+    ClaimKind.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = $1",
+    ClaimKind.DELIVERY: "UPDATE deliveries SET holder = NULL WHERE state = 'pending' AND holder = $1",
 }
 _LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALUES ($1, $2, 1, {now_plus("$3")})
     ON CONFLICT (name) DO UPDATE SET holder = $2, until = {now_plus("$3")},
@@ -91,7 +91,7 @@ class PostgresClaims(PostgresDatabase):
             return ask
         if held and holder != claim.holder:
             return None
-        if held and left >= RENEWED * claim.seconds:
+        if held and left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
         taken = await self._write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
         return asks.parse_row(self._requests, taken[0]).ask if taken else None
@@ -116,7 +116,7 @@ class PostgresClaims(PostgresDatabase):
         )
         return bool(renewed)
 
-    async def release(self, work: Work, holder: str) -> None:
+    async def release(self, work: ClaimKind, holder: str) -> None:
         """Gives back everything of a kind that the holder has claimed."""
         await self._write(_RELEASE[work], holder)
 
@@ -138,11 +138,11 @@ class PostgresClaims(PostgresDatabase):
         now: float = found[0][0]
         return now
 
-    async def hold_off(self, bucket: str, seconds: float) -> None:
+    async def set_retry_after(self, bucket: str, seconds: float) -> None:
         """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
         await self._write(_HOLD_OFF, bucket, seconds)
 
-    async def held_off(self, bucket: str) -> float:
+    async def get_retry_after(self, bucket: str) -> float:
         """The seconds for which a bucket still has to be left alone; 0: it need not be."""
         return await self._do(lambda: self._buckets.get(bucket)) or 0.0
 

@@ -18,7 +18,7 @@ import psycopg
 from psycopg import AsyncConnection, AsyncRawCursor
 from psycopg.conninfo import conninfo_to_dict
 
-from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.core.errors import CommitUnknownError, StoreError
 from answerback_storage.postgres import driver_errors
 from answerback_storage.postgres.value_encoding import ADAPTERS
 from answerback_storage.rows import Row
@@ -116,7 +116,7 @@ class Database:
         """Runs one statement as one durable transaction; the rows that it returns.
 
         Raises:
-            OutcomeUnknownError: the connection broke: nobody knows whether it is stored.
+            CommitUnknownError: the connection broke: nobody knows whether it is stored.
             StoreError: it is not stored; in words. An `IntegrityError` is its cause where a key was there already.
         """
         return await self._tried(statement, values, again=False)
@@ -139,7 +139,7 @@ class Database:
             return error
         said = driver_errors.describe_error(self.name, error)
         if unknown:
-            return OutcomeUnknownError(
+            return CommitUnknownError(
                 f"{said} Whether the last change is stored is not known: read again before trying again."
             )
         return StoreError(said)
@@ -162,7 +162,7 @@ class Database:
         """Several statements as one transaction, for rare work.
 
         Raises:
-            OutcomeUnknownError: the COMMIT failed.
+            CommitUnknownError: the COMMIT failed.
             StoreError: nothing of it is stored; in words.
         """
         committing = False

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.core.erasure import erased, erased_entry
+from answerback.core.erasure import erase_ask, erase_entry
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Connection, Database
@@ -38,7 +38,7 @@ async def erase(
         old = asks.parse_row(cache, found).ask if found else None
         if old is None or old.open or old.erased_at is not None:
             return old
-        new = erased(old, at, opaque)
+        new = erase_ask(old, at, opaque)
         await _update(connection, new)
         await connection.execute(_DELIVERIES.encode(), (*rows.erased_delivery_columns(at), ask_id))
         for names in rows.memory_keys(old.request):
@@ -49,7 +49,7 @@ async def erase(
         lines = await connection.execute(_LINES.encode(), (ask_id,))
         for seq, written_at, text in await lines.fetchall():
             entry = rows.entry_from_json(ask_id, seq, written_at, text.encode())
-            kept = rows.dump_entry(erased_entry(entry, opaque))
+            kept = rows.dump_entry(erase_entry(entry, opaque))
             await connection.execute(b"UPDATE record SET entry = $1 WHERE seq = $2", (kept, seq))
         given = Parameters()
         added = asks.record_lines(given, rows.entry_rows(ask_id, [rows.erasure_entry(at)]))

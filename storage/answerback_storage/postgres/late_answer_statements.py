@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store_values import DeliveryState
 from answerback_storage import rows
 from answerback_storage.postgres import asks
@@ -15,8 +15,8 @@ from answerback_storage.postgres.sql import Parameters, combine_statements, equa
 
 T = TypeVar("T")
 
-MARK_TOLD_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(Told.TOLD)}, at = updated_at FROM told
-    WHERE ask_id = told.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(Told.TOLD)}"""
+MARK_TOLD_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(SeenState.SEEN)}, at = updated_at FROM told
+    WHERE ask_id = told.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(SeenState.SEEN)}"""
 """Who got a delivery in ``told`` has been told."""
 _OWED: Final = ("text", "text", "text", "float8")
 
@@ -31,7 +31,7 @@ def insert_owed(given: Parameters, ended: Iterable[Ask]) -> str:
         FROM ({given.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN moved ON moved.id = c0 ORDER BY n"""
 
 
-def owed_condition(given: Parameters, owing: Owing) -> str:
+def owed_condition(given: Parameters, owing: LateAnswerQuery) -> str:
     """What is owed to an agent, as a condition."""
     whose = equality_conditions(
         given, {"owed.agent": owing.agent, "owed.conversation": owing.conversation}
@@ -40,8 +40,8 @@ def owed_condition(given: Parameters, owing: Owing) -> str:
 
 
 async def list_owed(
-    connection: Connection, reader: asks.Reader, owing: Owing, at: float
-) -> list[Owed]:
+    connection: Connection, reader: asks.Reader, owing: LateAnswerQuery, at: float
+) -> list[LateAnswer]:
     """What is owed to an agent, numbered; what it acknowledges is noted."""
     # Whoever lists at the same time waits here, and then sees the numbers that were given.
     locked = await connection.execute("SELECT last FROM listed FOR UPDATE")
@@ -70,7 +70,9 @@ async def list_owed(
     return await _numbered(connection, found[: owing.limit], last)
 
 
-async def _part(connection: Connection, owing: Owing, span: tuple[int, int]) -> list[rows.Row]:
+async def _part(
+    connection: Connection, owing: LateAnswerQuery, span: tuple[int, int]
+) -> list[rows.Row]:
     given = Parameters()
     whose = owed_condition(given, owing)
     if owing.without:
@@ -88,7 +90,7 @@ async def _part(connection: Connection, owing: Owing, span: tuple[int, int]) -> 
 
 async def _numbered(
     connection: Connection, found: Sequence[tuple[int | None, int, Ask]], last: int
-) -> list[Owed]:
+) -> list[LateAnswer]:
     """With the numbers of rows, given now where they have none."""
     fresh = {
         seq: number
@@ -107,4 +109,4 @@ async def _numbered(
             ).encode(),
             given.values,
         )
-    return [Owed(number or fresh[seq], one) for number, seq, one in found]
+    return [LateAnswer(number or fresh[seq], one) for number, seq, one in found]

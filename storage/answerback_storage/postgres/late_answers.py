@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback_storage.postgres import late_answer_statements
 from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters
@@ -13,13 +13,13 @@ from answerback_storage.postgres.sql import Parameters
 class PostgresLateAnswers(PostgresDatabase):
     """The part of the store that knows what agents have been told."""
 
-    async def owed(self, owing: Owing, at: float) -> Sequence[Owed]:
-        """See `answerback.ports.late_answers.Telling.owed`. Where nothing is owed, nothing is written."""
+    async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`. Where nothing is owed, nothing is written."""
         database, reader = self._database, self._reader
         given = Parameters()
         some = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(given, owing)} LIMIT 1"
 
-        async def run() -> list[Owed]:
+        async def run() -> list[LateAnswer]:
             if not await database.read(some, given.values):
                 return []
             async with database.transaction() as connection:
@@ -27,13 +27,15 @@ class PostgresLateAnswers(PostgresDatabase):
 
         return await self._do(run)
 
-    async def told(self, ask_ids: Collection[str], told: Told, at: float) -> Sequence[str]:
-        """See `answerback.ports.late_answers.Telling.told`."""
+    async def set_seen_state(
+        self, ask_ids: Collection[str], told: SeenState, at: float
+    ) -> Sequence[str]:
+        """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         if not ask_ids:
             return []
         given = Parameters()
         to, when = given.add(int(told), "bigint"), given.add(at, "float8")
-        news = "told > 0" if told is Told.NOT else f"told < {to}"
+        news = "told > 0" if told is SeenState.UNSEEN else f"told < {to}"
         named = given.rows([(name,) for name in ask_ids], ("text",))
         statement = f"""UPDATE owed SET told = {to}, at = {when}
             FROM ({named}) AS named (name, n) WHERE ask_id = name AND {news} RETURNING ask_id"""

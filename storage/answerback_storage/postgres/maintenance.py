@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback_storage import rows
 from answerback_storage.postgres import asks
 from answerback_storage.postgres.connections import Database
@@ -95,6 +95,6 @@ async def set_back(database: Database, cache: rows.RequestCache, seconds: float,
                 given.values,
             )
         given = Parameters()
-        entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+        entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
         lines = asks.record_lines(given, rows.entry_rows(None, [entry]))
         await connection.execute(lines.encode(), given.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, Page, StoredDelivery
 from answerback_storage import rows
@@ -75,7 +75,7 @@ class Outbox:
     async def tried(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None,
     ) -> None:
         """Stores what became of deliveries that are the holder's (None: anybody's), and the record's lines about it."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from answerback.core.ask import Ask
-from answerback.ports.search import Search, answered_words, asked_words, may_wait_for
+from answerback.ports.search import Search, answer_words, may_wait_for, question_words
 from answerback.ports.store_values import Page
 from answerback_storage import rows
 from answerback_storage.postgres import asks
@@ -21,7 +21,7 @@ _VECTOR: Final = "array_to_tsvector(string_to_array({}, ' '))"
 
 def search_text(ask: Ask) -> str:
     """What an ask is found by: what was asked, and of one that has ended what was answered, too."""
-    found = asked_words(ask) if ask.open else (*asked_words(ask), *answered_words(ask))
+    found = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
     return " ".join(dict.fromkeys(found))
 
 
@@ -33,7 +33,7 @@ def insert(given: Parameters, new: Ask) -> str:
 
 def add_answers(given: Parameters, ended: Iterable[Ask]) -> str:
     """The part of a statement that has those of these asks found by their answers that are in ``moved``."""
-    found = [(ask.id, " ".join(answered_words(ask))) for ask in ended]
+    found = [(ask.id, " ".join(answer_words(ask))) for ask in ended]
     return f"""UPDATE asks_words SET words = asks_words.words || {_VECTOR.format("new.c1")}
         FROM ({given.rows(found, ("text", "text"))}) AS new (c0, c1, n)
         JOIN moved ON moved.id = c0 JOIN asks ON asks.id = c0 WHERE asks_words.seq = asks.seq"""

@@ -12,9 +12,9 @@ from typing import TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry, Status
+from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.ports.claims import Fence
-from answerback.ports.message_state import noted
+from answerback.ports.message_state import record_shown
 from answerback.ports.search import Search
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
@@ -44,13 +44,13 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         await self._write("UPDATE health SET checks = checks + 1")
         await self._read("SELECT checks FROM health")
 
-    async def latest(self) -> float | None:
+    async def last_entry_time(self) -> float | None:
         """When the last line of the record was written, or None."""
         found = await self._read("SELECT at FROM record ORDER BY seq DESC LIMIT 1")
         return found[0][0] if found else None
 
-    async def set_back(self, seconds: float, at: float) -> None:
-        """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
+    async def shift_schedule(self, seconds: float, at: float) -> None:
+        """Plans anew because the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
         await self._do(lambda: maintenance.set_back(self._database, self._requests, seconds, at))
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
@@ -82,7 +82,7 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         first = await asks.load(self._database, self._requests, found[0][0])
         return None if first is None else Existing(first, found[0][1] == idempotency.digest)
 
-    async def created(self, idempotency: Idempotency) -> Existing | None:
+    async def find_created(self, idempotency: Idempotency) -> Existing | None:
         """What this idempotency key stored before, or None."""
         return await self._do(lambda: self._existing(idempotency))
 
@@ -107,14 +107,14 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         """An ask, or None."""
         return await self._do(lambda: asks.load(self._database, self._requests, ask_id))
 
-    async def find(
+    async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
         """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
         return await self._do(lambda: self._reader.find(place, limit, after))
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
         return await self._do(lambda: self._reader.shown_at(surface, message_id))
 
@@ -139,14 +139,16 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         return await self._do(lambda: self._reader.page(filters, behind, limit))
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.search`."""
+        """See `answerback.ports.search.AskSearch.search`."""
         behind = rows.parse_descending_cursor("search", after)
         return await self._do(
             lambda: search.search(self._database, self._reader, wanted, behind, limit)
         )
 
-    async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.waiting`."""
+    async def list_for_responder(
+        self, surface: str, user_id: str, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """See `answerback.ports.search.AskSearch.list_for_responder`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._do(
             lambda: search.waiting(self._database, self._reader, place, behind, limit)
@@ -156,17 +158,17 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         """The record of an ask behind a number, oldest first."""
         return await self._do(lambda: asks.record(self._database, ask_id, after, limit))
 
-    async def note(self, ask_id: str | None, entry: Entry) -> None:
+    async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
         await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.message_state.noted`."""
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """Notes what the live message shows, by `answerback.ports.message_state.record_shown`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
                 return Decision(None, None)
-            now = noted(
+            now = record_shown(
                 latest,
                 of or latest,
                 revision=shown.revision,
@@ -179,8 +181,8 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         noted_ask, _ = await self._change(ChangeJob(ask_id, decide))
         return noted_ask
 
-    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        """See `answerback.ports.live_messages.Found.behind`."""
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `answerback.ports.live_messages.MessageQueries.list_outdated`."""
         return [name for (name,) in await self._read(maintenance.BEHIND, limit, free_for)]
 
     async def next_due(self, after: float) -> float | None:
@@ -189,7 +191,7 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         when: float | None = found[0][0]
         return when
 
-    async def remembered(
+    async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
@@ -218,10 +220,10 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         """When, later than ``after``, the next pending delivery is due, or None."""
         return await self._do(lambda: self._outbox.next_due(after))
 
-    async def tried(
+    async def save_delivery_results(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
         """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""
@@ -267,10 +269,10 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
 
         return await self._do(run)
 
-    async def tidy(self) -> None:
-        """See `Store.tidy`: the server's autovacuum does it."""
+    async def scrub_erased(self) -> None:
+        """See `Store.scrub_erased`: the server's autovacuum does it."""
 
-    async def erasable(self, before: float, limit: int) -> Sequence[str]:
+    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
         """Ids of asks that ended before then and are not erased, the first to end first."""
         found = await self._read(erasure.ERASABLE, before, limit)
         return [ask_id for (ask_id,) in found]

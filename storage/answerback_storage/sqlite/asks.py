@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import UnreadableError
+from answerback.core.errors import UnreadableRowError
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Existing, Idempotency, Page
 from answerback_storage import rows
@@ -90,7 +90,7 @@ def read_valid_rows(
     for seq in seqs:
         try:
             yield read(seq)
-        except (UnreadableError, ValueError, sqlite3.Error) as error:
+        except (UnreadableRowError, ValueError, sqlite3.Error) as error:
             if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
                 raise
             if (table, seq) not in told and len(told) < _MOST_TOLD:
@@ -100,7 +100,7 @@ def read_valid_rows(
 
 def _tell(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
     (name,) = db.execute(f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?", (seq,)).fetchone()
-    why = error if isinstance(error, UnreadableError) else type(error).__name__
+    why = error if isinstance(error, UnreadableRowError) else type(error).__name__
     extra = {"action": "unreadable", "table": table, "id": name.decode(errors="replace")}
     logger.error("A row cannot be read and is left out: %s", why, extra=extra)
 

@@ -10,8 +10,8 @@ import time
 from collections.abc import Sequence
 from typing import Final
 
-from answerback.core.errors import FencedError
-from answerback.ports.claims import RENEWED, Claim, Fence, Work
+from answerback.core.errors import LeaseLostError
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, ClaimKind, Fence
 from answerback_storage import rows
 
 
@@ -37,10 +37,10 @@ _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
     WHERE id IN (SELECT value FROM json_each(?4)) AND +due <= ?5
     AND ({unclaimed("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
 _RELEASE: Final = {
-    Work.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
+    ClaimKind.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
     " WHERE shown_revision < revision AND show_holder = ?",
-    Work.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = ?",
-    Work.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL"
+    ClaimKind.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = ?",
+    ClaimKind.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL"
     " WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?",
 }
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
@@ -60,7 +60,7 @@ def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tu
 
     With each, whether the holder has claimed it for long enough.
     """
-    holder, at, until = rows.claim_row(Claim(claim.holder, claim.seconds * RENEWED))
+    holder, at, until = rows.claim_row(Claim(claim.holder, claim.seconds * MIN_REMAINING_FRACTION))
     found = db.execute(_DUE, (holder, at, now, limit, until)).fetchall()
     return [(ask_id, bool(held)) for ask_id, held in found]
 
@@ -71,7 +71,7 @@ def take_due(db: sqlite3.Connection, claim: Claim, now: float, ids: Sequence[str
     return {ask_id for (ask_id,) in db.execute(_TAKE_DUE, values)}
 
 
-def release(db: sqlite3.Connection, work: Work, holder: str) -> None:
+def release(db: sqlite3.Connection, work: ClaimKind, holder: str) -> None:
     """Gives back everything of a kind that the holder has claimed."""
     db.execute(_RELEASE[work], (holder,))
 
@@ -88,6 +88,6 @@ def release_lease(db: sqlite3.Connection, name: str, holder: str) -> None:
 
 
 def check_fence(db: sqlite3.Connection, fence: Fence) -> None:
-    """FencedError unless the lease is held in that epoch."""
+    """LeaseLostError unless the lease is held in that epoch."""
     if db.execute(_FENCE, (fence.lease, fence.epoch, time.monotonic())).fetchone() is None:
-        raise FencedError(fence.lease)
+        raise LeaseLostError(fence.lease)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from answerback.core.ask import Ask
-from answerback.ports.claims import RENEWED, Claim, Work
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, ClaimKind
 from answerback.ports.store_values import StoredDelivery
 from answerback_storage.rate_limit_pauses import RateLimitPauses
 from answerback_storage.sqlite import asks, claim_statements, outbox
@@ -29,7 +29,7 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
         left = 0.0 if holder is None else until - time.monotonic()
         if left > 0 and holder != claim.holder:
             return None
-        if left >= RENEWED * claim.seconds:
+        if left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
         if not await self._write(lambda db: claim_statements.take_message(db, ask_id, claim)):
             return None
@@ -55,7 +55,7 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
         """Renews a claim; False: the delivery is not the holder's."""
         return await self._write(lambda db: outbox.renew(db, delivery_id, claim))
 
-    async def release(self, work: Work, holder: str) -> None:
+    async def release(self, work: ClaimKind, holder: str) -> None:
         """Gives back everything of a kind that the holder has claimed."""
         await self._write(lambda db: claim_statements.release(db, work, holder))
 

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from sqlite_utils import Database
 
-from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback_storage.rows import concerns_one_row, invalid_text_error
 from answerback_storage.sqlite import full_text_index
 from answerback_storage.sqlite.change_batches import Batch, ChangeJob
@@ -295,7 +295,7 @@ class Connections:
         )
         self._batch.forget()
         unknown = " Whether the last change is stored is not known: read again before trying again."
-        self._fail(jobs, error, OutcomeUnknownError, unknown)
+        self._fail(jobs, error, CommitUnknownError, unknown)
         self.close()
 
     def _connect(self) -> sqlite3.Connection:

@@ -83,8 +83,8 @@ class SqliteDatabase:
             raise StoreError(_NOT_OPEN)
         return self._reader.submit(run)
 
-    async def tidy(self) -> None:
-        """Has nothing in the file and its log of what was erased; see `answerback.ports.store.Store.tidy`."""
+    async def scrub_erased(self) -> None:
+        """Has nothing in the file and its log of what was erased; see `answerback.ports.store.Store.scrub_erased`."""
         await asyncio.to_thread(self._connections.tidy)
 
     async def change(

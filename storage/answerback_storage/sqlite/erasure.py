@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Final, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.erasure import erased, erased_entry
+from answerback.core.erasure import erase_ask, erase_entry
 from answerback_storage import rows
 from answerback_storage.sqlite import asks, record_lines
 from answerback_storage.sqlite.change_batches import Batch
@@ -44,13 +44,13 @@ class SqliteErasure:
     """The part of the store that erases."""
 
     async def erase(self: _Workers, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        """See `Store.erase`. SQLite overwrites what is deleted; `tidy` does the rest."""
+        """See `Store.erase`. SQLite overwrites what is deleted; `scrub_erased` does the rest."""
 
         def run(db: sqlite3.Connection) -> Ask | None:
             old = asks.load(db, self._requests, ask_id)
             if old is None or old.open or old.erased_at is not None:
                 return old
-            new = erased(old, at, opaque)
+            new = erase_ask(old, at, opaque)
             _erase(db, old, new, opaque)
             (seq,) = db.execute("SELECT seq FROM asks WHERE id = ?", (ask_id,)).fetchone()
             self._requests.drop(seq)
@@ -59,8 +59,8 @@ class SqliteErasure:
 
         return await self._write(run)
 
-    async def erasable(self: _Workers, before: float, limit: int) -> Sequence[str]:
-        """See `Store.erasable`."""
+    async def list_erasable(self: _Workers, before: float, limit: int) -> Sequence[str]:
+        """See `Store.list_erasable`."""
         found = await self._read(
             lambda db: db.execute(
                 "SELECT id FROM asks WHERE status <> 'open' AND erased_at IS NULL AND updated_at < ?"
@@ -86,7 +86,7 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
         db.execute(statement, (new.id,))
     after = 0
     while found := record_lines.read(db, new.id, after, _STEP):
-        kept = [(rows.dump_entry(erased_entry(line.entry, opaque)), line.seq) for line in found]
+        kept = [(rows.dump_entry(erase_entry(line.entry, opaque)), line.seq) for line in found]
         db.executemany("UPDATE record SET entry = ? WHERE seq = ?", kept)
         after = found[-1].seq
     record_lines.add(db, [(new.id, rows.erasure_entry(new.updated_at))])

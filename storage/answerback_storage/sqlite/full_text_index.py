@@ -10,8 +10,8 @@ import sqlite3
 from typing import Final
 
 from answerback.core.ask import Ask, Request
-from answerback.core.errors import UnreadableError
-from answerback.ports.search import answered_words, asked_words
+from answerback.core.errors import UnreadableRowError
+from answerback.ports.search import answer_words, question_words
 from answerback_storage import rows
 
 _MERGED: Final = 200
@@ -21,16 +21,16 @@ _MERGED: Final = 200
 def insert(db: sqlite3.Connection, seq: int, new: Ask) -> None:
     """Has a new ask found by what is asked, and one that has ended by what was answered, too."""
     statement = "INSERT INTO asks_words (rowid, words) VALUES (?, ?)"
-    db.execute(statement, (seq * 2, " ".join(asked_words(new))))
+    db.execute(statement, (seq * 2, " ".join(question_words(new))))
     if not new.open:
-        db.execute(statement, (seq * 2 + 1, " ".join(answered_words(new))))
+        db.execute(statement, (seq * 2 + 1, " ".join(answer_words(new))))
 
 
 def add_answers(db: sqlite3.Connection, ended: Ask) -> None:
     """Has an ask that has just ended found by what was answered."""
     db.execute(
         "INSERT INTO asks_words (rowid, words) SELECT seq * 2 + 1, ? FROM asks WHERE id = ?",
-        (" ".join(answered_words(ended)), ended.id),
+        (" ".join(answer_words(ended)), ended.id),
     )
 
 
@@ -49,7 +49,7 @@ def _readable(db: sqlite3.Connection, seq: int) -> Ask | None:
     try:
         ((*row, text),) = db.execute(statement, (seq,)).fetchall()
         return rows.ask_from_row(tuple(row), Request.model_validate_json(text))
-    except (UnreadableError, ValueError, sqlite3.Error):
+    except (UnreadableRowError, ValueError, sqlite3.Error):
         return None
 
 

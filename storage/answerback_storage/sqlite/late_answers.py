@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from pydantic_core import to_json
 
 from answerback.core.ask import Ask
-from answerback.ports.late_answers import Owed, Owing, Told
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
 from answerback.ports.store_values import Delivery
 from answerback_storage import rows
 from answerback_storage.sqlite import asks
@@ -31,17 +31,19 @@ class _Workers(Protocol):
 class SqliteLateAnswers:
     """The part of the store that knows what agents have been told."""
 
-    async def owed(self: _Workers, owing: Owing, at: float) -> Sequence[Owed]:
-        """See `answerback.ports.late_answers.Telling.owed`. Where nothing is owed, nothing is written."""
+    async def list_late_answers(
+        self: _Workers, owing: LateAnswerQuery, at: float
+    ) -> Sequence[LateAnswer]:
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`. Where nothing is owed, nothing is written."""
         where, values = _theirs(owing)
         found = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
         (some,) = await self._read(lambda db: db.execute(found, values).fetchone())
         return await self._write(lambda db: _listed(db, self._requests, owing, at)) if some else []
 
-    async def told(
-        self: _Workers, ask_ids: Collection[str], told: Told, at: float
+    async def set_seen_state(
+        self: _Workers, ask_ids: Collection[str], told: SeenState, at: float
     ) -> Sequence[str]:
-        """See `answerback.ports.late_answers.Telling.told`."""
+        """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         ids = list(ask_ids)
         return await self._write(lambda db: update_told(db, ids, told, at))
 
@@ -57,17 +59,19 @@ def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
 
 def mark_told_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
     """Notes that a webhook has told an agent."""
-    update_told(db, [delivery.ask_id], Told.TOLD, at)
+    update_told(db, [delivery.ask_id], SeenState.SEEN, at)
 
 
-def update_told(db: sqlite3.Connection, ask_ids: Iterable[str], told: Told, at: float) -> list[str]:
+def update_told(
+    db: sqlite3.Connection, ask_ids: Iterable[str], told: SeenState, at: float
+) -> list[str]:
     """Notes how far agents have been told of asks; the ids of those for which that was news."""
-    news = "told > 0" if told is Told.NOT else "told < ?1"
+    news = "told > 0" if told is SeenState.UNSEEN else "told < ?1"
     statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {news}"
     return [one for one in ask_ids if db.execute(statement, (told, at, one)).rowcount]
 
 
-def _theirs(owing: Owing) -> tuple[str, list[Any]]:
+def _theirs(owing: LateAnswerQuery) -> tuple[str, list[Any]]:
     """What is owed to an agent, as a condition and its values."""
     where, values = "owed.agent = ?", [owing.agent]
     if owing.conversation is not None:
@@ -76,8 +80,8 @@ def _theirs(owing: Owing) -> tuple[str, list[Any]]:
 
 
 def _listed(
-    db: sqlite3.Connection, cache: rows.RequestCache, owing: Owing, at: float
-) -> list[Owed]:
+    db: sqlite3.Connection, cache: rows.RequestCache, owing: LateAnswerQuery, at: float
+) -> list[LateAnswer]:
     where, values = _theirs(owing)
     if owing.after is not None:
         db.execute(
@@ -92,7 +96,7 @@ def _listed(
     ).fetchall()
     readable = ((row, one) for row in found for one in asks.load_many(db, cache, row[:1]))
     return [
-        Owed(_number(db, owed, number), one)
+        LateAnswer(_number(db, owed, number), one)
         for (_, owed, number), one in islice(readable, owing.limit)
     ]
 

@@ -11,7 +11,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Final
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback.ports.store_values import StoredEntry
 from answerback_storage import rows
 
@@ -33,7 +33,7 @@ _CHAIN: Final = (
 )
 
 
-def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, Entry]]) -> None:
+def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
     """Adds lines to the record, each of an ask or (None) of none."""
     for ask_id, entry in entries:
         [row] = rows.entry_rows(ask_id, [entry])

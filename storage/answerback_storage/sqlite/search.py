@@ -66,11 +66,13 @@ class SqliteSearch(SqliteDatabase):
     """The part of the store that people search."""
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.search`."""
+        """See `answerback.ports.search.AskSearch.search`."""
         behind = rows.parse_descending_cursor("search", after)
         return await self._read(lambda db: search(db, self._requests, wanted, behind, limit))
 
-    async def waiting(self, surface: str, user_id: str, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.Searching.waiting`."""
+    async def list_for_responder(
+        self, surface: str, user_id: str, after: str | None, limit: int
+    ) -> Page[Ask]:
+        """See `answerback.ports.search.AskSearch.waiting`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._read(lambda db: waiting(db, self._requests, place, behind, limit))

@@ -11,8 +11,8 @@ from typing import Final, TypeVar
 
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Entry, Status
-from answerback.ports.message_state import noted
+from answerback.core.ask import Ask, RecordEntry, Status
+from answerback.ports.message_state import record_shown
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
     Created,
@@ -41,14 +41,14 @@ _PRUNE_STEP: Final = 1_000
 class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
     """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
-    async def latest(self) -> float | None:
+    async def last_entry_time(self) -> float | None:
         """When the last line of the record was written, or None."""
         statement = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
         found = await self._read(lambda db: db.execute(statement).fetchone())
         return None if found is None else float(found[0])
 
-    async def set_back(self, seconds: float, at: float) -> None:
-        """Plans anew because the clock was set back; see `answerback.ports.store.Store.set_back`."""
+    async def shift_schedule(self, seconds: float, at: float) -> None:
+        """Plans anew because the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
 
         def run(db: sqlite3.Connection) -> None:
             noted = db.execute(
@@ -57,7 +57,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
             if noted.rowcount:
                 outbox.set_back(db, seconds, at)
                 asks.set_back(db, self._requests, seconds, at)
-                entry = Entry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
+                entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
                 record_lines.add(db, [(None, entry)])
                 self._batch.forget()
 
@@ -82,7 +82,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         finally:
             self._timed(time.perf_counter() - began)
 
-    async def created(self, idempotency: Idempotency) -> Existing | None:
+    async def find_created(self, idempotency: Idempotency) -> Existing | None:
         """What this idempotency key stored before, or None."""
         return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
 
@@ -90,14 +90,14 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         """An ask, or None."""
         return await self._read(lambda db: asks.load(db, self._requests, ask_id))
 
-    async def find(
+    async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
         """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
         return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
         return await self._read(lambda db: asks.shown_at(db, self._requests, (surface, message_id)))
 
@@ -125,17 +125,17 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         """The record of an ask behind a number, oldest first."""
         return await self._read(lambda db: record_lines.read(db, ask_id, after, limit))
 
-    async def note(self, ask_id: str | None, entry: Entry) -> None:
+    async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
         """Adds a line to the record that no change of an ask comes with."""
         await self._write(lambda db: record_lines.add(db, [(ask_id, entry)]))
 
-    async def shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.message_state.noted`."""
+    async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+        """Notes what the live message shows, by `answerback.ports.message_state.record_shown`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
                 return Decision(None, None)
-            now = noted(
+            now = record_shown(
                 latest,
                 of or latest,
                 revision=shown.revision,
@@ -148,15 +148,15 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         noted_ask, _ = await self._write(ChangeJob(self._batch, ask_id, decide, None))
         return noted_ask
 
-    async def behind(self, limit: int, free_for: str | None = None) -> Sequence[str]:
-        """See `answerback.ports.live_messages.Found.behind`."""
+    async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
+        """See `answerback.ports.live_messages.MessageQueries.list_outdated`."""
         return await self._read(lambda db: asks.behind(db, limit, free_for))
 
     async def next_due(self, after: float) -> float | None:
         """When, later than ``after``, the clock has something to do next, or None."""
         return await self._read(lambda db: asks.next_due(db, after))
 
-    async def remembered(
+    async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
@@ -198,10 +198,10 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         """When, later than ``after``, the next pending delivery is due, or None."""
         return await self._read(lambda db: outbox.next_due(db, after))
 
-    async def tried(
+    async def save_delivery_results(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
         """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""

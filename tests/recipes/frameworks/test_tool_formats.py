@@ -37,14 +37,14 @@ OPENAI: dict[tool_definitions.Format, TypeAdapter[Any]] = {
 def test_openais_types_read_a_definition_whole(
     tool: tool_definitions.Tool, form: tool_definitions.Format, strict: bool
 ) -> None:
-    made = tool_definitions.definition(tool, form, strict=strict)
+    made = tool_definitions.format_definition(tool, form, strict=strict)
     assert OPENAI[form].validate_python(made) == made
 
 
 @pytest.mark.rule("API-12")
 @EVERY
 def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tool_definitions.Tool) -> None:
-    schema = strict_schemas.strict(tool.parameters)
+    schema = strict_schemas.to_strict_schema(tool.parameters)
     assert ensure_strict_json_schema(copy.deepcopy(schema)) == schema
 
 
@@ -52,7 +52,7 @@ def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tool_definitions.
 @EVERY
 @STRICT
 def test_mcps_types_read_a_definition_whole(tool: tool_definitions.Tool, strict: bool) -> None:
-    made: Any = tool_definitions.definition(tool, "mcp", strict=strict)
+    made: Any = tool_definitions.format_definition(tool, "mcp", strict=strict)
     assert McpTool.model_validate(made).model_dump(by_alias=True, exclude_none=True) == made
     jsonschema.Draft202012Validator.check_schema(made["inputSchema"])
 
@@ -75,10 +75,14 @@ def without_type_of_enums(value: Any) -> Any:
 def test_anthropics_and_googles_types_read_a_definition_whole(frameworks: None) -> None:
     both = [(tool, strict) for tool in tool_definitions.TOOLS for strict in (False, True)]
     made: dict[str, list[Any]] = {
-        form: [tool_definitions.definition(tool, form, strict=strict) for tool, strict in both]
+        form: [
+            tool_definitions.format_definition(tool, form, strict=strict) for tool, strict in both
+        ]
         for form in ("anthropic", "gemini")
     }
-    made["strict"] = [strict_schemas.strict(tool.parameters) for tool in tool_definitions.TOOLS]
+    made["strict"] = [
+        strict_schemas.to_strict_schema(tool.parameters) for tool in tool_definitions.TOOLS
+    ]
     done = subprocess.run(
         [
             ROOT / ".venv" / "providers" / "bin" / "python",

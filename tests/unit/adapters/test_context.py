@@ -14,12 +14,12 @@ from inline_snapshot import snapshot
 
 from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
-from answerback.core.markdown import parse, text_of
+from answerback.core.markdown import blocks_to_text, parse
 from answerback.core.view import Prompt
 from answerback_chat.question_context import CODE_LINES, FittedBlocks, fit_context
 from answerback_chat.sanitize import visible
 from answerback_chat.text_fitting import utf16_length
-from answerback_discord.question_context import marked
+from answerback_discord.question_context import to_markdown
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html
 from tests.fakes.slack.richtext import Run, check_rich_text, rich_text_runs
@@ -60,7 +60,7 @@ def slack(source: str) -> list[Run]:
 def discord(source: str) -> str:
     """What a person reads on Discord."""
     shown = re.sub(
-        r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>", "\n", to_html(marked(parse(source)))
+        r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>", "\n", to_html(to_markdown(parse(source)))
     )
     return html.unescape(re.sub(r"<[^>]+>", "", shown))
 
@@ -72,7 +72,7 @@ def discord(source: str) -> str:
 def test_every_character_is_in_slacks_message_and_only_addresses_are_live(source: str) -> None:
     runs = slack(source)
     said = "".join(run.text for run in runs)
-    assert said.translate(_NOT_MARKUP) == text_of(parse(source)).translate(_NOT_MARKUP)
+    assert said.translate(_NOT_MARKUP) == blocks_to_text(parse(source)).translate(_NOT_MARKUP)
     for run in runs:
         assert run.kind in {"text", "link"}
         assert run.kind == "text" or run.text == run.target, "a link hides where it leads"
@@ -85,13 +85,13 @@ def test_every_character_is_in_slacks_message_and_only_addresses_are_live(source
 @example("**1**. @everyone <@123> <#1> [x](https://y.z) https://y.z")
 def test_every_character_is_in_discords_message_and_nothing_mentions(source: str) -> None:
     said = discord(source)
-    assert said.translate(_NOT_MARKUP) == text_of(parse(source)).translate(_NOT_MARKUP)
-    assert "class=mention" not in to_html(marked(parse(source)))
+    assert said.translate(_NOT_MARKUP) == blocks_to_text(parse(source)).translate(_NOT_MARKUP)
+    assert "class=mention" not in to_html(to_markdown(parse(source)))
 
 
 @pytest.mark.rule("TEXT-5")
 def test_each_kind_of_block_is_drawn_with_discords_own_means() -> None:
-    assert marked(parse(PLAN)) == snapshot("""\
+    assert to_markdown(parse(PLAN)) == snapshot("""\
 **Plan** ***B***
 Adds `paid_at`, see the docs (<https://x.y/p_q>):
 1. lock
@@ -232,13 +232,14 @@ def prompt(source: str, context_format: ContextFormat = "markdown") -> Prompt:
 def test_what_is_cut_is_the_beginning_and_says_so(source: str, room: int) -> None:
     found = fit_context(prompt(source), room)
     said, full = (
-        text_of(blocks).translate(_NOT_MARKUP) for blocks in (found.blocks, parse(visible(source)))
+        blocks_to_text(blocks).translate(_NOT_MARKUP)
+        for blocks in (found.blocks, parse(visible(source)))
     )
     if found.whole:
         assert said == full
     else:
         assert said != full
-    assert utf16_length(text_of(found.blocks)) <= room + 40 or not said
+    assert utf16_length(blocks_to_text(found.blocks)) <= room + 40 or not said
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
@@ -250,13 +251,13 @@ def test_long_code_is_cut_at_a_line_and_the_button_says_how_long_it_is() -> None
     found = fit_context(prompt(f"```\n{code}\nlast\n```\nafter"), 3_000)
     assert not found.whole
     assert found.more_label(Labels()) == "Show all 41 lines"
-    assert text_of(found.blocks) == f"{code}\n…\nafter"
+    assert blocks_to_text(found.blocks) == f"{code}\n…\nafter"
 
 
 @pytest.mark.rule("SUBMIT-17")
 def test_text_is_drawn_as_it_was_written() -> None:
     found = fit_context(prompt("*a* `b`\n# c", "text"), 100)
-    assert marked(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
+    assert to_markdown(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
     assert [run.text for run in slack_of(found)] == ["*a* `b`\n# c", "\n"]
 
 

@@ -46,5 +46,5 @@ async def test_a_clock_that_is_wrong_is_told_where_clicks_come_by_http(
     async with aiohttp.ClientSession() as http:
         found = await look(http)
     [clock] = [finding for finding in found if finding.what.endswith(": clock")]
-    assert clock.well is well
+    assert clock.is_ok is well
     assert well or "Set it by NTP; from 5 minutes on" in clock.fix

@@ -57,7 +57,7 @@ def surface(request: pytest.FixtureRequest) -> Surface:
 
 def walked(ask: Ask, *actions: Any, by: Person = ADA) -> Ask:
     for action in actions:
-        change = asks.acted(ask, action, at=1, by=by)
+        change = asks.apply_action(ask, action, at=1, by=by)
         assert isinstance(change, Change), change
         ask = change.ask
     return ask
@@ -131,7 +131,7 @@ def test_how_an_ask_ended_is_told_as_it_was(
 @pytest.mark.rule("SURFACE-4")
 def test_an_expired_ask_says_so_and_keeps_what_was_answered(surface: Surface) -> None:
     ask = walked(ask_of(form(2)), Answer(value=True))
-    change = asks.ended(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED)
+    change = asks.end_ask(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED)
     shown = "".join(surface.parts(view_of(change.ask)))
     assert LABELS.expired in shown
     assert "Question 0?" in shown

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask, Change, Status
-from answerback.core.errors import UnavailableError
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.labels import Labels
 from answerback.service.service import Service
 from answerback_chat.chat_surface import ChatSurface
@@ -145,7 +145,7 @@ def was_reminded(latest: Ask, _at: float) -> Change:
 @pytest.mark.rule("SURFACE-13")
 async def test_a_question_that_is_not_shown_yet_is_reminded_of_later(town: Town) -> None:
     ask = await town.asked(YES_NO)
-    with pytest.raises(UnavailableError, match="not shown yet"):
+    with pytest.raises(PlatformUnavailableError, match="not shown yet"):
         await town.surface.remind(replace(ask, message=None), 0)
     assert town.reminders(ask) == []
 

@@ -50,12 +50,12 @@ ENDS: dict[str, Callable[[Ask, JsonValue], Ask]] = {
     "answered": lambda ask, value: acted(ask, Answer(value=value)),
     "cancelled": lambda ask, _: acted(ask, Reply(text="not now")),
     "turn ended": lambda ask, _: acted(ask, EndTurn()),
-    "expired": lambda ask, _: asks.ended(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED).ask,
+    "expired": lambda ask, _: asks.end_ask(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED).ask,
 }
 
 
 def acted(ask: Ask, action: Action) -> Ask:
-    change = asks.acted(ask, action, at=1, by=ADA)
+    change = asks.apply_action(ask, action, at=1, by=ADA)
     assert isinstance(change, Change)
     return change.ask
 
@@ -80,13 +80,13 @@ def both(kind: str, end: str) -> tuple[Ask, Ask]:
 def on_slack(ask: Ask) -> Any:
     view = view_of(ask)
     controls = [Control(ask.id, ask.revision, verb) for verb in Verb]
-    opened = [slack_modals.opened(view, control, LABELS, "") for control in controls]
+    opened = [slack_modals.build_modal(view, control, LABELS, "") for control in controls]
     return slack.render(view, LABELS), opened
 
 
 def on_discord(ask: Ask) -> Any:
     view = view_of(ask)
-    sheets = [(verb, discord_forms.sheet_of(view, verb, LABELS)) for verb in Verb]
+    sheets = [(verb, discord_forms.modal_spec(view, verb, LABELS)) for verb in Verb]
     modals = [
         discord_modals.modal(view, sheet, verb, 0, {}, "nonce", LABELS)
         for verb, sheet in sheets

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from answerback.core.ask import ANYONE, Ask, Destination, Reason, Status, ended
+from answerback.core.ask import ANYONE, Ask, Destination, Reason, Status, end_ask
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
@@ -99,7 +99,7 @@ def test_what_the_ending_says_is_not_said_twice() -> None:
     assert attribution.answered_by_line(view_of(slow), LABELS, MARKS) != ""
     both = answered(("ada", 10), ("bob", 20), ask=ask_of(form))
     assert "ada" in attribution.answered_by_line(view_of(both), LABELS, MARKS)
-    expired = ended(answered(("ada", 10)), Status.EXPIRED, at=99, reason=Reason.EXPIRED).ask
+    expired = end_ask(answered(("ada", 10)), Status.EXPIRED, at=99, reason=Reason.EXPIRED).ask
     assert "ada" in attribution.answered_by_line(view_of(expired), LABELS, MARKS)
 
 

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
-from answerback.ports.person_key import Holder
-from answerback.ports.plugin import Checkup, Finding, Host
+from answerback.ports.person_key import KeyHolder
+from answerback.ports.plugin import DoctorContext, Finding, Host
 from answerback_discord.plugin import DiscordPlugin, DiscordSettings
 from answerback_slack.plugin import SlackPlugin, SlackSettings
 from answerback_web.plugin import WebPlugin, WebSettings
@@ -25,7 +25,7 @@ async def host() -> AsyncIterator[Host]:
     async def secret() -> bytes:
         return bytes(32)
 
-    async def holders() -> tuple[Holder, ...]:
+    async def holders() -> tuple[KeyHolder, ...]:
         return ()
 
     for plugin in (SlackPlugin(), DiscordPlugin(), WebPlugin()):
@@ -62,7 +62,9 @@ async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
         for chat in chats
     ]
     assert told == [("U1", "@S1"), ("@7",)]
-    assert all(chat.surface.ready() for chat in chats), "nothing is connected before it is started"
+    assert all(chat.surface.unready_reason() for chat in chats), (
+        "nothing is connected before it is started"
+    )
 
 
 async def test_what_a_platform_calls_is_served_only_where_it_is_to_call(host: Host) -> None:
@@ -82,7 +84,7 @@ async def test_what_a_platform_calls_is_served_only_where_it_is_to_call(host: Ho
 async def test_the_page_is_built_of_nothing_and_is_there_for_the_world_too(host: Host) -> None:
     page = await WebPlugin().build(WebSettings(), host)
     assert WebSettings().configured()
-    assert page.entrances is not None
+    assert page.operator_pages is not None
     assert {route.path for route in page.public_pages} == {route.path for route in page.pages}
 
 
@@ -99,7 +101,7 @@ async def test_the_page_is_built_of_nothing_and_is_there_for_the_world_too(host:
 def test_settings_say_whether_they_need_the_public_listener(
     settings: SlackSettings | DiscordSettings, by_http: str | None
 ) -> None:
-    assert settings.by_http() == by_http
+    assert settings.http_actions_setting() == by_http
 
 
 async def test_a_surface_without_its_token_is_not_configured(host: Host) -> None:
@@ -115,7 +117,7 @@ async def test_the_doctors_look_at_all_groups_among_the_responders(
     async def seen(setup: object, _http: object) -> AsyncIterator[Finding]:
         yield Finding(repr(setup))
 
-    checkup = Checkup(host.http, "https://a.example", ["C1"], ["U2", "@S2"], fix=True)
+    checkup = DoctorContext(host.http, "https://a.example", ["C1"], ["U2", "@S2"], fix=True)
     for platform in ("slack", "discord"):
         monkeypatch.setattr(f"answerback_{platform}.doctor.findings", seen)
     of_slack = slack(responders=["@S1"], signing_secret=SecretStr("s"))

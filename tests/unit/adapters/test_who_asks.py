@@ -11,7 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
-from answerback.core.ask import Ask, Change, Reason, Status, asked_by, ended
+from answerback.core.ask import Ask, Change, Reason, Status, asker_label, end_ask
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
@@ -48,7 +48,7 @@ def from_tool(tool: str) -> Ask:
 
 
 def states(ask: Ask) -> list[Ask]:
-    withdrawn = ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
+    withdrawn = end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
     return [ask, replace(ask, unattended=True), withdrawn]
 
 
@@ -77,17 +77,17 @@ def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all()
 
     def done(of: Ask) -> Ask:
         for value in ("x", "y"):
-            change = asks.acted(of, Answer(value=value), at=1, by=None)
+            change = asks.apply_action(of, Answer(value=value), at=1, by=None)
             assert isinstance(change, Change)
             of = change.ask
         return of
 
-    assert [asked_by(labelled(a="Deployer")), asked_by(labelled(b="Deployer"))] == [
+    assert [asker_label(labelled(a="Deployer")), asker_label(labelled(b="Deployer"))] == [
         "Deployer",
         "coder",
     ]
-    assert asked_by(done(labelled(a="Deployer"))) == "coder"
-    assert asked_by(done(labelled(a="Deployer", b="Deployer"))) == "Deployer"
+    assert asker_label(done(labelled(a="Deployer"))) == "coder"
+    assert asker_label(done(labelled(a="Deployer", b="Deployer"))) == "Deployer"
 
 
 @pytest.mark.rule("SURFACE-2")
@@ -103,7 +103,7 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
 @pytest.mark.rule("INBOX-1")
 def test_lists_name_an_agent_that_has_moved_on_in_two_words() -> None:
     ask = replace(from_tool("git"), unattended=True)
-    home = json.dumps(slack_home.home([ask], [], LABELS))
+    home = json.dumps(slack_home.build_home_view([ask], [], LABELS))
     inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
     for shown in (home, inbox):
         assert "git asked" in shown
@@ -119,12 +119,14 @@ def test_a_tools_name_breaks_and_notifies_nothing(tool: str) -> None:
         payload = {"channel": "C1", "text": message.text, "blocks": message.blocks}
         assert not check_message(payload, update=True)
         controls = [Control(ask.id, ask.revision, verb) for verb in Verb]
-        for modal in filter(None, (slack_modals.opened(view, c, LABELS, "") for c in controls)):
+        for modal in filter(
+            None, (slack_modals.build_modal(view, c, LABELS, "") for c in controls)
+        ):
             assert not check_view(modal)
         sent: list[Any] = [discord.message(view, LABELS), discord.plain(view, LABELS)]
         sent.append(discord_notes.confirm_end_turn(view, LABELS))
         assert not [p for data in sent for p in check_callback({"type": 4, "data": data})]
-        sheet = discord_forms.sheet_of(view, Verb.REPLY, LABELS)
+        sheet = discord_forms.modal_spec(view, Verb.REPLY, LABELS)
         assert sheet is not None
         data = discord_modals.modal(view, sheet, Verb.REPLY, 0, {}, "nonce", LABELS)
         assert not check_callback({"type": 9, "data": data})

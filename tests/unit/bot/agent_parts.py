@@ -14,7 +14,7 @@ import aiohttp
 from answerback.core.ask import Ask
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
-from answerback.runtime.config import Agent, Server, Storage, settings_type
+from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
 from tests.keys import bearer
 from tests.service_parts import WAIT
 
@@ -25,7 +25,7 @@ Json = dict[str, Any]
 class Served:
     """A running service, a client of its API, and the tokens made for it."""
 
-    running: app.Running
+    running: app.RunningService
     http: aiohttp.ClientSession
     tokens: dict[str, str]
     acting: dict[str, str]
@@ -46,7 +46,7 @@ class Served:
         async with asyncio.timeout(WAIT):
             with self.running.service.signals.follow("web") as follower:
                 while len(rows := (await self.running.service.store.page(limit=200)).rows) < count:
-                    await follower.changed()
+                    await follower.next_commit()
         return rows[0]
 
     async def wait_for_waiters(self, ask: Ask, waiters: int = 1) -> None:
@@ -75,16 +75,16 @@ async def served(
     """A service on a free port; ``roles`` are the agents with tokens, the rest tables of the settings."""
     tokens = {name: new_token() for name in roles or {}}
     agents = {
-        name: Agent.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
+        name: AgentSettings.model_validate({"token_hash": hash_of(tokens[name]), "role": role})
         for name, role in (roles or {}).items()
     }
-    storage = Storage(url=f"sqlite:///{folder / 'asks.db'}")
+    storage = StorageSettings(url=f"sqlite:///{folder / 'asks.db'}")
     settings = settings_type().model_construct(
-        **{"server": Server(port=0), "storage": storage, **tables}, agents=agents
+        **{"server": ServerSettings(port=0), "storage": storage, **tables}, agents=agents
     )
     surface = next((name for name, role in (roles or {}).items() if role == "surface"), None)
     async with (
-        app.running(settings) as running,
+        app.run_service(settings) as running,
         aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http,
     ):
         acting = {"Authorization": f"Bearer {tokens[surface]}"} if surface else bearer(folder)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from answerback.core.ask import Ask, Destination, Reason, Request, Status, ended
+from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
 from answerback.core.walker import start
 from answerback.dialects import registry
 
@@ -56,12 +56,12 @@ def asked(name: str, **more: Any) -> Ask:
 
 def expired(ask: Ask) -> Ask:
     """The ask after its deadline."""
-    return ended(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask
+    return end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask
 
 
 def told(ask: Ask) -> Any:
     """What the host is told."""
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     assert not result.is_error
     return result.structured

@@ -17,9 +17,9 @@ from answerback.ports.inquiry import Inquiry
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Route, Routes
-from answerback.workers.message_sync import Shower
-from answerback.workers.retention import Retention
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.retention import RetentionPolicy
+from answerback.workers.scheduler import Scheduler
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.conftest import Parts
@@ -60,12 +60,12 @@ async def running(
     routes: Routes | None = None,
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
-) -> AsyncIterator[tuple[Service, Shower]]:
+) -> AsyncIterator[tuple[Service, MessageSync]]:
     """A service with its background at work; leaving the context is what a stop is."""
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
-    shower = Shower(service, first_pause=0.01)
-    upkeep = Upkeep(service, shower, inquiry, Retention(service, days, None))
-    service.hooks.show = shower.poke
+    shower = MessageSync(service, first_pause=0.01)
+    upkeep = Scheduler(service, shower, inquiry, RetentionPolicy(service, days, None))
+    service.hooks.show = shower.request_sync
     service.hooks.due = upkeep.due
     loop = asyncio.create_task(upkeep.run())
     try:
@@ -126,4 +126,4 @@ async def hand_on(parts: Parts, service: Service, ask: Ask) -> None:
     with service.follow(ask.id) as follower:
         await parts.clock.advance(61)
         async with asyncio.timeout(WAIT):
-            await follower.changed()
+            await follower.next_commit()

@@ -6,7 +6,16 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status, acted, ended
+from answerback.core.ask import (
+    Ask,
+    Change,
+    Destination,
+    Reason,
+    Request,
+    Status,
+    apply_action,
+    end_ask,
+)
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form, Question
 from answerback.core.walker import Person, start
@@ -124,7 +133,7 @@ def asked(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
 
 def after(ask: Ask, *actions: Any) -> Ask:
     for action in actions:
-        change = acted(ask, action, at=1, by=Person(surface="web", user_id="u"))
+        change = apply_action(ask, action, at=1, by=Person(surface="web", user_id="u"))
         assert isinstance(change, Change), change
         ask = change.ask
     return ask
@@ -154,11 +163,11 @@ def wrong(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def result(ask: Ask) -> tuple[Any, str]:
-    found = registry.result_of(ask)
+    found = registry.render_result(ask)
     assert found is not None
     assert not found.is_error
     return found.structured, found.content
 
 
 def without_answer(ask: Ask, status: Status) -> Ask:
-    return ended(ask, status, at=1, reason=Reason(status.value)).ask
+    return end_ask(ask, status, at=1, reason=Reason(status.value)).ask

@@ -14,16 +14,16 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
 from answerback.core.walker import Answer
-from answerback.ports.claims import SOLE, Claim, Work
+from answerback.ports.claims import SOLE_CLAIM, Claim, ClaimKind
 from answerback.ports.store_values import StoredDelivery
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
-from answerback.webhooks.outbox import Deliverer
-from answerback.webhooks.sender import Sender
+from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.sender import WebhookSender
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user
 
@@ -46,7 +46,7 @@ class WatchedStore(SqliteStore):
     async def taken_over(self, whose: Claim, claim: Claim, now: float) -> None:
         """Another process takes what one has claimed, before that one can claim it again."""
         self._taken_by = claim
-        await self.release(Work.DELIVERY, whose.holder)
+        await self.release(ClaimKind.DELIVERY, whose.holder)
         await self.claim_deliveries(claim, now, 10)
 
     async def claim_deliveries(
@@ -67,16 +67,16 @@ class WatchedStore(SqliteStore):
             self.noted.notify_all()
         return renewed
 
-    async def tried(
+    async def save_delivery_results(
         self,
         results: Sequence[StoredDelivery],
-        entries: Sequence[tuple[str, Entry]],
+        entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
         if self.failures and entries:
             self.failures -= 1
             raise StoreError("the disk is full")
-        await super().tried(results, entries, holder)
+        await super().save_delivery_results(results, entries, holder)
         async with self.noted:
             self.noted.notify_all()
 
@@ -117,8 +117,8 @@ class Outbox:
     clock: ManualClock
     service: Service
     names: Names
-    callbacks: Callbacks
-    deliverers: list[Deliverer] = field(default_factory=list)
+    callbacks: CallbackPolicy
+    deliverers: list[WebhookDispatcher] = field(default_factory=list)
 
     async def ask(self, url: str, **envelope: Any) -> Ask:
         """An open ask with a callback."""
@@ -133,12 +133,16 @@ class Outbox:
 
     @asynccontextmanager
     async def draining(
-        self, *, timeout: float = 5.0, claim: Claim = SOLE
-    ) -> AsyncIterator[Deliverer]:
+        self, *, timeout: float = 5.0, claim: Claim = SOLE_CLAIM
+    ) -> AsyncIterator[WebhookDispatcher]:
         """The outbox drained for as long as the context lasts; then at once as dead as after a kill."""
         async with guarded_session(self.callbacks.rules, self.names) as http:
-            sender = Sender(http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout)
-            deliverer = Deliverer(self.store, self.clock, sender, jitter=lambda: 1.0, claim=claim)
+            sender = WebhookSender(
+                http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout
+            )
+            deliverer = WebhookDispatcher(
+                self.store, self.clock, sender, jitter=lambda: 1.0, claim=claim
+            )
             self.service.hooks.deliver = deliverer.wake
             task = asyncio.create_task(deliverer.run())
             try:
@@ -151,7 +155,7 @@ class Outbox:
     async def set_back(self, seconds: float) -> None:
         """Sets the clock back, which the store is told as upkeep tells it."""
         await self.clock.set(-seconds)
-        await self.store.set_back(seconds, self.clock.now())
+        await self.store.shift_schedule(seconds, self.clock.now())
 
     async def delivery(self, ask: Ask) -> StoredDelivery:
         """The one delivery of an ask."""
@@ -184,7 +188,7 @@ async def outbox(
     store = WatchedStore(folder / "asks.db")
     await store.open()
     clock = ManualClock(float(int(time.time())))
-    callbacks = Callbacks(AddressRules(allow), {None: secrets})
+    callbacks = CallbackPolicy(AddressRules(allow), {None: secrets})
     service = Service(
         store,
         clock,

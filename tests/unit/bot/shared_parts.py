@@ -9,7 +9,7 @@ from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.service.service import Service
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from tests.service_parts import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
@@ -28,20 +28,20 @@ class Processes:
         self._store = store
         self._web = FakePage("web", responders=("anyone",))
 
-    def start(self, claim: Claim, **more: Any) -> tuple[Service, Shower]:
+    def start(self, claim: Claim, **more: Any) -> tuple[Service, MessageSync]:
         """One more of them."""
         surfaces = {"chat": self.chat, "web": self._web}
         service = Service(
             self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
         )
-        shower = Shower(service, first_pause=0.01)
-        service.hooks.show = shower.poke
+        shower = MessageSync(service, first_pause=0.01)
+        service.hooks.show = shower.request_sync
         return service, shower
 
-    async def due(self, service: Service, shower: Shower, **envelope: Any) -> Ask:
+    async def due(self, service: Service, shower: MessageSync, **envelope: Any) -> Ask:
         """An ask that is shown, and of which people are to be reminded now; from now on the chat does not answer."""
         ask = (await service.submit(ask_user(remind_after=[10], **envelope))).ask
-        await shower.idle()
+        await shower.wait_until_idle()
         self.chat.hold = asyncio.Event()
         await self.clock.advance(11)
         return ask

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
-from answerback.runtime.config import Server
+from answerback.runtime.config import ServerSettings
 from tests.service_parts import WAIT
 from tests.unit.bot.acp_parts import (
     INITIALIZE,
@@ -47,7 +47,7 @@ async def ended(service: Served, ask_id: str) -> Status:
                 assert found is not None
                 if found.status is not Status.OPEN:
                     return found.status
-                await follower.changed()
+                await follower.next_commit()
 
 
 @pytest.mark.rule("ACP-2")
@@ -249,7 +249,7 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
         port = int(service.url.rpartition(":")[2])
         url = service.url
     async with run_editor(url) as editor:
-        async with served(tmp_path, server=Server(port=port)) as service:
+        async with served(tmp_path, server=ServerSettings(port=port)) as service:
             await editor.prompt(permission(), permission(9))
             assert [await editor.next(), await editor.next()] == [permission(), permission(9)]
             await service.newest(2)
@@ -259,7 +259,7 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
         mine, theirs = (7, 9)
         await editor.send(selected("yes", theirs))
         assert await editor.heard() == selected("yes", theirs)
-        async with served(tmp_path, server=Server(port=port)) as service:
+        async with served(tmp_path, server=ServerSettings(port=port)) as service:
             statuses: dict[str, Status] = {}
             async with asyncio.timeout(WAIT):
                 while Status.WITHDRAWN not in statuses.values():

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.answers import Accepted, Unfit, check_answer, check_words, json_equal
+from answerback.core.answers import Accepted, Invalid, check_answer, check_text, json_equal
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.schemas import InvalidSchemaError
@@ -40,7 +40,7 @@ def of(kind: AnswerType, *options: str, schema: Any = None) -> Question:
 
 def codes(question: Question, value: Any) -> list[tuple[str, str]]:
     checked = check_answer(question, value)
-    return [(p.pointer, p.code) for p in checked.problems] if isinstance(checked, Unfit) else []
+    return [(p.pointer, p.code) for p in checked.problems] if isinstance(checked, Invalid) else []
 
 
 @pytest.mark.rule("FORM-10")
@@ -83,7 +83,7 @@ def test_a_multi_select_takes_the_order_of_its_options_and_names_each_mistake() 
 
 def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
     checked = check_answer(of(AnswerType.SELECT, *map(str, range(15))), "x" * 200)
-    assert isinstance(checked, Unfit)
+    assert isinstance(checked, Invalid)
     message = checked.problems[0].message
     assert '"9" or 5 more' in message
     assert len(message) < 300
@@ -93,7 +93,7 @@ def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
 def test_half_a_surrogate_pair_is_no_text_anywhere() -> None:
     assert codes(of(AnswerType.TEXT), "\ud800") == [("", "wrong_type")]
     assert codes(of(AnswerType.SCHEMA, schema=True), {"\udfff": 1}) == [("", "wrong_type")]
-    assert isinstance(check_words("\ud800"), Unfit)
+    assert isinstance(check_text("\ud800"), Invalid)
 
 
 @pytest.mark.rule("FORM-9")
@@ -314,7 +314,7 @@ def test_what_is_wrong_within_an_answer_names_its_place() -> None:
     }
     question = Question(id="q", text="?", answer_type=AnswerType.SCHEMA, json_schema=schema)
     unfit = check_answer(question, {"servers": [{"port": "1"}, {"port": "1"}], "name": 2})
-    assert isinstance(unfit, Unfit)
+    assert isinstance(unfit, Invalid)
     assert {problem.pointer: problem.message for problem in unfit.problems} == {
         "/servers/0/port": 'servers[0].port: "1" is not of type "integer".',
         "/servers/1/port": 'servers[1].port: "1" is not of type "integer".',

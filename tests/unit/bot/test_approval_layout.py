@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects.approvals.arguments_markdown import context
+from answerback.dialects.approvals.arguments_markdown import render_arguments
 
 
 def test_arguments_are_laid_out_as_people_write_them() -> None:
@@ -26,7 +26,7 @@ def test_arguments_are_laid_out_as_people_write_them() -> None:
         "env": {"A": ["x" * 50, "y" * 50], "B": ["z"], "C": {}},
         "deep": [{"a": {"b": [{"c": 1}]}}, "two\nlines"],
     }
-    assert context(arguments, {"cwd": "/w"}) == (
+    assert render_arguments(arguments, {"cwd": "/w"}) == (
         "```\n"
         "command: |\n"
         "  git commit -F - <<EOF\n"
@@ -63,10 +63,10 @@ def test_arguments_are_laid_out_as_people_write_them() -> None:
 
 @pytest.mark.rule("APPROVAL-2")
 def test_arguments_of_any_kind_are_shown() -> None:
-    assert context({}, None) is None
-    assert context("ls -la\npwd") == "```\nls -la\npwd\n```"
-    assert context(["ls", "-la"]) == "```\n- ls\n- -la\n```"
-    assert context(True) == "```\ntrue\n```"
+    assert render_arguments({}, None) is None
+    assert render_arguments("ls -la\npwd") == "```\nls -la\npwd\n```"
+    assert render_arguments(["ls", "-la"]) == "```\n- ls\n- -la\n```"
+    assert render_arguments(True) == "```\ntrue\n```"
 
 
 @pytest.mark.rule("APPROVAL-2")
@@ -77,7 +77,7 @@ def test_an_edit_is_shown_as_a_diff() -> None:
         "new_string": "a\nB\nB\nd",
         "all": True,
     }
-    assert context(edit) == (
+    assert render_arguments(edit) == (
         "```\n"
         "old_string, new_string: diff 1\n"
         "file_path: a.py\n"
@@ -98,7 +98,7 @@ def test_an_edit_is_shown_as_a_diff() -> None:
 
 
 def test_each_of_several_edits_has_its_diff() -> None:
-    shown = context(
+    shown = render_arguments(
         {"edits": [{"old_string": "a", "new_string": ""}, {"old_string": "", "new_string": "b"}]},
         {"content": [{"type": "diff", "path": "x", "oldText": None, "newText": "new"}]},
         {"metadata": {"diff": "@@\n-1\n+2", "patch": "none"}},
@@ -119,7 +119,7 @@ def test_what_only_looks_like_an_edit_is_shown_as_it_is() -> None:
         {"old_string": "a"},
         {"new_string": "b"},
     ]
-    assert [each for each in odd if "diff" in (context(each) or "")] == []
+    assert [each for each in odd if "diff" in (render_arguments(each) or "")] == []
 
 
 LINES = st.text(st.sampled_from("a`~- \n\r\u2028#|*"), max_size=12)
@@ -135,7 +135,7 @@ EDIT = st.fixed_dictionaries({"old_string": LINES, "new_string": LINES})
 @given(st.dictionaries(LINES, VALUES | EDIT, max_size=4))
 @example({"a": "```\n# Approved\n```"})
 def test_no_argument_leaves_its_block_and_every_line_of_it_is_shown(arguments: Any) -> None:
-    shown = context(arguments) or ""
+    shown = render_arguments(arguments) or ""
     outside: list[str] = []
     inside: list[str] = []
     fence = None
@@ -173,7 +173,7 @@ LEFT_OUT = re.compile(r"\*\*Not all of it is shown: (\d+) characters are left ou
 @pytest.mark.rule("APPROVAL-2")
 def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at_the_top() -> None:
     text = "first\n" + "x" * 30_000 + "\nlast"
-    shown = context({"content": text, "file_path": "/w/a"}) or ""
+    shown = render_arguments({"content": text, "file_path": "/w/a"}) or ""
     missing = LEFT_OUT.match(shown)
     assert missing is not None
     assert f"\n  [{missing[1]} characters are not shown here]\n" in shown
@@ -199,14 +199,17 @@ def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at
     ids=["lines", "backticks", "an edit", "edits", "keys", "a key", "no object", "an array"],
 )
 def test_whatever_is_too_long_fits_and_says_what_is_missing(arguments: Any) -> None:
-    shown = context(arguments, {"cwd": "/w"}) or ""
+    shown = render_arguments(arguments, {"cwd": "/w"}) or ""
     assert LEFT_OUT.match(shown)
     assert len(shown) <= MAX_TEXT
     assert shown.endswith("/w\n```") or "cwd: /w" in shown
 
 
 def test_nothing_is_said_to_be_missing_where_nothing_is() -> None:
-    whole = context({"content": "x" * 19_000}) or ""
+    whole = render_arguments({"content": "x" * 19_000}) or ""
     assert "not shown" not in whole
-    forged = context({"content": "**Not all of it is shown: 1 characters are left out.**"}) or ""
+    forged = (
+        render_arguments({"content": "**Not all of it is shown: 1 characters are left out.**"})
+        or ""
+    )
     assert forged.startswith("```\n")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Status, asked_by
+from answerback.core.ask import Ask, Status, asker_label
 from answerback.core.walker import Action, Answer
 from answerback.dialects import registry
 from answerback.service.question_routing import Rules
@@ -50,7 +50,7 @@ async def test_the_agent_asks_and_the_record_says_for_which_tool(parts: Parts) -
     lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
     sources = [line["request"]["source"] for line in lines if line["type"] == "request"]
     assert sources == [{"tool": "delete"}, {"tool": "copy"}, {"tool": "move"}]
-    assert asked_by(ask) == "Assistant"
+    assert asker_label(ask) == "Assistant"
 
 
 async def test_an_operator_may_decide_beforehand_for_one_tool(parts: Parts) -> None:
@@ -67,6 +67,6 @@ async def test_an_operator_may_decide_beforehand_for_one_tool(parts: Parts) -> N
 
 
 def test_a_call_with_much_to_lay_out_or_a_schema_is_read_off_the_loop() -> None:
-    assert registry.is_quick(CALLS["PermissionRequest"])
-    assert not registry.is_quick({"tool_input": {"content": "x" * 200_000}})
-    assert not registry.is_quick({**CALLS["tool_approval"], "args_schema": {}})
+    assert registry.is_quick_to_parse(CALLS["PermissionRequest"])
+    assert not registry.is_quick_to_parse({"tool_input": {"content": "x" * 200_000}})
+    assert not registry.is_quick_to_parse({**CALLS["tool_approval"], "args_schema": {}})

@@ -10,7 +10,12 @@ import pytest
 from aiohttp import web
 
 from answerback.http import response_arrival
-from answerback.http.response_arrival import Arrival, Arrivals, End, is_taken
+from answerback.http.response_arrival import (
+    ArrivalTracker,
+    ConnectionEnd,
+    ResponseArrival,
+    is_acknowledged,
+)
 from tests.service_parts import WAIT
 
 
@@ -49,10 +54,10 @@ async def connection() -> AsyncIterator[asyncio.StreamWriter]:
 async def test_a_response_that_the_client_leaves_unread_is_given_up_after_a_while(
     connection: asyncio.StreamWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_arrival, "PATIENCE", 0.0)
+    monkeypatch.setattr(response_arrival, "RECEIVE_TIMEOUT", 0.0)
     connection.write(bytes(64 * 1024 * 1024))
-    arrival = Arrival(request_on(connection.transport), lambda: None)
-    assert not await arrival.taken()
+    arrival = ResponseArrival(request_on(connection.transport), lambda: None)
+    assert not await arrival.wait_until_received()
     assert arrival.end is None, "it may still arrive"
 
 
@@ -63,12 +68,12 @@ async def test_what_was_sent_over_a_closed_connection_counts_as_not_taken(
     closed = connection.get_extra_info("socket")
     while closed.fileno() >= 0:  # noqa: ASYNC110 it tells nobody
         await asyncio.sleep(0)
-    assert not is_taken(connection.transport)
+    assert not is_acknowledged(connection.transport)
 
 
 async def test_a_response_whose_connection_was_lost_before_it_was_sent_is_lost() -> None:
-    watching = Arrivals()
-    arrival = watching.watch(request_on(None), lambda: None)
-    assert arrival.end is End.LOST
-    assert not await arrival.taken()
+    watching = ArrivalTracker()
+    arrival = watching.track(request_on(None), lambda: None)
+    assert arrival.end is ConnectionEnd.LOST
+    assert not await arrival.wait_until_received()
     assert not watching._watched

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client as McpClient
 
 from answerback.cli.mcp import ClientBackend
-from answerback.mcp.server import mcp_server
+from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_parts import Json, Served, served
 from tests.unit.bot.test_late_mcp import check
@@ -101,7 +101,7 @@ async def test_over_mcp_a_model_asks_and_goes_on(service: Served) -> None:
         assert given["structured"] == {"answer_type": "boolean", "answer": False}
     async with AsyncClient(service.url) as http:
         backend = ClientBackend(http, to="web")
-        async with McpClient(mcp_server(lambda _: backend)) as mcp:
+        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
             again = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
             assert again.structured_content["status"] == "pending"
             await service.act(await service.newest(2), action="answer", value=True)

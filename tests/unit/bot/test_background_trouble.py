@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import GoneError, UnauthorizedError
+from answerback.core.errors import DestinationGoneError, UnauthorizedError
 from answerback.core.walker import Answer
-from answerback.ports.claims import SOLE
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.surface import Acted
 from answerback.workers import scheduler as upkeep_module
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 from tests.unit.bot.background_parts import (
@@ -41,7 +41,7 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
 ) -> None:
     monkeypatch.setattr(upkeep_module, "_AT_ONCE", 1)
     service = parts.service()
-    upkeep, other = (Upkeep(service, Shower(service)) for _ in range(2))
+    upkeep, other = (Scheduler(service, MessageSync(service)) for _ in range(2))
     asks = [await submit(service, to="web", remind_after=[10 + n]) for n in range(3)]
     reminded: list[str] = []
 
@@ -53,38 +53,38 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
             stored = await service.get(asks[2].id)
             assert stored is not None
             await other._attend(stored, parts.clock.now(), inf)
-            await other.idle()
+            await other.wait_until_idle()
 
     monkeypatch.setattr(parts.web, "remind", remind)
     await parts.clock.advance(20)
-    assert await upkeep.once()
-    await upkeep.idle()
+    assert await upkeep.run_once()
+    await upkeep.wait_until_idle()
     assert reminded == [asks[0].id, asks[2].id, asks[2].id]
-    assert not await upkeep.once()
+    assert not await upkeep.run_once()
 
 
 async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) -> None:
     service = parts.service()
     ask = await submit(service, remind_after=[10])
     await parts.clock.advance(11)
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     for elsewhere in (parts.service(surfaces=("web",)), service):
-        upkeep = Upkeep(elsewhere, Shower(elsewhere))
-        assert await upkeep.once()
-        await upkeep.idle()
+        upkeep = Scheduler(elsewhere, MessageSync(elsewhere))
+        assert await upkeep.run_once()
+        await upkeep.wait_until_idle()
         assert parts.chat.reminders == []
     shown = await parts.chat.shown(ask)
-    await parts.store.shown(ask.id, shown)
-    assert not await upkeep.once(), "not before half a minute is over"
+    await parts.store.save_shown(ask.id, shown)
+    assert not await upkeep.run_once(), "not before half a minute is over"
     await parts.clock.advance(31)
-    assert await upkeep.once()
-    await upkeep.idle()
+    assert await upkeep.run_once()
+    await upkeep.wait_until_idle()
     assert parts.chat.reminders == [(ask.id, 0)]
 
 
 async def test_an_ask_that_was_handed_on_meanwhile_is_not_handed_on_again(parts: Parts) -> None:
     service = parts.service(routes=ESCALATED)
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     stale = await submit(service, to=None, responders=None)
     await parts.clock.advance(61)
     for _ in range(2):
@@ -104,17 +104,17 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_put_again(tmp_path: P
     inquiry = ScriptedInquiry(answer=True)
     service = parts.service(rules, inquiry=True)
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
-    upkeep = Upkeep(service, Shower(service), inquiry)
+    upkeep = Scheduler(service, MessageSync(service), inquiry)
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
-    await store.claim_due(SOLE, parts.clock.now(), 1)
+    await store.claim_due(SOLE_CLAIM, parts.clock.now(), 1)
     other.execute("BEGIN IMMEDIATE")
-    assert await upkeep.once()
-    await upkeep.idle()
+    assert await upkeep.run_once()
+    await upkeep.wait_until_idle()
     other.execute("ROLLBACK")
     other.close()
-    assert not await upkeep.once(), "not before half a minute is over"
+    assert not await upkeep.run_once(), "not before half a minute is over"
     await parts.clock.advance(31)
-    assert await upkeep.once()
+    assert await upkeep.run_once()
     done = await ended(service, ask)
     assert (done.status, inquiry.asked) == (Status.ANSWERED, ["force"] * 2)
     await store.close()
@@ -147,9 +147,9 @@ async def test_a_record_that_can_be_shown_no_more_is_given_up_and_not_tried_for_
     async with running(parts) as (service, shower):
         ask = await submit(service)
         await parts.chat.until(shows(parts, ask, 1))
-        parts.chat.failures.append(GoneError("The channel is gone."))
+        parts.chat.failures.append(DestinationGoneError("The channel is gone."))
         await service.act(ask.id, Answer(value=True), actor())
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.status, now.shown_revision) == (Status.ANSWERED, now.revision)
@@ -161,7 +161,7 @@ async def test_what_is_shown_by_other_means_is_looked_at_again_when_its_time_is_
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean(), boolean("sure"))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.later, before = 0.02, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows >= before + 2)
@@ -176,7 +176,7 @@ async def test_what_moves_on_while_it_is_shown_by_other_means_is_shown_when_that
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean(), boolean("sure"))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.later, before = 0.2, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
@@ -192,7 +192,7 @@ async def test_what_is_shown_by_other_means_is_not_looked_at_with_every_change_m
     async with running(parts) as (service, shower):
         ask = await submit(service, *(boolean(f"q{n}") for n in range(4)))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.later, before = 0.3, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
@@ -209,7 +209,7 @@ async def test_what_is_handed_on_while_it_is_shown_by_other_means_is_posted_at_o
     async with running(parts, routes=escalated("chat:C2")) as (service, shower):
         ask = await submit(service, boolean(), boolean("sure"), to=None, responders=None)
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.later, before = 600.0, parts.chat.shows
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == before + 1)
@@ -221,18 +221,18 @@ async def test_what_is_handed_on_while_it_is_shown_by_other_means_is_posted_at_o
 async def test_showing_an_ask_that_is_none_does_nothing(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.shows = 0
-        shower.poke(replace(ask, id="ask_none"))
-        await shower.idle()
+        shower.request_sync(replace(ask, id="ask_none"))
+        await shower.wait_until_idle()
     assert parts.chat.shows == 0
 
 
 async def test_an_ask_on_a_surface_that_is_not_configured_is_left_as_it_is(parts: Parts) -> None:
     ask = await submit(parts.service())
     async with running(parts, surfaces=("web",)) as (service, shower):
-        shower.poke(ask)
-        await shower.idle()
+        shower.request_sync(ask)
+        await shower.wait_until_idle()
         assert await service.get(ask.id) == ask
     assert parts.chat.shows == 0
 
@@ -243,13 +243,13 @@ async def test_a_note_that_cannot_be_left_is_given_up(
     async def moved(*_: object) -> None:
         raise UnauthorizedError("revoked")
 
-    monkeypatch.setattr(parts.chat, "moved", moved)
+    monkeypatch.setattr(parts.chat, "retire_message", moved)
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, to=None, responders=None)
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         await hand_on(parts, service, ask)
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.destination.surface, now.left) == ("web", None)
@@ -260,14 +260,14 @@ async def test_a_place_whose_surface_is_configured_no_more_is_left_without_a_not
 ) -> None:
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await shower.idle()
+        await shower.wait_until_idle()
     await parts.clock.advance(61)
     async with running(parts, routes=ESCALATED, surfaces=("web",)) as (service, shower):
         with service.follow(ask.id) as follower:
             async with asyncio.timeout(WAIT):
                 while (await service.get(ask.id) or ask).destination.surface != "web":
-                    await follower.changed()
-        await shower.idle()
+                    await follower.next_commit()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.left, parts.chat.notes) == (None, [])
@@ -281,7 +281,7 @@ async def test_who_leaves_takes_no_other_follower_along(parts: Parts) -> None:
             assert service.signals.count == 2
         await service.withdraw(ask.id)
         async with asyncio.timeout(WAIT):
-            told = await stays.changed()
+            told = await stays.next_commit()
     assert told is not None
     assert (told.status, service.signals.count) == (Status.WITHDRAWN, 0)
 
@@ -294,4 +294,4 @@ async def test_who_follows_is_never_told_of_an_older_state_after_a_newer_one(par
     with service.follow(ask.id) as follower:
         service.signals.notify(acted.ask)
         service.signals.notify(ask)  # two commits of one batch, told of in another order
-        assert await follower.changed() == acted.ask
+        assert await follower.next_commit() == acted.ask

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.ports.late_answers import Owing
+from answerback.ports.late_answers import LateAnswerQuery
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
@@ -53,10 +53,10 @@ async def killed(service: Served) -> str:
 
 async def owed(service: Served, ask_id: str) -> None:
     """Returns once an answer is to be told."""
-    owing = Owing("", THREAD)
+    owing = LateAnswerQuery("", THREAD)
     async with asyncio.timeout(WAIT):
         while ask_id not in [  # noqa: ASYNC110 - nothing tells
-            one.ask.id for one in await service.running.service.store.owed(owing, 0)
+            one.ask.id for one in await service.running.service.store.list_late_answers(owing, 0)
         ]:
             await asyncio.sleep(0.005)
 

@@ -20,7 +20,7 @@ from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.opencode import OpencodeBridge, _Pending
 from answerback.agents.bridges.opencode_server import OpencodeServer
 from answerback.core.ask import Ask, Reason, Status
-from answerback.runtime.config import Server
+from answerback.runtime.config import ServerSettings
 from answerback_client import AsyncClient
 from tests.acceptance.process import command
 from tests.fakes.opencode import Opencode
@@ -97,7 +97,7 @@ async def ended(service: Served, ask: Ask, status: Status) -> None:
                 assert found is not None
                 if found.status is not Status.OPEN:
                     break
-                await follower.changed()
+                await follower.next_commit()
     assert found.status is status
 
 
@@ -283,7 +283,7 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
         await opencode.ask(QUESTION)
         ask = await service.newest()
         await service.wait_for_waiters(ask)
-    async with served(tmp_path, server=Server(port=port)) as service:
+    async with served(tmp_path, server=ServerSettings(port=port)) as service:
         await service.act(ask, action="answer", value="Yes")
         path, _ = await told(opencode)
         await bridge.__aexit__(None, None, None)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
-from answerback.ports.late_answers import Owing
+from answerback.ports.late_answers import LateAnswerQuery
 from tests.fakes.opencode import Opencode
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Served, served
@@ -58,10 +58,10 @@ async def prompted(opencode: Opencode) -> str:
 
 async def owed(service: Served, *ask_ids: str) -> None:
     """Returns once just these are to be told late."""
-    owing = Owing("", SESSION)
+    owing = LateAnswerQuery("", SESSION)
     async with asyncio.timeout(WAIT):
         while True:
-            found = await service.running.service.store.owed(owing, 0)
+            found = await service.running.service.store.list_late_answers(owing, 0)
             if [one.ask.id for one in found] == [*ask_ids]:
                 return
             await asyncio.sleep(0.005)

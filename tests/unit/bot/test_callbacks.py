@@ -12,7 +12,7 @@ from answerback.service.submission_request import Agent
 from answerback.webhooks.address_policy import (
     AddressRefusedError,
     AddressRules,
-    Callbacks,
+    CallbackPolicy,
     GuardedResolver,
 )
 from tests.fakes.receiver import receiving
@@ -57,15 +57,15 @@ ALLOWED = ["127.0.0.1", "127.8.8.8", "::1", "93.184.215.14", "2606:2800:21f:cb07
 @pytest.mark.parametrize("address", REFUSED)
 def test_an_address_that_is_neither_public_nor_loopback_is_refused(address: str) -> None:
     rules = AddressRules()
-    assert rules.refusal(address, address) is not None
+    assert rules.refusal_reason(address, address) is not None
     host = f"[{address.replace('%', '%25')}]" if ":" in address else address
-    assert rules.refusal_of_url(f"http://{host}/hook") is not None
+    assert rules.url_refusal_reason(f"http://{host}/hook") is not None
 
 
 @pytest.mark.parametrize("address", ALLOWED)
 def test_public_and_loopback_addresses_are_allowed(address: str) -> None:
     host = f"[{address}]" if ":" in address else address
-    assert AddressRules().refusal_of_url(f"https://{host}:8443/hook") is None
+    assert AddressRules().url_refusal_reason(f"https://{host}:8443/hook") is None
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_public_and_loopback_addresses_are_allowed(address: str) -> None:
     ],
 )
 def test_a_url_that_is_none_for_a_webhook_is_refused_in_words(url: str) -> None:
-    refused = AddressRules().refusal_of_url(url)
+    refused = AddressRules().url_refusal_reason(url)
     assert refused is not None
     assert refused.startswith("callback.url")
 
@@ -115,16 +115,16 @@ def test_a_url_that_is_none_for_a_webhook_is_refused_in_words(url: str) -> None:
     ],
 )
 def test_what_the_operator_lists_is_allowed(allow: str, host: str, address: str) -> None:
-    assert AddressRules().refusal(host, address) is not None
-    assert AddressRules([allow]).refusal(host, address) is None
+    assert AddressRules().refusal_reason(host, address) is not None
+    assert AddressRules([allow]).refusal_reason(host, address) is None
 
 
 def test_a_listed_name_still_does_not_lead_to_a_machines_own_metadata() -> None:
     rules = AddressRules(["hooks.internal", "*.internal"])
     for address in ("169.254.169.254", "fe80::1", "0.0.0.0", "ff02::1"):
-        assert rules.refusal("hooks.internal", address) is not None
-    assert rules.refusal("internal", "10.0.0.1") is not None
-    assert rules.refusal("hooks.internal.example", "10.0.0.1") is not None
+        assert rules.refusal_reason("hooks.internal", address) is not None
+    assert rules.refusal_reason("internal", "10.0.0.1") is not None
+    assert rules.refusal_reason("hooks.internal.example", "10.0.0.1") is not None
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "http://hooks", "a b", "", "127.1"])
@@ -135,7 +135,7 @@ def test_an_entry_that_is_none_is_an_error_that_names_the_key(entry: str) -> Non
 
 @pytest.mark.rule("WEBHOOK-12")
 def test_without_a_secret_a_callback_is_refused_with_the_key_to_set() -> None:
-    callbacks = Callbacks(AddressRules(), {"ci": [SECRET]})
+    callbacks = CallbackPolicy(AddressRules(), {"ci": [SECRET]})
     url = "https://example.com/hook"
     assert callbacks.check(url, Agent("ci")) is None
     assert "agents.bot.callback_secret" in (callbacks.check(url, Agent("bot")) or "")

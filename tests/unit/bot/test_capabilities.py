@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerback.core.walker import Answer
-from answerback.ports.surface import Rejected, Why
+from answerback.ports.surface import Rejected, RejectReason
 from answerback.service.submission_request import Route, Routes
 from tests.service_parts import FakeSurface, actor
 from tests.unit.bot.background_parts import running, shows, submit
@@ -15,7 +15,7 @@ class Bare(FakeSurface):
 
     remind = None  # type: ignore[assignment]  # as if it were not there
     groups_of = None  # type: ignore[assignment]
-    moved = None  # type: ignore[assignment]
+    retire_message = None  # type: ignore[assignment]
 
 
 async def test_without_reminders_groups_and_notes_an_ask_goes_its_way(parts: Parts) -> None:
@@ -26,18 +26,18 @@ async def test_without_reminders_groups_and_notes_an_ask_goes_its_way(parts: Par
     )
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await shower.idle()
+        await shower.wait_until_idle()
         refused = await service.act(ask.id, Answer(value=True), actor("U1"))
         assert isinstance(refused, Rejected)
-        assert refused.why is Why.NOT_ALLOWED
+        assert refused.why is RejectReason.NOT_ALLOWED
         with service.follow(ask.id) as following:
             await parts.clock.advance(11)
-            reminded = await following.changed()
+            reminded = await following.next_commit()
         assert reminded is not None
         assert reminded.reminded == 1
         await parts.clock.advance(50)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
         assert (now.destination.channel, now.left) == ("C2", None)

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client as McpClient
 
 from answerback.cli.mcp import ClientBackend
-from answerback.mcp.server import mcp_server
+from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_parts import Served, served
 from tests.unit.bot.test_mcp import GO, client, text
@@ -57,7 +57,7 @@ async def test_a_model_is_asked_back_and_explains(service: Served, mode: str) ->
 async def test_a_model_behind_the_bridge_is_asked_back_and_explains(service: Served) -> None:
     async with AsyncClient(service.url) as http:
         backend = ClientBackend(http, None)
-        async with McpClient(mcp_server(lambda _ctx: backend)) as mcp:
+        async with McpClient(build_mcp_server(lambda _ctx: backend)) as mcp:
             await walk(service, mcp)
 
 
@@ -67,7 +67,7 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_in_words(
 ) -> None:
     async with AsyncClient(service.url) as http, client(service) as direct:
         backend = ClientBackend(http, None)
-        async with McpClient(mcp_server(lambda _ctx: backend)) as bridged:
+        async with McpClient(build_mcp_server(lambda _ctx: backend)) as bridged:
             mcp = bridged if bridge else direct
             pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
             ask_id = pending.structured_content["ask_id"]

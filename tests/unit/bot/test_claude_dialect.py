@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Ask, Reason, Status, ended
+from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
@@ -25,7 +25,7 @@ def question(text: str = "Go?", **more: Any) -> Json:
 
 
 def structured(ask: Ask) -> Json:
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     assert isinstance(result.structured, dict)
     return result.structured
@@ -101,7 +101,7 @@ def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
 @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
 def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
     ask = after(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
-    told = structured(ended(ask, status, at=90.25, reason=Reason(status.value)).ask)
+    told = structured(end_ask(ask, status, at=90.25, reason=Reason(status.value)).ask)
     assert told["annotations"] == {"One?": {"preview": "# A"}}
     assert "response" not in told
     assert told.get("afkTimeoutMs") == (90_250 if status is Status.EXPIRED else None)

@@ -18,8 +18,8 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 import answerback_client
-from answerback.runtime.config import Server
-from answerback.webhooks.sender import signed
+from answerback.runtime.config import ServerSettings
+from answerback.webhooks.sender import signature_headers
 from answerback_client import (
     Ask,
     AsyncClient,
@@ -119,7 +119,7 @@ async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_n
         ask = await first.newest()
         await first.wait_for_waiters(ask)
     assert not asking.done()
-    async with served(tmp_path, server=Server(port=port or 0)) as second:
+    async with served(tmp_path, server=ServerSettings(port=port or 0)) as second:
         await second.wait_for_waiters(ask)
         await second.act(ask, action="answer", value=True)
         assert (await asking).id == ask.id
@@ -278,11 +278,11 @@ async def test_a_call_that_nobody_takes_is_given_up_when_its_time_is_over() -> N
 @pytest.mark.rule("CLIENT-2")
 def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
     for body in ('{"type":"x"}', "[]", '{"type":"x","data":{"id":1}}'):
-        headers = signed("msg_1", body, time.time(), [SECRET])
+        headers = signature_headers("msg_1", body, time.time(), [SECRET])
         with pytest.raises(WebhookError, match="not one of Answerback's"):
             verify_webhook(body, headers, [SECRET])
     with pytest.raises(WebhookError, match="five minutes"):
-        verify_webhook("{}", signed("msg_1", "{}", time.time() - 600, [SECRET]), SECRET)
+        verify_webhook("{}", signature_headers("msg_1", "{}", time.time() - 600, [SECRET]), SECRET)
     with pytest.raises(WebhookError):
         verify_webhook("{}", {}, SECRET)
 

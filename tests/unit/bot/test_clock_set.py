@@ -13,13 +13,13 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
 from answerback.ports.claims import Claim
-from answerback.ports.clock import Watch
+from answerback.ports.clock import ClockStepDetector
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.runtime.clock import SystemClock
 from answerback.webhooks import outbox as outbox_module
-from answerback.webhooks.outbox import PAUSES
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.webhooks.outbox import RETRY_DELAYS
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import receiving, status
 from tests.service_parts import WAIT
 from tests.unit.bot.background_parts import ended, reopen_store, running, submit
@@ -95,7 +95,7 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service, remind_after=[60])
     await parts.clock.set(-DAY)
     at = parts.clock.now()
@@ -115,7 +115,7 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
     tmp_path: Path,
 ) -> None:
     async with outbox(tmp_path) as box, receiving() as receiver, box.draining():
-        upkeep = Upkeep(box.service, Shower(box.service))
+        upkeep = Scheduler(box.service, MessageSync(box.service))
         running = asyncio.create_task(upkeep.run())
         await box.clock.wait_for_sleepers(1)
         receiver.answers = [status(500), status(429, Retry_After="60")]
@@ -127,7 +127,7 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
         async with asyncio.timeout(WAIT):
             while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + DAY / 2:  # noqa: ASYNC110 a store tells nobody
                 await asyncio.sleep(0)
-        await box.clock.advance(PAUSES[0])
+        await box.clock.advance(RETRY_DELAYS[0])
         assert (await box.tried(retried, 2)).state is DeliveryState.DELIVERED
         assert len(receiver.received) == 3
         await box.clock.advance(60)
@@ -168,7 +168,7 @@ async def test_a_result_that_is_stored_after_the_clock_was_set_back_is_stored_wi
 ) -> None:
     monkeypatch.setattr(outbox_module, "_DATABASE_PAUSE", 0.01)
     async with outbox(tmp_path) as box, receiving() as receiver:
-        tried, meanwhile = box.store.tried, [box.set_back]
+        tried, meanwhile = box.store.save_delivery_results, [box.set_back]
 
         async def failing(*args: Any) -> None:
             if meanwhile:
@@ -176,11 +176,11 @@ async def test_a_result_that_is_stored_after_the_clock_was_set_back_is_stored_wi
                 raise StoreError("the disk is full")
             await tried(*args)
 
-        monkeypatch.setattr(box.store, "tried", failing)
+        monkeypatch.setattr(box.store, "save_delivery_results", failing)
         receiver.answers = [status(500)]
         async with box.draining():
             found = await box.tried(await box.answered(receiver.url), 1)
-        assert found.next_at == pytest.approx(box.clock.now() + PAUSES[0], abs=1)
+        assert found.next_at == pytest.approx(box.clock.now() + RETRY_DELAYS[0], abs=1)
 
 
 @pytest.mark.rule("DATA-15")
@@ -188,7 +188,7 @@ async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     remind, meanwhile = parts.web.remind, [DAY]
 
     async def failing(ask: Ask, number: int) -> None:
@@ -202,8 +202,8 @@ async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again
     await submit(service, to="web", remind_after=[60])
     for wait in (61, 11):
         await parts.clock.advance(wait)
-        await upkeep.once()
-        await upkeep.idle()
+        await upkeep.run_once()
+        await upkeep.wait_until_idle()
     assert len(parts.web.reminders) == 1
 
 
@@ -239,10 +239,10 @@ async def test_a_clock_that_drifts_or_is_set_on_was_not_set_back(
 ) -> None:
     machine = Machine()
     monkeypatch.setattr(SystemClock, "now", machine.time)
-    watch = Watch(SystemClock())
+    watch = ClockStepDetector(SystemClock())
     found = []
     for ahead in (0.5, 0.0, 3_600.0, 3_599.5, -10.0, -10.0):
         machine.ahead = ahead
-        found.append(watch.set_back())
+        found.append(watch.measure_set_back())
     # The time that passes meanwhile counts too.
     assert found == [0, 0, 0, 0, pytest.approx(3_610, abs=5), 0]

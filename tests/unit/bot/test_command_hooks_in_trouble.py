@@ -21,7 +21,7 @@ from answerback.agents.command_hooks import ask_people
 from answerback.agents.command_hooks.ask_people import AskClient
 from answerback.agents.command_hooks.run import handle_event
 from answerback.core.ask import Status
-from answerback.runtime.config import Server
+from answerback.runtime.config import ServerSettings
 from tests.acceptance.forked import Child, forked
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
@@ -275,7 +275,7 @@ async def test_a_hook_waits_over_a_restart_of_the_service(tmp_path: Path) -> Non
         running = asyncio.create_task(asyncio.to_thread(handle_event, "copilot", COPILOT, people))
         ask = await service.newest()
         await service.wait_for_waiters(ask)
-    async with served(tmp_path, server=Server(port=port)) as service:
+    async with served(tmp_path, server=ServerSettings(port=port)) as service:
         await service.act(ask, **value("allow"))
         async with asyncio.timeout(WAIT):
             assert await running == {"behavior": "allow"}

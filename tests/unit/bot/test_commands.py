@@ -18,15 +18,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
-from answerback.api.problems import problem
+from answerback.api.problems import problem_response
 from answerback.cli import demo, main, serve
 from answerback.cli.ask import _submit, _wait
 from answerback.cli.doctor import build_checkup
 from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
 from answerback.ports import install_extras
-from answerback.runtime.config_file import load
-from answerback.runtime.plugins import installed
+from answerback.runtime.config_file import load_settings
+from answerback.runtime.plugins import installed_plugins
 from answerback.version import VERSION
 from answerback_storage.sqlite.store import SqliteStore
 
@@ -178,7 +178,10 @@ def test_serving_takes_as_many_open_files_as_the_system_allows() -> None:
 async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_words(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    answers = [web.Response(status=503), problem(404, "Not found", "There is no ask ask_1.")]
+    answers = [
+        web.Response(status=503),
+        problem_response(404, "Not found", "There is no ask ask_1."),
+    ]
 
     async def gone(_: web.Request) -> web.Response:
         return answers.pop(0)
@@ -346,11 +349,11 @@ async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_o
         to = "web"
         """
     )
-    settings = await asyncio.to_thread(load)
+    settings = await asyncio.to_thread(load_settings)
     async with aiohttp.ClientSession() as http:
         told = {
             plugin.name: build_checkup(settings, plugin, http, fix=plugin.name == "discord")
-            for plugin in installed()
+            for plugin in installed_plugins()
         }
     seen = {name: (one.channels, one.responders, one.fix) for name, one in told.items()}
     assert seen == {

@@ -8,9 +8,9 @@ from pydantic import ValidationError
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.runtime.config import Settings, Storage, is_loopback, settings_type
-from answerback.runtime.config_file import customary, keys, load
-from answerback.runtime.from_settings import routes_of
+from answerback.runtime.config import Settings, StorageSettings, is_loopback, settings_type
+from answerback.runtime.config_file import iter_setting_keys, load_settings, platform_variables
+from answerback.runtime.from_settings import build_routes
 
 HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8
@@ -24,7 +24,7 @@ def written(folder: Path, text: str) -> Path:
 
 def refused(folder: Path, text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        load(written(folder, text))
+        load_settings(written(folder, text))
     return str(caught.value)
 
 
@@ -38,16 +38,16 @@ def test_postgresql_is_named_without_its_password_and_the_key_is_kept_here(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://ann:hunter2@db.example:5433/asks")
-    storage = load().storage
-    assert storage.on_postgres
+    storage = load_settings().storage
+    assert storage.uses_postgres
     assert storage.name == "asks on db.example:5433"
     assert storage.sqlite_path == Path("answerback.db")
-    assert not Storage().on_postgres
+    assert not StorageSettings().uses_postgres
 
 
 @pytest.mark.rule("API-1", "CONFIG-1")
 def test_without_a_file_everything_has_its_documented_default() -> None:
-    settings = load()
+    settings = load_settings()
     assert (settings.server.host, settings.server.port) == ("127.0.0.1", 8420)
     assert settings.storage.sqlite_path == Path("answerback.db")
     assert settings.default_route == "web"
@@ -59,18 +59,18 @@ def test_without_a_file_everything_has_its_documented_default() -> None:
 @pytest.mark.rule("CONFIG-1")
 def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
     written(tmp_path, "[server]\nport = 1234\n")
-    assert load().server.port == 1234
+    assert load_settings().server.port == 1234
 
 
 @pytest.mark.rule("CONFIG-1")
 def test_a_file_that_was_named_has_to_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no configuration file .*missing\.toml"):
-        load(tmp_path / "missing.toml")
+        load_settings(tmp_path / "missing.toml")
 
 
 @pytest.mark.rule("CONFIG-1")
 def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
-    settings = load(
+    settings = load_settings(
         written(
             tmp_path,
             f"""
@@ -137,7 +137,7 @@ def test_an_environment_variable_wins_over_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "9999")
-    assert load(written(tmp_path, "[server]\nport = 1\n")).server.port == 9999
+    assert load_settings(written(tmp_path, "[server]\nport = 1\n")).server.port == 9999
 
 
 @pytest.mark.rule("CONFIG-7")
@@ -145,7 +145,7 @@ def test_setting_one_key_leaves_the_others_of_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_TOOLS__GIT__QUESTIONS__FORCE__TARGET", "assistant")
-    settings = load(
+    settings = load_settings(
         written(tmp_path, "[tools.git.questions.force]\nprompt_label = 'Git'\n[labels]\nback = 'B'")
     )
     question = settings.tools["git"].questions["force"]
@@ -159,13 +159,13 @@ def test_a_list_in_an_environment_variable_is_separated_by_commas(
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SLACK__RESPONDERS", "U1, @S2,")
     monkeypatch.setenv("ANSWERBACK_AGENTS__CI__TOKEN_HASH", HASH)
-    settings = load()
+    settings = load_settings()
     assert at(settings, "slack.responders") == ("U1", "@S2")
     assert settings.agents["ci"].token_hash == HASH
 
 
 @pytest.mark.rule("CONFIG-2")
-@pytest.mark.parametrize("key", [key for key in keys() if "<name>" not in key])
+@pytest.mark.parametrize("key", [key for key in iter_setting_keys() if "<name>" not in key])
 def test_every_key_can_be_set_by_its_environment_variable(
     key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,7 +181,7 @@ def test_every_key_can_be_set_by_its_environment_variable(
         ):
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
     monkeypatch.setenv(variable, value)
-    assert at(load(), key) != at(settings_type().model_construct(), key)
+    assert at(load_settings(), key) != at(settings_type().model_construct(), key)
 
 
 def at(settings: object, key: str) -> object:
@@ -225,19 +225,19 @@ SAMPLES = {
 
 
 @pytest.mark.rule("CONFIG-2")
-@pytest.mark.parametrize("variable", customary())
+@pytest.mark.parametrize("variable", platform_variables())
 def test_the_platforms_customary_variables_are_read_and_ours_win(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table, key = customary()[variable]
+    table, key = platform_variables()[variable]
     monkeypatch.setenv("SLACK_BOT_TOKEN", "xoxb")
     monkeypatch.setenv("SLACK_APP_TOKEN", "xapp")
     monkeypatch.setenv("DISCORD_BOT_TOKEN", "d")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "1")
     monkeypatch.setenv(variable, "c" * 64)
-    assert "c" * 64 in revealed(load(), table, key)
+    assert "c" * 64 in revealed(load_settings(), table, key)
     monkeypatch.setenv(f"ANSWERBACK_{table.upper()}__{key.upper()}", "e" * 64)
-    assert "e" * 64 in revealed(load(), table, key)
+    assert "e" * 64 in revealed(load_settings(), table, key)
 
 
 def revealed(settings: Settings, table: str, key: str) -> str:
@@ -314,7 +314,7 @@ def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
     told = refused(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
     assert "hunter" not in told
     assert "xoxb-1" not in repr(
-        load(written(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
+        load_settings(written(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
     )
 
 
@@ -324,31 +324,31 @@ def test_a_variable_that_is_no_key_is_an_error_with_the_nearest_one(
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVE__PORT", "1")
     with pytest.raises(ConfigError, match=r"ANSWERBACK_SERVE__PORT .*ANSWERBACK_SERVER__PORT"):
-        load()
+        load_settings()
 
 
 def test_an_unknown_key_in_a_variable_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVER__PROT", "1")
     with pytest.raises(ConfigError, match=r"^ANSWERBACK_SERVER__PROT: .*server\.port"):
-        load()
+        load_settings()
 
 
 def test_a_variable_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBACK_ROUTES__A__REMIND_AFTER", "soon")
     monkeypatch.setenv("ANSWERBACK_ROUTES__A__TO", "web")
     with pytest.raises(ConfigError, match=re.compile("remind_after", re.IGNORECASE)):
-        load()
+        load_settings()
 
 
 def test_variables_of_the_commands_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANSWERBACK_TOKEN", "ANSWERBACK_URL", "ANSWERBACK_CONFIG"):
         monkeypatch.setenv(name, "x")
-    assert load().server.port == 8420
+    assert load_settings().server.port == 8420
 
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError):
-        load().server.port = 1
+        load_settings().server.port = 1
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1", "localhost", "127.9.9.9", "[::1]"])
@@ -363,34 +363,39 @@ def test_other_addresses_are_not_loopback(host: str) -> None:
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=rf"{tmp_path} cannot be read: Is a directory"):
-        load(tmp_path)
+        load_settings(tmp_path)
 
 
 @pytest.mark.parametrize("to", ["slack:C2", "nowhere:C2"])
 def test_a_route_is_checked_to_where_it_escalates(tmp_path: Path, to: str) -> None:
     escalate = f'{{ after = 60, to = "{to}" }}'
     table = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\nescalate = {escalate}\n'
-    settings = load(written(tmp_path, table))
+    settings = load_settings(written(tmp_path, table))
     if to.startswith("slack"):
-        assert list(routes_of(settings).by_name) == ["ops"]
+        assert list(build_routes(settings).by_name) == ["ops"]
     else:
         with pytest.raises(ConfigError, match=r"^routes\.ops\.escalate\.to: "):
-            routes_of(settings)
+            build_routes(settings)
 
 
 def test_the_default_route_is_a_route_or_a_place(tmp_path: Path) -> None:
-    assert routes_of(load(written(tmp_path, 'default_route = "slack:C1"\n'))).default == "slack:C1"
+    assert (
+        build_routes(load_settings(written(tmp_path, 'default_route = "slack:C1"\n'))).default
+        == "slack:C1"
+    )
     with pytest.raises(ConfigError, match=r"^default_route: "):
-        routes_of(load(written(tmp_path, 'default_route = "nowhere"\n')))
+        build_routes(load_settings(written(tmp_path, 'default_route = "nowhere"\n')))
 
 
 @pytest.mark.rule("DATA-19")
 def test_retention_takes_days_and_parts_of_them_and_by_default_everything_is_kept(
     tmp_path: Path,
 ) -> None:
-    kept = load().retention
+    kept = load_settings().retention
     assert (kept.days, kept.audit_days) == (None, None)
-    kept = load(written(tmp_path, "[retention]\ndays = 0.5\naudit_days = 36500\n")).retention
+    kept = load_settings(
+        written(tmp_path, "[retention]\ndays = 0.5\naudit_days = 36500\n")
+    ).retention
     assert (kept.days, kept.audit_days) == (0.5, 36_500)
     for wrong in ("days = 0", "days = -1", "audit_days = 36501"):
         assert "retention." in refused(tmp_path, f"[retention]\n{wrong}\n")

@@ -10,8 +10,8 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError
 from answerback.ports.claims import Claim
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.background_parts import Hanging, ended, inquiry_rules, running, submit
 from tests.unit.bot.conftest import Parts
@@ -99,7 +99,7 @@ async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
     defect: Exception,
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     await submit(service, to="web", remind_after=[10])
     tried: list[int] = []
 
@@ -109,13 +109,13 @@ async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
 
     monkeypatch.setattr(parts.web, "remind", remind)
     await parts.clock.advance(11)
-    assert await upkeep.once()
-    await upkeep.idle()
+    assert await upkeep.run_once()
+    await upkeep.wait_until_idle()
     assert "unforeseen" in caplog.text
-    assert not await upkeep.once(), "not before half a minute is over"
+    assert not await upkeep.run_once(), "not before half a minute is over"
     await parts.clock.advance(31)
-    assert await upkeep.once()
-    await upkeep.idle()
+    assert await upkeep.run_once()
+    await upkeep.wait_until_idle()
     assert tried == [0, 0]
 
 
@@ -123,7 +123,7 @@ async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service, to="web", expires_in=10)
     find = parts.store.claim_due
 
@@ -135,8 +135,8 @@ async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
     await parts.clock.advance(11)
     with monkeypatch.context() as patched:
         patched.setattr(parts.store, "claim_due", due)
-        assert await upkeep.once(), "there may be more behind it"
-    assert not await upkeep.once()
+        assert await upkeep.run_once(), "there may be more behind it"
+    assert not await upkeep.run_once()
     assert (await ended(service, ask)).status is Status.WITHDRAWN
 
 
@@ -144,7 +144,7 @@ async def test_a_deadline_later_than_the_next_wakes_nobody(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     asleep = asyncio.Event()
 
     async def sleep(_until: float) -> None:

@@ -14,7 +14,7 @@ from answerback.core.walker import Answer, EndTurn, Reply
 from answerback.ports.store_values import DeliveryState
 from answerback.service.question_routing import Rules
 from answerback.service.serialize import ask_json
-from answerback.webhooks.outbox import PAUSES
+from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
 from tests.service_parts import actor
@@ -133,12 +133,12 @@ async def test_a_receiver_that_is_back_after_an_hour_gets_the_event_once_and_the
     receiver.always = status(500)
     async with box.draining():
         ask = await box.answered(receiver.url)
-        for number, pause in enumerate(PAUSES[:5], 1):
+        for number, pause in enumerate(RETRY_DELAYS[:5], 1):
             await box.tried(ask, number)
             await box.clock.advance(pause)
         await box.tried(ask, 6)
         receiver.always = None
-        await box.clock.advance(PAUSES[5])
+        await box.clock.advance(RETRY_DELAYS[5])
         stored = await box.tried(ask, 7)
         await box.clock.advance(30 * HOUR)
     assert stored.state is DeliveryState.DELIVERED
@@ -149,8 +149,8 @@ async def test_a_receiver_that_is_back_after_an_hour_gets_the_event_once_and_the
     lines = await box.lines(ask)
     assert [line["try"] for line in lines] == [1, 2, 3, 4, 5, 6, 7]
     assert [line["status"] for line in lines] == [500] * 6 + [204]
-    assert lines[0]["next_try_in"] == PAUSES[0]
-    assert sum(PAUSES[:5]) < HOUR < sum(PAUSES[:6])
+    assert lines[0]["next_try_in"] == RETRY_DELAYS[0]
+    assert sum(RETRY_DELAYS[:5]) < HOUR < sum(RETRY_DELAYS[:6])
 
 
 @pytest.mark.rule("WEBHOOK-5")
@@ -160,17 +160,17 @@ async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
     receiver.always = status(503)
     async with box.draining():
         ask = await box.answered(receiver.url)
-        for number, pause in enumerate(PAUSES, 1):
+        for number, pause in enumerate(RETRY_DELAYS, 1):
             await box.tried(ask, number)
             await box.clock.advance(pause)
-        dead = await box.tried(ask, len(PAUSES) + 1)
+        dead = await box.tried(ask, len(RETRY_DELAYS) + 1)
         assert dead.state is DeliveryState.DEAD
         assert dead.next_at is None
         assert 2.9 < (box.clock.now() - ask.created_at) / 86_400 < 3.1
         receiver.always = None
         again = await box.service.redeliver(dead)
         assert again is not None
-        await receiver.until(len(PAUSES) + 2)
+        await receiver.until(len(RETRY_DELAYS) + 2)
         await box.tried(ask, 1)
     assert len({received.id for received in receiver.received}) == 1
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED

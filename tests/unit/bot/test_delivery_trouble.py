@@ -18,9 +18,9 @@ from answerback.ports.claims import Claim
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.webhooks import outbox as delivery_module
-from answerback.webhooks.address_policy import AddressRules, Callbacks, guarded_session
-from answerback.webhooks.outbox import PAUSES, Deliverer
-from answerback.webhooks.sender import Sender
+from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
+from answerback.webhooks.outbox import RETRY_DELAYS, WebhookDispatcher
+from answerback.webhooks.sender import WebhookSender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox
@@ -101,7 +101,7 @@ async def test_a_receiver_that_does_not_answer_in_time_is_tried_again(
         ask = await box.answered(receiver.url)
         stored = await box.tried(ask, 1)
         assert stored.last_error == "timeout"
-        await box.clock.advance(PAUSES[0])
+        await box.clock.advance(RETRY_DELAYS[0])
         stored = await box.tried(ask, 2)
     assert stored.state is DeliveryState.DELIVERED
 
@@ -114,7 +114,7 @@ async def test_a_receiver_that_is_not_there_is_tried_again(box: Outbox) -> None:
         stored = await box.tried(ask, 1)
         port = int(url.split(":")[2].split("/")[0])
         async with receiving(port=port) as back:
-            await box.clock.advance(PAUSES[0])
+            await box.clock.advance(RETRY_DELAYS[0])
             await back.until(1)
             await box.tried(ask, 2)
     assert stored.last_error == "refused"
@@ -172,7 +172,7 @@ async def test_several_events_of_one_ask_keep_their_order(box: Outbox, receiver:
     )
     await _add(box, ask, later)
     async with box.draining():
-        await box.clock.advance(PAUSES[0])
+        await box.clock.advance(RETRY_DELAYS[0])
         await receiver.until(3)
     assert [r.id for r in receiver.received] == [first.delivery.id] * 2 + ["msg_later"]
 
@@ -261,8 +261,8 @@ async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver
     receiver.always = slow
     ask = await box.answered(receiver.url)
     async with guarded_session(box.callbacks.rules) as http:
-        sender = Sender(http, box.callbacks.rules, box.callbacks.secrets_of)
-        deliverer = Deliverer(box.store, box.clock, sender)
+        sender = WebhookSender(http, box.callbacks.rules, box.callbacks.secrets_of)
+        deliverer = WebhookDispatcher(box.store, box.clock, sender)
         running = asyncio.create_task(deliverer.run())
         await receiver.until(1)
         running.cancel()
@@ -276,7 +276,7 @@ async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver
 async def test_an_address_that_the_operator_lists_no_more_is_not_called(tmp_path: Path) -> None:
     async with outbox(tmp_path, allow=["10.0.0.0/8"]) as box:
         ask = await box.answered("http://10.0.0.1/hook")
-        box.callbacks = Callbacks(AddressRules(), {None: [SECRET]})
+        box.callbacks = CallbackPolicy(AddressRules(), {None: [SECRET]})
         async with box.draining():
             stored = await box.tried(ask, 1)
     assert stored.state is DeliveryState.PENDING
@@ -292,6 +292,6 @@ async def test_a_receiver_that_hangs_up_without_an_answer_is_tried_again(
         stored = await box.tried(ask, 1)
         assert (stored.state, stored.last_status) == (DeliveryState.PENDING, None)
         assert stored.last_error == "refused"
-        await box.clock.advance(PAUSES[0] + 1)
+        await box.clock.advance(RETRY_DELAYS[0] + 1)
         await box.tried(ask, 2)
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED

@@ -32,7 +32,7 @@ from tests.unit.bot.dialect_parts import CALLS
 def test_the_shape_of_an_ask_user_call_tells_its_dialect_and_null_is_not_given(
     arguments: dict[str, Any], dialect: str
 ) -> None:
-    assert registry.dialect_of("ask_user", arguments) == dialect
+    assert registry.resolve_dialect("ask_user", arguments) == dialect
 
 
 def test_a_single_questions_fields_beside_questions_are_null_or_mistakes() -> None:
@@ -145,6 +145,6 @@ def test_a_call_of_a_name_with_one_dialect_is_told_of_no_other() -> None:
 
 @pytest.mark.rule("DIALECT-1")
 def test_the_last_row_of_every_name_takes_what_fits_no_other() -> None:
-    last = {name: row.shape for row in detection.TABLE for name in row.names}
+    last = {name: row.shape for row in detection.DETECTION_RULES for name in row.names}
     assert set(last.values()) == {None}
-    assert {row.dialect for row in detection.TABLE} == set(registry.DIALECTS)
+    assert {row.dialect for row in detection.DETECTION_RULES} == set(registry.DIALECTS)

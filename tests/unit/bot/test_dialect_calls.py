@@ -41,7 +41,7 @@ def test_too_many_questions_are_told_as_that_in_the_dialect_with_words_for_none(
     questions: list[Any] = [each | {"id": f"q{n}"} for n in range(101)]
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("question", {"questions": questions})
-    assert "at most 100" in registry.refusal(refused.value).content
+    assert "at most 100" in registry.render_refusal(refused.value).content
 
 
 def test_null_for_an_optional_field_is_not_given() -> None:
@@ -159,7 +159,7 @@ def test_a_wrong_call_names_every_place(
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(name, arguments)
     assert [(p.pointer, p.code) for p in refused.value.problems] == expected
-    result = registry.refusal(refused.value)
+    result = registry.render_refusal(refused.value)
     assert result.content
     assert result.is_error or name == "question"
 
@@ -309,7 +309,7 @@ def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
 def test_a_question_call_without_questions_gets_the_words_it_promises() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("question", {"questions": []})
-    result = registry.refusal(refused.value)
+    result = registry.render_refusal(refused.value)
     assert (result.content, result.is_error) == ("Error: No questions provided", False)
 
 
@@ -352,7 +352,7 @@ JSON = st.recursive(
 
 @pytest.mark.rule("DIALECT-4")
 @given(
-    st.sampled_from(detection.NAMES),
+    st.sampled_from(detection.TOOL_NAMES),
     st.dictionaries(
         st.sampled_from(
             [
@@ -379,4 +379,4 @@ def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
         assert form.questions
         return
     assert found.problems
-    assert registry.refusal(found).content
+    assert registry.render_refusal(found).content

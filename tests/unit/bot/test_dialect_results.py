@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Reason, Status, ended
+from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.walker import Answer, EndTurn, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import CALLS, after, asked
@@ -23,12 +23,12 @@ def outcome(dialect: str, how: str) -> Any:
         case "turn_ended":
             ask = after(ask, EndTurn())
         case "failed":
-            ask = ended(
+            ask = end_ask(
                 ask, Status.FAILED, at=1, reason=Reason.NO_PROMPT_BACKEND, message="Do not retry."
             ).ask
         case _:
-            ask = ended(ask, Status(how), at=1, reason=Reason(how)).ask
-    return registry.result_of(ask)
+            ask = end_ask(ask, Status(how), at=1, reason=Reason(how)).ask
+    return registry.render_result(ask)
 
 
 EXPECTED: dict[str, dict[str, Any]] = {
@@ -83,7 +83,7 @@ def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
 @pytest.mark.parametrize("dialect", CALLS)
 def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
     assert outcome(dialect, "turn_ended") is None
-    assert registry.result_of(asked(dialect)) is None
+    assert registry.render_result(asked(dialect)) is None
 
 
 @pytest.mark.rule("DIALECT-13")
@@ -100,8 +100,8 @@ def test_claude_is_told_in_text_how_it_ended() -> None:
 
 @pytest.mark.rule("DIALECT-13")
 def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> None:
-    other = registry.result_of(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
-    nothing = registry.result_of(after(asked("claude"), Answer(value="A"), Answer(value=[])))
+    other = registry.render_result(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
+    nothing = registry.render_result(after(asked("claude"), Answer(value="A"), Answer(value=[])))
     assert other is not None
     assert nothing is not None
     assert other.content == "a?\nA\n\nb?\nmy, own"
@@ -112,7 +112,7 @@ def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> No
 def test_question_tells_a_line_an_answer() -> None:
     ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
     assert ask.open
-    cancelled = registry.result_of(after(ask, Reply(text="stop")))
+    cancelled = registry.render_result(after(ask, Reply(text="stop")))
     assert cancelled is not None
     assert (
         cancelled.content

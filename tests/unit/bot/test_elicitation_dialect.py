@@ -17,8 +17,8 @@ from mcp_types._v2026_07_28 import (
 )
 from pydantic import BaseModel
 
-from answerback.core.answers import Accepted, Unfit, check_answer
-from answerback.core.ask import Reason, Status, ended
+from answerback.core.answers import Accepted, Invalid, check_answer
+from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Answer, Reply
@@ -83,7 +83,7 @@ def test_every_form_of_an_enum_in_the_newest_revision_is_asked_with_its_default(
     assert check_answer(question, {"n": default}) == Accepted({"n": default})
     wrongs: list[Any] = ["x", ["x"], None, 3]
     for wrong in wrongs:
-        assert isinstance(check_answer(question, {"n": wrong}), Unfit)
+        assert isinstance(check_answer(question, {"n": wrong}), Invalid)
 
 
 def test_the_forms_of_an_enum_are_those_of_the_sdk() -> None:
@@ -137,7 +137,7 @@ def test_no_null_is_ever_an_answer(value: dict[str, Any]) -> None:
     text = {"type": "string"}
     question = read(["a"], a=text, b=text, c=text)
     checked = check_answer(question, value)
-    if isinstance(checked, Unfit):
+    if isinstance(checked, Invalid):
         assert value.get("a") is None or 3 in value.values()
     else:
         assert checked.value == {key: each for key, each in value.items() if each is not None}
@@ -145,7 +145,7 @@ def test_no_null_is_ever_an_answer(value: dict[str, Any]) -> None:
 
 def test_a_value_that_is_no_object_is_told_so() -> None:
     checked = check_answer(read(a={"type": "string"}), None)
-    assert isinstance(checked, Unfit)
+    assert isinstance(checked, Invalid)
     assert [problem.code for problem in checked.problems] == ["wrong_type"]
 
 
@@ -163,8 +163,8 @@ def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
         after(ask, Answer(value=False)),
         after(ask, Reply(text="no")),
     ]
-    answers.append(ended(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask)
-    results = [registry.result_of(answer) for answer in answers]
+    answers.append(end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask)
+    results = [registry.render_result(answer) for answer in answers]
     actions = [result.structured for result in results if result is not None]
     assert actions == [{"action": word} for word in ("accept", "decline", "decline", "cancel")]
 

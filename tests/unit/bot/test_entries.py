@@ -10,8 +10,14 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core.errors import Problem
-from answerback.core.schema_field_values import Entry, entries_of, placeholder, text_value, value_of
-from answerback.core.schema_fields import Field, fields_of
+from answerback.core.schema_field_values import (
+    FieldEntry,
+    entries_from_value,
+    parse_json_answer,
+    placeholder,
+    value_from_entries,
+)
+from answerback.core.schema_fields import Field, fields_from_schema
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
 VALUES = st.one_of(TEXTS, st.integers(-99, 99), st.booleans())
@@ -19,7 +25,7 @@ VALUES = st.one_of(TEXTS, st.integers(-99, 99), st.booleans())
 
 def fields(schema: dict[str, Any]) -> tuple[Field, ...]:
     """The fields of a schema that is flat."""
-    found = fields_of(schema)
+    found = fields_from_schema(schema)
     assert found is not None
     return found
 
@@ -29,9 +35,9 @@ def only(node: dict[str, Any], required: bool = True) -> tuple[Field, ...]:
     return fields({"properties": {"x": node}, "required": ["x"] if required else []})
 
 
-def entered(node: dict[str, Any], entry: Entry, required: bool = True) -> JsonValue:
+def entered(node: dict[str, Any], entry: FieldEntry, required: bool = True) -> JsonValue:
     """What entering this yields: the value of "x", or the words of the only problem."""
-    found = value_of(only(node, required), {"x": entry})
+    found = value_from_entries(only(node, required), {"x": entry})
     if isinstance(found, tuple):
         assert [p.pointer for p in found] == ["/x"]
         return found[0].message
@@ -105,8 +111,8 @@ def test_any_value_of_any_flat_schema_survives_being_entered(
     schema, value = form
     jsonschema.Draft202012Validator(schema).validate(value)
     found = fields(schema)
-    entries = json.loads(json.dumps(entries_of(found, value)))
-    assert json.dumps(value_of(found, entries)) == json.dumps(
+    entries = json.loads(json.dumps(entries_from_value(found, value)))
+    assert json.dumps(value_from_entries(found, entries)) == json.dumps(
         {f.name: value[f.name] for f in found if f.name in value}
     )
 
@@ -120,8 +126,8 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
     any_entry = st.one_of(
         st.none(), st.text(max_size=20), st.booleans(), st.lists(st.integers(-1, 7), max_size=4)
     )
-    entries: dict[str, Entry] = {f.name: data.draw(any_entry) for f in found}
-    made = value_of(found, entries)
+    entries: dict[str, FieldEntry] = {f.name: data.draw(any_entry) for f in found}
+    made = value_from_entries(found, entries)
     if isinstance(made, tuple):
         assert {p.pointer for p in made} <= {f.pointer for f in found}
         assert all(p.message.endswith(".") for p in made)
@@ -207,7 +213,7 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
         ),
     ],
 )
-def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: Entry, words: str) -> None:
+def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: FieldEntry, words: str) -> None:
     assert entered(node, entry) == words
 
 
@@ -236,7 +242,7 @@ def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: Entry, words: s
     ],
 )
 def test_what_a_person_means_is_understood(
-    node: dict[str, Any], entry: Entry, value: JsonValue
+    node: dict[str, Any], entry: FieldEntry, value: JsonValue
 ) -> None:
     found = entered(node, entry)
     assert json.dumps(found) == json.dumps(value)
@@ -252,12 +258,12 @@ def test_optional_fields_left_empty_are_absent() -> None:
             "e": {"type": ["string", "null"], "default": None},
         }
     }
-    assert value_of(fields(schema), {"a": "", "b": None, "d": []}) == {}
+    assert value_from_entries(fields(schema), {"a": "", "b": None, "d": []}) == {}
 
 
 def test_an_optional_field_whose_default_was_deleted_is_null_where_null_is_a_value() -> None:
     node = {"type": ["string", "null"], "default": "x"}
-    assert value_of(only(node, required=False), {"x": ""}) == {"x": None}
+    assert value_from_entries(only(node, required=False), {"x": ""}) == {"x": None}
 
 
 def test_every_mistake_is_told_at_once_in_order() -> None:
@@ -265,7 +271,7 @@ def test_every_mistake_is_told_at_once_in_order() -> None:
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "number"}},
         "required": ["a", "c"],
     }
-    found = value_of(fields(schema), {"a": "x", "b": "fine", "c": ""})
+    found = value_from_entries(fields(schema), {"a": "x", "b": "fine", "c": ""})
     assert isinstance(found, tuple)
     assert [(p.pointer, p.code) for p in found] == [("/a", "wrong_type"), ("/c", "required")]
 
@@ -283,12 +289,12 @@ def test_fields_start_from_their_defaults_where_there_is_no_value() -> None:
         }
     }
     expected = {"a": "x", "b": [1], "c": [1], "d": [1], "e": False, "f": "4", "g": None}
-    assert entries_of(fields(schema), None) == expected
+    assert entries_from_value(fields(schema), None) == expected
 
 
 def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
     schema = {"properties": {"a": {"type": "string", "default": "x"}, "b": {"type": "boolean"}}}
-    assert entries_of(fields(schema), {"b": "no boolean"}) == {"a": None, "b": None}
+    assert entries_from_value(fields(schema), {"b": "no boolean"}) == {"a": None, "b": None}
 
 
 @pytest.mark.parametrize(
@@ -305,14 +311,14 @@ def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
     ],
 )
 def test_json_that_cannot_be_taken_is_refused_in_words(text: str, words: str) -> None:
-    found = text_value(text)
+    found = parse_json_answer(text)
     assert isinstance(found, Problem)
     assert found.message.endswith(words)
 
 
 @pytest.mark.parametrize("value", [None, True, "a", 1, 1.5, [1, {"a": []}], {"a": {"b": None}}])
 def test_json_that_was_typed_is_the_value(value: JsonValue) -> None:
-    assert text_value(f" {json.dumps(value)}\n") == value
+    assert parse_json_answer(f" {json.dumps(value)}\n") == value
 
 
 @pytest.mark.parametrize(
@@ -335,15 +341,15 @@ def test_a_field_of_a_format_that_was_left_empty_says_what_it_takes(form: str, w
     ],
 )
 def test_the_one_field_of_a_value_yields_the_value_itself(
-    schema: dict[str, Any], entry: Entry, value: JsonValue
+    schema: dict[str, Any], entry: FieldEntry, value: JsonValue
 ) -> None:
     found = fields(schema)
-    assert value_of(found, {"": entry}) == value
-    assert entries_of(found, value) == {"": entry}
+    assert value_from_entries(found, {"": entry}) == value
+    assert entries_from_value(found, value) == {"": entry}
 
 
 def test_what_is_wrong_with_the_one_field_of_a_value_points_to_the_whole() -> None:
-    problems = value_of(fields({"type": "integer", "minimum": 1}), {"": "0"})
+    problems = value_from_entries(fields({"type": "integer", "minimum": 1}), {"": "0"})
     assert isinstance(problems, tuple)
     assert [(p.pointer, p.message) for p in problems] == [
         ("", "Answer must be a whole number, at least 1.")

@@ -16,9 +16,9 @@ import pytest
 from answerback.cli import doctor, main
 from answerback.core.errors import ConfigError
 from answerback.ports import install_extras
-from answerback.runtime.config_file import load
+from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import check_extras
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 from tests.meta.installing import project
 from tests.unit.bot.agent_parts import served
 
@@ -43,7 +43,7 @@ def test_the_table_is_the_distributions() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
     needed = dict(
-        [(plugin.name, plugin.packages) for plugin in installed()]
+        [(plugin.name, plugin.packages) for plugin in installed_plugins()]
         + [install_extras.MCP, install_extras.POSTGRES]
     )
     named = {extra: packages for extra, packages in needed.items() if packages}
@@ -63,7 +63,7 @@ def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration
     file.write_text(
         '[slack]\nbot_token = "xoxb-1"\napp_token = "xapp-1"\n[discord]\nbot_token = "x"\n'
     )
-    settings = load(file)
+    settings = load_settings(file)
     check_extras(settings)
     lack("slack_sdk")
     with pytest.raises(ConfigError) as raised:
@@ -86,10 +86,10 @@ async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
     )
     lack("slack_bolt")
     lack("discord")
-    settings = await asyncio.to_thread(load, file)
+    settings = await asyncio.to_thread(load_settings, file)
     async with aiohttp.ClientSession() as http:
         found = [finding async for finding in doctor.findings(settings, http)]
-    assert [finding.wrong for finding in found if not finding.well] == [_SLACK]
+    assert [finding.wrong for finding in found if not finding.is_ok] == [_SLACK]
     assert len(found) > 2, "the database is looked at all the same"
 
 

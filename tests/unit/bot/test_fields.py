@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.schema_fields import Choice, Field, Kind, fields_of
+from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_schema
 
 
 def one(node: JsonValue, **root: JsonValue) -> Field | None:
     """The only field of an object with this one property, or None where that is not flat."""
-    found = fields_of({"type": "object", "properties": {"x": node}, **root})
+    found = fields_from_schema({"type": "object", "properties": {"x": node}, **root})
     return found[0] if found else None
 
 
@@ -18,23 +18,23 @@ def one(node: JsonValue, **root: JsonValue) -> Field | None:
 @pytest.mark.parametrize(
     ("node", "kind"),
     [
-        ({"type": "string"}, Kind.TEXT),
-        ({"type": "string", "format": "email"}, Kind.EMAIL),
-        ({"type": "string", "format": "uri"}, Kind.URI),
-        ({"type": "string", "format": "date"}, Kind.DATE),
-        ({"type": "string", "format": "date-time"}, Kind.DATE_TIME),
-        ({"type": "string", "format": "uuid"}, Kind.TEXT),
-        ({"type": "integer"}, Kind.INTEGER),
-        ({"type": "number", "multipleOf": 0.5}, Kind.NUMBER),
-        ({"type": "boolean"}, Kind.BOOLEAN),
-        ({"type": "string", "enum": ["a"]}, Kind.CHOICE),
-        ({"const": "a"}, Kind.CHOICE),
-        ({"oneOf": [{"const": 1}, {"const": 2}]}, Kind.CHOICE),
-        ({"type": "array", "items": {"enum": ["a"]}}, Kind.CHOICES),
-        ({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}, Kind.CHOICES),
+        ({"type": "string"}, FieldKind.TEXT),
+        ({"type": "string", "format": "email"}, FieldKind.EMAIL),
+        ({"type": "string", "format": "uri"}, FieldKind.URI),
+        ({"type": "string", "format": "date"}, FieldKind.DATE),
+        ({"type": "string", "format": "date-time"}, FieldKind.DATE_TIME),
+        ({"type": "string", "format": "uuid"}, FieldKind.TEXT),
+        ({"type": "integer"}, FieldKind.INTEGER),
+        ({"type": "number", "multipleOf": 0.5}, FieldKind.NUMBER),
+        ({"type": "boolean"}, FieldKind.BOOLEAN),
+        ({"type": "string", "enum": ["a"]}, FieldKind.CHOICE),
+        ({"const": "a"}, FieldKind.CHOICE),
+        ({"oneOf": [{"const": 1}, {"const": 2}]}, FieldKind.CHOICE),
+        ({"type": "array", "items": {"enum": ["a"]}}, FieldKind.CHOICES),
+        ({"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}}, FieldKind.CHOICES),
     ],
 )
-def test_a_property_becomes_a_field_of_its_kind(node: JsonValue, kind: Kind) -> None:
+def test_a_property_becomes_a_field_of_its_kind(node: JsonValue, kind: FieldKind) -> None:
     field = one(node)
     assert field is not None
     assert field.kind is kind
@@ -113,7 +113,7 @@ def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) 
     ],
 )
 def test_what_no_form_can_show_faithfully_is_not_flat(schema: JsonValue) -> None:
-    assert fields_of(schema) is None
+    assert fields_from_schema(schema) is None
 
 
 def test_titles_descriptions_and_bounds_are_carried() -> None:
@@ -141,37 +141,39 @@ def test_titles_descriptions_and_bounds_are_carried() -> None:
             "e": {"enum": ["x", 2], "enumNames": ["Ex", "Two"]},
         },
     }
-    assert fields_of(schema) == (
+    assert fields_from_schema(schema) == (
         Field(
             "n",
             "N",
             "How many",
             True,
-            Kind.INTEGER,
+            FieldKind.INTEGER,
             minimum=1,
             exclusive_maximum=9,
             default=2,
             has_default=True,
         ),
-        Field("s", "s", None, False, Kind.TEXT, min_length=1, max_length=5, pattern="^a"),
+        Field("s", "s", None, False, FieldKind.TEXT, min_length=1, max_length=5, pattern="^a"),
         Field(
             "c",
             "c",
             None,
             False,
-            Kind.CHOICES,
+            FieldKind.CHOICES,
             choices=(Choice("a", "A", "first"), Choice("b", "b")),
             min_items=1,
             max_items=2,
         ),
-        Field("e", "e", None, False, Kind.CHOICE, choices=(Choice("x", "Ex"), Choice(2, "Two"))),
+        Field(
+            "e", "e", None, False, FieldKind.CHOICE, choices=(Choice("x", "Ex"), Choice(2, "Two"))
+        ),
     )
 
 
 def test_a_local_reference_is_followed_and_what_stands_beside_it_wins() -> None:
     defs: JsonValue = {"K": {"type": "integer", "title": "Of the definition", "minimum": 3}}
     field = one({"$ref": "#/$defs/K", "title": "Here"}, **{"$defs": defs})
-    assert field == Field("x", "Here", None, False, Kind.INTEGER, minimum=3)
+    assert field == Field("x", "Here", None, False, FieldKind.INTEGER, minimum=3)
 
 
 def test_choices_that_the_type_excludes_are_not_offered() -> None:
@@ -181,7 +183,7 @@ def test_choices_that_the_type_excludes_are_not_offered() -> None:
 
 
 def test_the_pointer_of_a_field_is_escaped() -> None:
-    found = fields_of({"properties": {"a/b~c": {"type": "string"}}})
+    found = fields_from_schema({"properties": {"a/b~c": {"type": "string"}}})
     assert found is not None
     assert found[0].pointer == "/a~1b~0c"
 
@@ -194,7 +196,7 @@ def test_a_field_or_choice_with_blank_words_has_others(blank: str) -> None:
         "b": {"enum": [blank, 1], "enumNames": [blank, blank], "title": "B"},
         "c": {"oneOf": [{"const": "x", "title": blank, "description": blank}]},
     }
-    fields = fields_of({"type": "object", "properties": properties}) or ()
+    fields = fields_from_schema({"type": "object", "properties": properties}) or ()
     assert [field.title for field in fields] == ["a", "#2", "B", "c"]
     assert [field.name for field in fields] == ["a", blank, "b", "c"]
     assert not any(field.description for field in fields)
@@ -206,17 +208,17 @@ def test_a_field_or_choice_with_blank_words_has_others(blank: str) -> None:
 @pytest.mark.parametrize(
     ("schema", "kind", "title"),
     [
-        ({"type": "number", "title": "Price"}, Kind.NUMBER, "Price"),
-        ({"type": "integer", "minimum": 1}, Kind.INTEGER, "Answer"),
-        ({"type": "string", "format": "date"}, Kind.DATE, "Answer"),
-        ({"type": "boolean"}, Kind.BOOLEAN, "Answer"),
-        ({"enum": ["a", "b"]}, Kind.CHOICE, "Answer"),
-        ({"oneOf": [{"const": 1, "title": "one"}]}, Kind.CHOICE, "Answer"),
-        ({"type": "array", "items": {"enum": ["a"]}}, Kind.CHOICES, "Answer"),
+        ({"type": "number", "title": "Price"}, FieldKind.NUMBER, "Price"),
+        ({"type": "integer", "minimum": 1}, FieldKind.INTEGER, "Answer"),
+        ({"type": "string", "format": "date"}, FieldKind.DATE, "Answer"),
+        ({"type": "boolean"}, FieldKind.BOOLEAN, "Answer"),
+        ({"enum": ["a", "b"]}, FieldKind.CHOICE, "Answer"),
+        ({"oneOf": [{"const": 1, "title": "one"}]}, FieldKind.CHOICE, "Answer"),
+        ({"type": "array", "items": {"enum": ["a"]}}, FieldKind.CHOICES, "Answer"),
     ],
 )
-def test_a_schema_of_one_value_is_one_field(schema: JsonValue, kind: Kind, title: str) -> None:
-    found = fields_of(schema)
+def test_a_schema_of_one_value_is_one_field(schema: JsonValue, kind: FieldKind, title: str) -> None:
+    found = fields_from_schema(schema)
     assert found is not None
     (field,) = found
     assert (field.kind, field.title, field.pointer) == (kind, title, "")

@@ -12,7 +12,7 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 
-from answerback.runtime.config import Inquiry
+from answerback.runtime.config import InquirySettings
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Submission
 from answerback_discord import api_client
@@ -40,7 +40,7 @@ async def test_a_click_is_answered_while_discord_and_the_inquiry_backend_hang(
             "discord": DiscordSettings(
                 bot_token=SecretStr(discord.application.token), api_url=discord.api_url
             ),
-            "inquiry": Inquiry(url=address),
+            "inquiry": InquirySettings(url=address),
             "tools": {"git": ToolRule.model_validate({"questions": {"check": INQUIRED}})},
         }
         async with served(tmp_path, **tables) as service:

@@ -13,9 +13,9 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
-from answerback.service.remote_changes import Hearing
+from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_storage.memory.claims import Tables
 from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
@@ -49,23 +49,26 @@ class Process:
             known_surfaces=frozenset(),
             claim=Claim(name, 60.0),
         )
-        self.shower = Shower(self.service, first_pause=0.01)
-        self.service.hooks.show = self.shower.poke
+        self.shower = MessageSync(self.service, first_pause=0.01)
+        self.service.hooks.show = self.shower.request_sync
 
     @asynccontextmanager
-    async def hearing(self, every: float = SELDOM) -> AsyncIterator[Hearing]:
+    async def hearing(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:
         """Hears of the others for as long as the context lasts."""
         service = self.service
-        hearing = Hearing(
+        hearing = RemoteChangeListener(
             self.store,
             service.signals,
-            service.listeners,
+            service.presence,
             service.surfaces.keys(),
-            moved_on=self.shower.moved_on,
+            on_remote_change=self.shower.on_remote_change,
             every=every,
         )
-        self.store.listen(hearing.heard)
-        loops = [asyncio.create_task(loop()) for loop in (hearing.pass_on, hearing.look)]
+        self.store.listen(hearing.handle_notification)
+        loops = [
+            asyncio.create_task(loop())
+            for loop in (hearing.dispatch_changes, hearing.poll_missed_changes)
+        ]
         try:
             yield hearing
         finally:
@@ -117,8 +120,8 @@ async def test_who_waits_is_woken_by_what_another_process_commits(
         told = await waiting
     assert told is not None
     assert told.status is Status.ANSWERED
-    assert hearing.found == 0
-    assert hearing.silent_for < WAIT
+    assert hearing.missed_count == 0
+    assert hearing.seconds_since_notification < WAIT
 
 
 @pytest.mark.rule("CLAIM-9")
@@ -134,7 +137,7 @@ async def test_what_no_notification_told_is_found_by_a_look_and_counted(
         told = await waiting
     assert told is not None
     assert not told.open
-    assert hearing.found == 1
+    assert hearing.missed_count == 1
 
 
 @pytest.mark.rule("CLAIM-9")
@@ -151,7 +154,7 @@ async def test_what_was_missed_while_nothing_was_heard_is_read_once_all_is_heard
         told = await waiting
     assert told is not None
     assert not told.open
-    assert hearing.found == 0, "that is what a new connection is for"
+    assert hearing.missed_count == 0, "that is what a new connection is for"
 
 
 async def test_who_follows_a_surface_looks_again_at_every_change_and_after_a_loss(
@@ -162,12 +165,12 @@ async def test_who_follows_a_surface_looks_again_at_every_change_and_after_a_los
         with ben.service.follow("chat") as follower:
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
-                assert await follower.changed() == ask
+                assert await follower.next_commit() == ask
             ben.store.deaf = True
             await answered(ann, ask)
             ben.store.said(None)
             async with asyncio.timeout(WAIT):
-                told = await follower.changed()
+                told = await follower.next_commit()
     assert told is not None
     assert told.id == ask.id
 
@@ -179,7 +182,7 @@ async def test_a_message_that_waits_to_be_shown_waits_no_longer_once_another_pro
     async with ben.hearing():
         questions = [boolean(name) for name in ("a", "b", "c")]
         ask = (await ben.service.submit(ask_user(*questions))).ask
-        await ben.shower.idle()
+        await ben.shower.wait_until_idle()
         chat.failures = [RateLimitedError("slow down", retry_after=600, alone=True)]
         await answered(ben, ask)
         await chat.until(lambda: not chat.failures)
@@ -220,7 +223,7 @@ async def test_a_change_of_what_does_not_exist_wakes_nobody(pair: tuple[Process,
     ann, ben = pair
     async with ben.hearing() as hearing:
         with ben.service.follow("chat") as follower:
-            hearing.heard("ask_none")
+            hearing.handle_notification("ask_none")
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
-                assert await follower.changed() == ask
+                assert await follower.next_commit() == ask

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Change, Status, acted
+from answerback.core.ask import Change, Status, apply_action
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Answer, Other, Reply
@@ -183,7 +183,7 @@ def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
     ],
 )
 def test_the_table_tells_the_dialect(name: str, arguments: dict[str, Any], dialect: str) -> None:
-    assert registry.dialect_of(name, arguments) == dialect
+    assert registry.resolve_dialect(name, arguments) == dialect
 
 
 @pytest.mark.rule("COPILOT-1")
@@ -205,7 +205,7 @@ def test_copilots_form_never_declines() -> None:
 @pytest.mark.rule("COPILOT-2")
 def test_copilots_form_is_an_object_though_it_need_not_say_so() -> None:
     ask = ask_of("ask_user", FORM)
-    assert not isinstance(acted(ask, Answer(value="x"), at=1, by=None), Change)
+    assert not isinstance(apply_action(ask, Answer(value="x"), at=1, by=None), Change)
     assert result(after(ask, Answer(value={"n": 1})))[0] == {
         "action": "accept",
         "content": {"n": 1},

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback.core.ask import Change, Reason, Status, acted, ended
+from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
 from answerback.core.walker import Action, Answer, Back, Other, Reply
 from answerback.dialects import registry
@@ -149,15 +149,15 @@ def test_however_a_walk_ends_there_is_a_result(
 ) -> None:
     ask = asked(dialect)
     for action in actions:
-        change = acted(ask, action, at=1, by=None)
+        change = apply_action(ask, action, at=1, by=None)
         ask = change.ask if isinstance(change, Change) else ask
         if not ask.open:
             break
     if ask.open:
         closing = status if status in {Status.EXPIRED, Status.WITHDRAWN} else Status.FAILED
         reason = Reason.BACKEND_ERROR if closing is Status.FAILED else Reason(closing.value)
-        ask = ended(ask, closing, at=1, reason=reason).ask
-    found = registry.result_of(ask)
+        ask = end_ask(ask, closing, at=1, reason=reason).ask
+    found = registry.render_result(ask)
     assert found is not None
     assert found.content.strip() or ask.status is Status.ANSWERED
     assert json.loads(json.dumps(found.structured)) == found.structured

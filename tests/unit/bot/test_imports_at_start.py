@@ -35,7 +35,7 @@ async def main():
     settings = settings_type().model_construct(
         server=Server(port=0), storage=Storage(url=f"sqlite:///{sys.argv[1]}/asks.db"), agents={}
     )
-    async with app.running(settings) as running, aiohttp.ClientSession() as http:
+    async with app.run_service(settings) as running, aiohttp.ClientSession() as http:
         told()
         call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
         headers = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.errors import ForbiddenError, PlatformError, UnavailableError
+from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
 from answerback.core.walker import EndTurn, Person
-from answerback.service.inbox import waiting_for
+from answerback.service.inbox import list_waiting_for
 from tests.service_parts import actor, ask_user
 from tests.unit.bot.conftest import Parts
 
@@ -21,7 +21,7 @@ async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[s
     texts: list[str] = []
     after: str | None = None
     while True:
-        page = await waiting_for(parts.store, surfaces, person, after, limit)
+        page = await list_waiting_for(parts.store, surfaces, person, after, limit)
         texts += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
@@ -53,7 +53,7 @@ async def test_what_anyone_may_answer_waits_for_whose_place_it_is_in(parts: Part
     assert await waiting(parts, Person(surface="pager", user_id="U1")) == []
 
 
-@pytest.mark.parametrize("error", [UnavailableError("away"), ForbiddenError("no")])
+@pytest.mark.parametrize("error", [PlatformUnavailableError("away"), ForbiddenError("no")])
 async def test_groups_that_cannot_be_looked_up_hide_no_other_ask(
     parts: Parts, error: PlatformError
 ) -> None:

@@ -15,9 +15,9 @@ from aiohttp.test_utils import TestServer
 from pydantic import JsonValue
 
 from answerback.core.errors import InquiryError
-from answerback.runtime.config import Inquiry
+from answerback.runtime.config import InquirySettings
 from answerback.service.question_routing import ToolRule
-from answerback.workers.inquiry import MAX_BODY, HttpInquiry
+from answerback.workers.inquiry import MAX_BODY, HttpInquiryBackend
 from answerback_client import AsyncClient
 from tests.service_parts import WAIT, ask_user
 from tests.unit.bot.agent_parts import served
@@ -27,14 +27,14 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def backend(handler: Handler, timeout: float = 5.0) -> AsyncIterator[HttpInquiry]:
+async def backend(handler: Handler, timeout: float = 5.0) -> AsyncIterator[HttpInquiryBackend]:
     app = web.Application()
     app.router.add_post("/", handler)
     async with TestServer(app) as server, aiohttp.ClientSession() as http:
-        yield HttpInquiry(http, str(server.make_url("/")), timeout)
+        yield HttpInquiryBackend(http, str(server.make_url("/")), timeout)
 
 
-async def answer(parts: Parts, inquiry: HttpInquiry) -> Any:
+async def answer(parts: Parts, inquiry: HttpInquiryBackend) -> Any:
     ask = (await parts.service().submit(ask_user(conversation="c", turn="t"))).ask
     assert ask.question is not None
     return await inquiry.answer(ask, ask.question)
@@ -91,7 +91,7 @@ async def test_a_backend_that_hangs_or_is_not_there_is_given_up(parts: Parts) ->
         release.set()
     async with aiohttp.ClientSession() as http:
         with pytest.raises(InquiryError, match="reached"):
-            await answer(parts, HttpInquiry(http, "http://127.0.0.1:1/", 5.0))
+            await answer(parts, HttpInquiryBackend(http, "http://127.0.0.1:1/", 5.0))
 
 
 async def test_a_service_that_is_configured_with_a_backend_has_it_answer(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ async def test_a_service_that_is_configured_with_a_backend_has_it_answer(tmp_pat
     app = web.Application()
     app.router.add_post("/", handler)
     async with TestServer(app) as server:
-        configured = Inquiry(url=str(server.make_url("/")))
+        configured = InquirySettings(url=str(server.make_url("/")))
         async with (
             served(tmp_path, tools=rules, inquiry=configured) as service,
             AsyncClient(service.url) as client,

@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.intents import Choose, EditAt, Intent, Unclear, Unresolved, resolve
+from answerback.core.intents import (
+    Choose,
+    EditAt,
+    Intent,
+    Unclear,
+    UnresolvedAction,
+    resolve_action,
+)
 from answerback.core.labels import Labels
 from answerback.core.walker import Action, Answer, Back, Edit
-from answerback.ports.surface import Acted, Rejected, Why
+from answerback.ports.surface import Acted, Rejected, RejectReason
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
@@ -45,10 +52,10 @@ TEXT: dict[str, JsonValue] = {
     ],
 )
 async def test_places_are_resolved_on_the_open_question(
-    parts: Parts, question: dict[str, JsonValue], wanted: Unresolved, found: Action | str
+    parts: Parts, question: dict[str, JsonValue], wanted: UnresolvedAction, found: Action | str
 ) -> None:
     ask = (await parts.service().submit(ask_user(question))).ask
-    told = resolve(wanted, ask, None, actor().person, LABELS)
+    told = resolve_action(wanted, ask, None, actor().person, LABELS)
     assert (told.problem.message if isinstance(told, Unclear) else told) == found
 
 
@@ -66,8 +73,8 @@ async def test_in_a_review_answers_are_edited_by_their_place_and_nothing_is_chos
         told = await service.apply(Intent(ask.id, Choose((0,))), actor())
         assert isinstance(told, Acted)
         ask = told.ask
-    assert resolve(EditAt(1), ask, None, actor().person, LABELS) == Edit(question_id="b")
-    nothing = resolve(Choose((0,)), ask, None, actor().person, LABELS)
+    assert resolve_action(EditAt(1), ask, None, actor().person, LABELS) == Edit(question_id="b")
+    nothing = resolve_action(Choose((0,)), ask, None, actor().person, LABELS)
     assert isinstance(nothing, Unclear)
     assert nothing.problem.message == LABELS.not_found
 
@@ -78,10 +85,10 @@ async def test_an_intent_counts_once_at_its_revision_and_on_its_surface(parts: P
     ask = (await service.submit(ask_user(boolean("a"), boolean("b")))).ask
     intent = Intent(ask.id, Answer(value=True), 1, delivery="click-1")
     elsewhere = await service.apply(intent._replace(surface="web"), actor())
-    assert elsewhere == Rejected(Why.NOT_FOUND)
+    assert elsewhere == Rejected(RejectReason.NOT_FOUND)
     acted = await service.apply(intent._replace(surface="chat"), actor())
     assert isinstance(acted, Acted)
     assert await service.apply(intent, actor()) == Acted(acted.ask, repeated=True)
     late = await service.apply(Intent(ask.id, Back(), 1), actor())
     assert isinstance(late, Rejected)
-    assert late.why is Why.STALE
+    assert late.why is RejectReason.STALE

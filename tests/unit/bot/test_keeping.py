@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback.ports.claims import RENEWED, Claim
-from answerback.service.claim_renewal import kept
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim
+from answerback.service.claim_renewal import hold_claim
 from tests.service_parts import WAIT
 
 SHORT_LEASE = Claim("ann", 0.2)
@@ -48,10 +48,10 @@ async def test_a_renewal_that_fails_for_a_moment_gives_nothing_up(
     monkeypatch.setattr(loop, "time", lambda: now)
     monkeypatch.setattr(asyncio, "sleep", slept)
     claim = Claim("ann", 2.0)
-    async with kept(renew, claim, WAIT):
+    async with hold_claim(renew, claim, WAIT):
         await renewed.wait()
     monkeypatch.undo()
-    assert now - since > claim.seconds * RENEWED
+    assert now - since > claim.seconds * MIN_REMAINING_FRACTION
 
 
 @pytest.mark.rule("CLAIM-4")
@@ -63,7 +63,7 @@ async def test_work_whose_claim_cannot_be_kept_is_given_up(result: bool | StoreE
         return result
 
     with pytest.raises(TimeoutError):
-        async with kept(renew, SHORT_LEASE, 3_600.0):
+        async with hold_claim(renew, SHORT_LEASE, 3_600.0):
             await asyncio.Event().wait()
 
 
@@ -72,7 +72,7 @@ async def test_a_claim_that_lasts_longer_than_the_work_may_is_not_renewed() -> N
         raise AssertionError("nobody needs that")
 
     with pytest.raises(TimeoutError):
-        async with kept(renew, Claim("ann", 60.0), 0.1):
+        async with hold_claim(renew, Claim("ann", 60.0), 0.1):
             await asyncio.Event().wait()
 
 
@@ -81,7 +81,7 @@ async def test_work_does_not_begin_under_a_claim_that_may_be_over() -> None:
     async def renew() -> bool:
         raise AssertionError("nobody needs that")
 
-    asked = asyncio.get_running_loop().time() - SHORT_LEASE.seconds * RENEWED
+    asked = asyncio.get_running_loop().time() - SHORT_LEASE.seconds * MIN_REMAINING_FRACTION
     with pytest.raises(TimeoutError, match="may be over before the work begins"):
-        async with kept(renew, SHORT_LEASE, WAIT, asked):
+        async with hold_claim(renew, SHORT_LEASE, WAIT, asked):
             raise AssertionError("the work has begun")

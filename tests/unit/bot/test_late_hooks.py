@@ -112,7 +112,7 @@ async def test_a_late_answer_whose_event_was_cut_off_comes_with_the_next_one(
         return False
 
     with monkeypatch.context() as cut:
-        cut.setattr("answerback.http.response_arrival.Arrival.taken", never)
+        cut.setattr("answerback.http.response_arrival.ResponseArrival.wait_until_received", never)
         assert ask_id in str(await hook(service, moment()))
     assert ask_id in str(await hook(service, moment()))
     assert await hook(service, moment()) == {}

@@ -12,7 +12,7 @@ from mcp import Client as McpClient
 from mcp_types import CallToolResult
 
 from answerback.cli.mcp import ClientBackend
-from answerback.mcp.server import mcp_server
+from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient, Client, ClientError
 from answerback_client.models import Answers
 from tests.unit.bot.agent_parts import Served, served
@@ -143,14 +143,14 @@ async def test_arguments_that_are_none_are_told_in_words(
 async def test_the_bridge_gives_late_answers_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as http:
         backend = ClientBackend(http, to="web")
-        async with McpClient(mcp_server(lambda _: backend)) as mcp:
+        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
             ask_id = await answered(service, mcp)
             found = await check(mcp)
             assert [one["ask_id"] for one in found["answers"]] == [ask_id]
             assert (await check(mcp, after=found["next"]))["answers"] == []
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as away:
         backend = ClientBackend(away)
-        async with McpClient(mcp_server(lambda _: backend)) as mcp:
+        async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
             result = await mcp.call_tool("check_answers", {})
     assert result.is_error
 

@@ -8,10 +8,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from answerback.core.errors import FencedError, StoreError
+from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
 from answerback.core.walker import Answer
-from answerback.ports.claims import Claim, Shared
+from answerback.ports.claims import Claim, SharedClaims
 from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, actor, ask_user, boolean
@@ -50,7 +50,7 @@ class Holder:
         self.told: list[str] = []
         self.changed = asyncio.Event()
         self.leading = LeaderLease(
-            Shared(store, name), LEASE, self._begin, self._end, seconds=seconds
+            SharedClaims(store, name), LEASE, self._begin, self._end, seconds=seconds
         )
 
     async def _begin(self) -> None:
@@ -159,7 +159,7 @@ async def test_a_stop_that_hangs_is_not_waited_for(
     async def begin() -> None:
         await asyncio.Event().wait()
 
-    leading = LeaderLease(Shared(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
+    leading = LeaderLease(SharedClaims(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
     starting = asyncio.create_task(leading.start())
     async with asyncio.timeout(WAIT):
         while not leading.is_held:  # noqa: ASYNC110 it tells nobody
@@ -172,7 +172,7 @@ async def test_a_stop_that_hangs_is_not_waited_for(
 @pytest.mark.rule("CLAIM-10")
 async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Parts) -> None:
     service = parts.service()
-    leading = LeaderLease(Shared(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
+    leading = LeaderLease(SharedClaims(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
     await leading.start()
     asks = with_fence(service, leading.fence)
     ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
@@ -180,7 +180,7 @@ async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Pa
     await asks.apply(intent, actor())
     await parts.store.release_lease(LEASE, "ann")
     assert await parts.store.lease(LEASE, Claim("ben", 60.0)) == 2
-    with pytest.raises(FencedError):
+    with pytest.raises(LeaseLostError):
         await asks.apply(intent, actor())
     now = await asks.get(ask.id)
     assert now is not None

@@ -121,11 +121,11 @@ def test_the_schemas_of_a_call_together() -> None:
 
 def cost(schema: Any, value: Any, text: str) -> int | None:
     """What checking a value costs at most, in comparisons."""
-    ready = validators.compiled(schemas._key(schema))
+    ready = validators.compile_schema(schemas._key(schema))
     return ready.cost(size(value, 64), len(text))
 
 
-@edge("MOST")
+@edge("MAX_COST")
 def test_the_comparisons_of_a_check() -> None:
     """A name that is required is one comparison more at the root."""
     value: Any = ["x"] * 990

@@ -7,7 +7,7 @@ from dataclasses import replace
 from answerback.core import clarification
 from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Change
-from answerback.core.clarification import AskBack, asked_back, can_ask_back, explained
+from answerback.core.clarification import AskBack, apply_ask_back, apply_explanation, can_ask_back
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Person, Refused
 from answerback.testing.store_examples import new_ask
@@ -20,7 +20,7 @@ GO = Form(questions=(Question(id="go", text="Go?", answer_type=AnswerType.BOOLEA
 def asking(text: str, ask: Ask | None = None) -> Ask | None:
     """The ask after Ann asked this; None: it was refused."""
     ask = ask or new_ask(form=GO, request={"accepts": ("clarify",)})
-    change = asked_back(ask, AskBack(text=text), at=1.0, by=ANN, opened=UNOPENED)
+    change = apply_ask_back(ask, AskBack(text=text), at=1.0, by=ANN, opened=UNOPENED)
     return change.ask if isinstance(change, Change) else None
 
 
@@ -46,20 +46,20 @@ def test_how_often_people_ask_back() -> None:
 def test_how_often_an_agent_explains() -> None:
     ask = new_ask(form=GO, request={"accepts": ("clarify",)})
     for number in range(10):
-        change = explained(ask, f"{number}.", at=1.0)
+        change = apply_explanation(ask, f"{number}.", at=1.0)
         assert isinstance(change, Change)
         ask = change.ask
-    assert isinstance(explained(ask, "10.", at=1.0), Refused)
-    assert explained(ask, "9.", at=1.0) is None
+    assert isinstance(apply_explanation(ask, "10.", at=1.0), Refused)
+    assert apply_explanation(ask, "9.", at=1.0) is None
 
 
 def test_an_agent_was_told_of_as_many_as_were_there() -> None:
     ask = asking("a?")
     assert ask is not None
-    told = clarification.told(ask, 1)
+    told = clarification.mark_asides_told(ask, 1)
     more = asking("b?", told)
     assert more is not None
-    assert clarification.untold(ask)
-    assert not clarification.untold(told)
-    assert clarification.untold(more), "a second question is news"
-    assert clarification.told(replace(more, asides_told=2), 1).asides_told == 2
+    assert clarification.has_untold_question(ask)
+    assert not clarification.has_untold_question(told)
+    assert clarification.has_untold_question(more), "a second question is news"
+    assert clarification.mark_asides_told(replace(more, asides_told=2), 1).asides_told == 2

@@ -7,14 +7,14 @@ from unittest import mock
 
 import pytest
 
-from answerback.http.unverified_connections import Strangers, share
+from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
 from tests.edges import edge
 
 pytestmark = pytest.mark.rule("DATA-11")
 
 
-@edge("MOST", "SECONDS")
+@edge("MAX_CONNECTIONS", "VERIFY_TIMEOUT")
 def test_the_connections_of_strangers() -> None:
     with mock.patch.object(resource, "getrlimit", return_value=(65_536, 65_536)):
-        assert share() == 1_000
-    assert Strangers(1)._seconds == 15.0
+        assert connection_limit() == 1_000
+    assert UnverifiedConnections(1)._seconds == 15.0

@@ -7,35 +7,38 @@ import errno
 import pytest
 
 from answerback.core.errors import ConfigError
-from answerback.runtime.sockets import _sentence, address_of, bind
+from answerback.runtime.sockets import _sentence, bind_socket, socket_url
 
 
 @pytest.mark.rule("CONFIG-6")
 async def test_port_0_takes_a_free_port() -> None:
-    with await bind("127.0.0.1", 0, "server") as one, await bind("127.0.0.1", 0, "server") as other:
-        assert address_of(one).startswith("http://127.0.0.1:")
-        assert address_of(one) != address_of(other)
+    with (
+        await bind_socket("127.0.0.1", 0, "server") as one,
+        await bind_socket("127.0.0.1", 0, "server") as other,
+    ):
+        assert socket_url(one).startswith("http://127.0.0.1:")
+        assert socket_url(one) != socket_url(other)
 
 
 async def test_an_ipv6_address_is_written_in_brackets() -> None:
-    with await bind("::1", 0, "server") as bound:
-        assert address_of(bound).startswith("http://[::1]:")
+    with await bind_socket("::1", 0, "server") as bound:
+        assert socket_url(bound).startswith("http://[::1]:")
 
 
 @pytest.mark.rule("CONFIG-6")
 async def test_a_port_in_use_is_named_with_the_key_to_change() -> None:
-    with await bind("127.0.0.1", 0, "public") as taken:
+    with await bind_socket("127.0.0.1", 0, "public") as taken:
         port = taken.getsockname()[1]
         with pytest.raises(
             ConfigError, match=rf"Port {port} on 127\.0\.0\.1 is in use.*public\.port"
         ):
-            await bind("127.0.0.1", port, "public")
+            await bind_socket("127.0.0.1", port, "public")
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no such host"])
 async def test_an_address_that_is_not_ours_is_named(host: str) -> None:
     with pytest.raises(ConfigError, match=f"server.host {host} cannot be bound"):
-        await bind(host, 0, "server")
+        await bind_socket(host, 0, "server")
 
 
 @pytest.mark.rule("CONFIG-6")

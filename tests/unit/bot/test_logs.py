@@ -26,7 +26,7 @@ def fail(message: str, name: str) -> None:
 def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logs.configure("info", "json")
+    logs.configure_logging("info", "json")
     fail("on two\nlines", "bot.somewhere")
     (line,) = capsys.readouterr().err.splitlines()
     told = json.loads(line)
@@ -39,7 +39,7 @@ def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
 def test_a_line_for_people_is_one_line_also_for_an_exception(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    logs.configure("info", "console")
+    logs.configure_logging("info", "console")
     fail("on two\nlines", "bot.somewhere")
     (line,) = capsys.readouterr().err.splitlines()
     assert "It failed" in line
@@ -52,7 +52,7 @@ def test_a_line_for_people_is_one_line_also_for_an_exception(
 def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
     capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
-    logs.configure("info", "json" if form == "json" else "console")
+    logs.configure_logging("info", "json" if form == "json" else "console")
     fail("Bearer ab_secret", "aiohttp.server")
     told = capsys.readouterr().err
     assert "ValueError" in told
@@ -60,10 +60,10 @@ def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
 
 
 def test_the_level_is_kept_and_libraries_are_quieter(capsys: pytest.CaptureFixture[str]) -> None:
-    logs.configure("warning", None)
+    logs.configure_logging("warning", None)
     logging.getLogger("bot.x").info("quiet")
     logging.getLogger("bot.x").warning("loud")
-    logs.configure("debug", None)
+    logs.configure_logging("debug", None)
     logging.getLogger("bot.x").debug("quiet no more")
     logging.getLogger("discord.client").info("chatter")
     told = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
@@ -75,6 +75,6 @@ def test_without_a_terminal_lines_are_json(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    logs.configure("info", None)
+    logs.configure_logging("info", None)
     logging.getLogger("bot.x").info("for people")
     assert not capsys.readouterr().err.startswith("{")

@@ -12,7 +12,7 @@ from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.workers import message_sync
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.scheduler import Scheduler
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.shared_parts import BEN, SHORT_LEASE, Processes
 
@@ -33,8 +33,8 @@ async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing
     held.set()  # it would go on in this very moment
     time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process stands still
     await bens.sweep(10)
-    await bens.idle()
-    await anns.idle()
+    await bens.wait_until_idle()
+    await anns.wait_until_idle()
     assert ask.id in chat.messages
     assert chat.posts == 1
 
@@ -62,9 +62,9 @@ async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothin
     async with asyncio.timeout(WAIT):
         while ask.id not in processes.chat.messages:
             await bens.sweep(10)
-            await bens.idle()
+            await bens.wait_until_idle()
     wakes.set()
-    await anns.idle()
+    await anns.wait_until_idle()
     assert (processes.chat.posts, processes.chat.shows) == (1, 1)
 
 
@@ -74,16 +74,18 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
 ) -> None:
     processes = Processes(store)
     ann, ben = processes.start(Claim("ann", SHORT_LEASE)), processes.start(BEN)
-    losing, other = Upkeep(*ann), Upkeep(*ben)
+    losing, other = Scheduler(*ann), Scheduler(*ben)
     ask = await processes.due(*ann)
-    assert await losing.once()
-    await losing.idle()  # nobody renews the claim: whoever was to look for what is due stands still
+    assert await losing.run_once()
+    await (
+        losing.wait_until_idle()
+    )  # nobody renews the claim: whoever was to look for what is due stands still
     assert "A reminder was given up: its claim is over" in caplog.text
     processes.chat.hold = None
     async with asyncio.timeout(WAIT):
-        while not await other.once():  # noqa: ASYNC110 a lease that is over tells nobody
+        while not await other.run_once():  # noqa: ASYNC110 a lease that is over tells nobody
             await asyncio.sleep(0.01)
-        await other.idle()
+        await other.wait_until_idle()
     assert processes.chat.reminders == [(ask.id, 0)]
 
 
@@ -93,7 +95,7 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
 ) -> None:
     processes = Processes(store)
     service, shower = processes.start(Claim("ann", SHORT_LEASE))
-    upkeep = Upkeep(service, shower)
+    upkeep = Scheduler(service, shower)
     ask = await processes.due(service, shower, expires_in=20)
     given_up, ends = asyncio.Event(), asyncio.Event()
 
@@ -105,15 +107,15 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
             await ends.wait()
 
     monkeypatch.setattr(processes.chat, "remind", remind)
-    assert await upkeep.once()
+    assert await upkeep.run_once()
     await given_up.wait()
     await processes.clock.advance(10)
-    assert await upkeep.once()
+    assert await upkeep.run_once()
     ended = await service.get(ask.id)
     assert ended is not None
     assert not ended.open
     ends.set()
-    await upkeep.idle()
+    await upkeep.wait_until_idle()
 
 
 @pytest.mark.rule("CLAIM-5")
@@ -124,9 +126,9 @@ async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_m
     processes = Processes(store)
     chat = processes.chat
     service, shower = processes.start(BEN)
-    upkeep = Upkeep(service, shower)
+    upkeep = Scheduler(service, shower)
     reminded = await processes.due(service, shower)
-    assert await upkeep.once()
+    assert await upkeep.run_once()
     for place in range(4):
         await service.submit(ask_user(to=f"chat:C{place}"))
     await chat.until(lambda: chat.shows == 3)
@@ -158,9 +160,9 @@ async def test_a_stop_shows_what_was_answered_while_it_waited(store: Store) -> N
 async def test_a_stop_cuts_off_what_does_not_end_in_time_and_says_so(store: Store) -> None:
     processes = Processes(store)
     service, shower = processes.start(BEN)
-    upkeep = Upkeep(service, shower)
+    upkeep = Scheduler(service, shower)
     await processes.due(service, shower)
-    assert await upkeep.once()
+    assert await upkeep.run_once()
     await service.submit(ask_user())
     await processes.chat.until(lambda: processes.chat.shows == 2)
     assert not any(await asyncio.gather(shower.stop(0.01), upkeep.stop(0.01)))

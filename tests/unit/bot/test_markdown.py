@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from answerback.core import markdown
 from answerback.core.markdown import (
-    MAX_DRAWN,
+    MAX_RENDERED_CHARS,
     Block,
     Code,
     Heading,
@@ -22,9 +22,9 @@ from answerback.core.markdown import (
     Span,
     Table,
     Verbatim,
+    blocks_to_text,
     parse,
     parse_start,
-    text_of,
 )
 from tests.timing import BLOCKED, seconds
 
@@ -89,7 +89,7 @@ _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace)
 @example('[x]: http://x.y "t"\n\n[x]')
 @example("``` lang more\ncode\n```")
 def test_every_character_that_is_no_markup_is_in_the_tree_in_order(source: str) -> None:
-    said = text_of(parse(source))
+    said = blocks_to_text(parse(source))
     assert said.translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
 
 
@@ -137,7 +137,7 @@ def test_what_models_write_is_read_as_they_mean_it(source: str, block: Block) ->
 def test_html_entities_and_links_that_lead_elsewhere_are_the_text_that_they_are(
     source: str,
 ) -> None:
-    assert text_of(parse(source)).split() == source.split()
+    assert blocks_to_text(parse(source)).split() == source.split()
     assert all(isinstance(block, Paragraph) for block in parse(source))
     spans = [
         span for block in parse(source) if isinstance(block, Paragraph) for span in block.spans
@@ -148,26 +148,29 @@ def test_html_entities_and_links_that_lead_elsewhere_are_the_text_that_they_are(
 @pytest.mark.rule("TEXT-5")
 def test_a_link_says_its_whole_address_beside_its_words() -> None:
     source = '[the **plan**](https://x.y/p?q=1 "a title"), [https://x.y](https://evil.example), <https://x.y>'
-    assert text_of(parse(source)) == (
+    assert blocks_to_text(parse(source)) == (
         'the plan (https://x.y/p?q=1) "a title", https://x.y (https://evil.example), https://x.y'
     )
 
 
 @pytest.mark.rule("SUBMIT-17")
 def test_a_context_that_is_text_is_verbatim() -> None:
-    assert markdown.read("*a*", "text") == (Verbatim("*a*"),)
-    assert markdown.read("*a*", "markdown") == (Paragraph((Span("a", italic=True),)),)
+    assert markdown.parse_context("*a*", "text") == (Verbatim("*a*"),)
+    assert markdown.parse_context("*a*", "markdown") == (Paragraph((Span("a", italic=True),)),)
 
 
 @pytest.mark.rule("TEXT-6")
 def test_a_long_context_is_drawn_up_to_a_lines_end() -> None:
     line = "word " * 20 + "\n"
-    fits = (line * 100)[:MAX_DRAWN]
+    fits = (line * 100)[:MAX_RENDERED_CHARS]
     assert parse_start(fits) == (parse(fits), True)
     blocks, is_all = parse_start(fits + "x")
     assert not is_all
-    assert text_of(blocks).split() == fits[: fits.rfind("\n")].split()
-    assert parse_start("x" * (MAX_DRAWN + 1)) == ((Paragraph((Span("x" * MAX_DRAWN),)),), False)
+    assert blocks_to_text(blocks).split() == fits[: fits.rfind("\n")].split()
+    assert parse_start("x" * (MAX_RENDERED_CHARS + 1)) == (
+        (Paragraph((Span("x" * MAX_RENDERED_CHARS),)),),
+        False,
+    )
 
 
 @pytest.mark.rule("DATA-9")
@@ -175,5 +178,5 @@ def test_a_long_context_is_drawn_up_to_a_lines_end() -> None:
     "piece", ["*a **b ", "[", "[a](", "![a", "a\n\n", "- a\n", "|a|\n|-|\n", "*_", "\\*", "<", "`a", "> - "]
 )  # fmt: skip
 def test_no_start_of_a_context_holds_the_loop(piece: str) -> None:
-    source = (piece * MAX_DRAWN)[:MAX_DRAWN]
+    source = (piece * MAX_RENDERED_CHARS)[:MAX_RENDERED_CHARS]
     assert seconds(lambda: markdown._parse(source)) < BLOCKED

@@ -14,12 +14,12 @@ from mcp import Client
 from mcp_types import CallToolResult
 
 from answerback.cli.mcp import ClientBackend
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
-from answerback.mcp.backend import PATH, Asking, Backend, ServiceBackend
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.mcp.backend import PATH, AskBackend, AskToolCall, ServiceBackend
 from answerback.mcp.endpoint import McpEndpoint
-from answerback.mcp.server import PROGRESS, mcp_server
-from answerback.mcp.tools import waiting_tools
-from answerback.service.agent_requests import Callers, finish
+from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
+from answerback.mcp.tools import follow_up_tools
+from answerback.service.agent_requests import Callers, run_to_completion
 from answerback.service.question_routing import ToolRule
 from answerback_client import AsyncClient
 from tests.service_parts import WAIT
@@ -36,9 +36,9 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 @pytest.fixture(params=["in this process", "elsewhere"])
-async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncIterator[Backend]:
+async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncIterator[AskBackend]:
     if request.param == "in this process":
-        callers = Callers(lambda _: None, finish)
+        callers = Callers(lambda _: None, run_to_completion)
         yield ServiceBackend(service.running.service, callers, None)
     else:
         async with AsyncClient(service.url, patience=0.3) as client:
@@ -46,9 +46,9 @@ async def backend(request: pytest.FixtureRequest, service: Served) -> AsyncItera
 
 
 async def call(
-    backend: Backend, name: str, arguments: dict[str, Any], **more: Any
+    backend: AskBackend, name: str, arguments: dict[str, Any], **more: Any
 ) -> CallToolResult:
-    async with Client(mcp_server(lambda _: backend)) as mcp:
+    async with Client(build_mcp_server(lambda _: backend)) as mcp:
         return await mcp.call_tool(name, arguments, **more)
 
 
@@ -62,7 +62,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
         if len(told) >= 4:
             enough.set()
 
-    callers = Callers(lambda _: None, finish)
+    callers = Callers(lambda _: None, run_to_completion)
     endpoint = McpEndpoint(service.running.service, callers, tokens=False, progress=0.05)
     app = web.Application()
     app.router.add_post(PATH, endpoint.handle)
@@ -77,14 +77,14 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
         await service.act(await service.newest(), action="answer", value=True)
         assert (await calling).structured_content == {"answer_type": "boolean", "answer": True}
     assert told[:4] == sorted(set(told[:4]))
-    assert PROGRESS <= 20
+    assert PROGRESS_INTERVAL <= 20
 
 
 @pytest.mark.rule("MCP-8")
-async def test_both_backends_say_the_same(service: Served, backend: Backend) -> None:
-    async with Client(mcp_server(lambda _: backend)) as mcp:
+async def test_both_backends_say_the_same(service: Served, backend: AskBackend) -> None:
+    async with Client(build_mcp_server(lambda _: backend)) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
-        assert names == ["ask_user", *(tool.name for tool in waiting_tools())]
+        assert names == ["ask_user", *(tool.name for tool in follow_up_tools())]
         pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
         ask_id = pending.structured_content["ask_id"]
         waited = await mcp.call_tool("wait_for_answer", {"ask_id": ask_id, "wait_seconds": 0.05})
@@ -116,8 +116,8 @@ async def test_both_backends_say_the_same(service: Served, backend: Backend) -> 
     ("error", "words"),
     [
         (StoreError("disk"), "nothing was changed. Try again later"),
-        (OutcomeUnknownError("disk"), "it is not known whether this was saved"),
-        (UnreadableError("The ask ask_1 cannot be read."), "The ask ask_1 cannot be read."),
+        (CommitUnknownError("disk"), "it is not known whether this was saved"),
+        (UnreadableRowError("The ask ask_1 cannot be read."), "The ask ask_1 cannot be read."),
     ],
 )
 async def test_a_database_that_fails_is_told_in_words(
@@ -126,7 +126,9 @@ async def test_a_database_that_fails_is_told_in_words(
     async def broken(*_: object) -> Any:
         raise error
 
-    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
+    backend = ServiceBackend(
+        service.running.service, Callers(lambda _: None, run_to_completion), None
+    )
     monkeypatch.setattr(service.running.service.store, "create", broken)
     result = await call(backend, "ask_user", GO)
     assert result.is_error
@@ -139,7 +141,9 @@ async def test_a_question_that_was_saved_is_pending_although_it_cannot_be_read_j
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
+    backend = ServiceBackend(
+        service.running.service, Callers(lambda _: None, run_to_completion), None
+    )
     with monkeypatch.context() as failing:
         failing.setattr(service.running.service.store, "get", broken)
         result = await call(backend, "ask_user", GO)
@@ -150,7 +154,7 @@ async def test_a_question_that_was_saved_is_pending_although_it_cannot_be_read_j
 async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_listed() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
         backend = ClientBackend(client)
-        async with Client(mcp_server(lambda _: backend)) as mcp:
+        async with Client(build_mcp_server(lambda _: backend)) as mcp:
             assert len((await mcp.list_tools()).tools) == 7
             for name, arguments in (
                 ("ask_user", GO),
@@ -188,10 +192,10 @@ async def test_an_address_without_its_scheme_is_told_in_words() -> None:
 
 
 async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
-    service: Served, backend: Backend
+    service: Served, backend: AskBackend
 ) -> None:
     assert await backend.wait("ask_none", WAIT) is None
-    asked = Asking("ask_user", None, GO, "web", None, None)
+    asked = AskToolCall("ask_user", None, GO, "web", None, None)
     submitted = await backend.submit(asked)
     await backend.withdraw(str(submitted["id"]))
     async with asyncio.timeout(WAIT / 2):

@@ -27,10 +27,10 @@ from pydantic import ConfigDict
 from answerback.cli.mcp import ClientBackend
 from answerback.core.ask import Reason
 from answerback.core.errors import StoreError
-from answerback.mcp.backend import Backend, ServiceBackend
-from answerback.mcp.server import IDEMPOTENCY_KEY, mcp_server
+from answerback.mcp.backend import AskBackend, ServiceBackend
+from answerback.mcp.server import IDEMPOTENCY_KEY, build_mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
-from answerback.service.agent_requests import Callers, finish
+from answerback.service.agent_requests import Callers, run_to_completion
 from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
 from tests.unit.bot.agent_parts import Served, served
@@ -274,8 +274,8 @@ async def test_a_task_is_its_agents_own(tmp_path: Path, method: str) -> None:
 @pytest.mark.rule("MCP-8", "MCP-12")
 async def test_the_bridge_has_tasks_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as api:
-        backend: Backend = ClientBackend(api, to="web")
-        async with Client(mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
+        backend: AskBackend = ClientBackend(api, to="web")
+        async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
             created = await asked(mcp)
             await done(mcp, "tasks/update", created.task_id)
             assert (await told(mcp, created.task_id)).status == "working"
@@ -287,7 +287,7 @@ async def test_the_bridge_has_tasks_too(service: Served) -> None:
             assert (await refused(mcp, "tasks/get", "ask_0")).code == INVALID_PARAMS
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as api:
         away = ClientBackend(api)
-        async with Client(mcp_server(lambda _: away), extensions=[Tasks()]) as mcp:
+        async with Client(build_mcp_server(lambda _: away), extensions=[Tasks()]) as mcp:
             error = await refused(mcp, "tasks/get", created.task_id)
     assert error.code == INTERNAL_ERROR
     assert "answerback serve" in error.message
@@ -300,8 +300,10 @@ async def test_a_task_is_kept_while_the_database_fails(
     async def broken(*_: object) -> Any:
         raise StoreError("disk")
 
-    backend = ServiceBackend(service.running.service, Callers(lambda _: None, finish), None)
-    async with Client(mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
+    backend = ServiceBackend(
+        service.running.service, Callers(lambda _: None, run_to_completion), None
+    )
+    async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
         created = await asked(mcp)
         with monkeypatch.context() as failing:
             failing.setattr(service.running.service.store, "get", broken)
@@ -316,7 +318,7 @@ async def test_who_polls_a_task_counts_as_waiting_from_the_start(service: Served
     async with knowing(service) as mcp:
         await asked(mcp)
     ask = await service.newest()
-    assert service.running.service.listeners.listens(ask.id)
+    assert service.running.service.presence.has_waiter(ask.id)
 
 
 @pytest.mark.rule("MCP-12", "SUBMIT-16")

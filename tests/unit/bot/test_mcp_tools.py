@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 
 from answerback.cli import main
 from answerback.dialects import tool_definitions
-from answerback.mcp.tools import asking_tools
+from answerback.mcp.tools import parse_asking_tools
 from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
@@ -152,7 +152,7 @@ async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
 
 @pytest.mark.parametrize("name", ["ask_user", "question"])
 def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> None:
-    (tool,) = asking_tools(name)
+    (tool,) = parse_asking_tools(name)
     assert len(tool.dialects) > 1
     found = tool.definition(tool.dialects)
     assert found is not None
@@ -163,7 +163,7 @@ def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> N
 
 
 def test_names_may_be_set_apart() -> None:
-    assert [tool.name for tool in asking_tools("question, tool_question")] == [
+    assert [tool.name for tool in parse_asking_tools("question, tool_question")] == [
         "question",
         "tool_question",
     ]

@@ -10,7 +10,7 @@ from answerback.api.metrics import Metrics
 from answerback.core.ask import Ask, Thread
 from answerback.core.intents import Intent
 from answerback.core.walker import Answer
-from answerback.ports.surface import Acted, Rejected, Shown, Why
+from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
@@ -24,7 +24,7 @@ def metrics() -> Metrics:
 @pytest.fixture
 def metered(parts: Parts, metrics: Metrics) -> Service:
     service = parts.service()
-    service.hooks.acted = metrics.acted
+    service.hooks.acted = metrics.count_action
     return service
 
 
@@ -68,7 +68,7 @@ async def test_who_wants_nothing_yet_is_not_counted(metered: Service, metrics: M
     ask = await open_ask(metered)
     assert await metered.apply(Intent(ask.id, None, 1), actor()) == Acted(ask)
     assert await metered.apply(Intent(ask.id, None, 1), actor("U2")) == Rejected(
-        Why.NOT_ALLOWED, ask
+        RejectReason.NOT_ALLOWED, ask
     )
     assert (counted(metrics), timed(metrics)) == ({}, None)
 
@@ -77,9 +77,9 @@ async def test_typed_words_are_counted_whatever_comes_of_them(
     metered: Service, metrics: Metrics
 ) -> None:
     ask = await open_ask(metered)
-    await metered.store.shown(ask.id, Shown(1, {"id": "m"}, Thread(), at=10.0))
+    await metered.store.save_shown(ask.id, Shown(1, {"id": "m"}, Thread(), at=10.0))
     for delivery, words, who in (("1", "what?", "U1"), ("2", "yes", "U1"), ("3", "yes", "U2")):
-        await metered.typed(ask.id, words, actor(who), at=11.0, delivery=delivery)
+        await metered.apply_typed(ask.id, words, actor(who), at=11.0, delivery=delivery)
     assert counted(metrics) == {
         ("typed", "invalid"): 1,
         ("typed", "acted"): 1,

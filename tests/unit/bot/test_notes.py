@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import acted
+from answerback.core.ask import apply_action
 from answerback.core.walker import Answer, Back, Refused
 from answerback.dialects import registry
-from answerback.ports.surface import Acted, Rejected, Why
+from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
@@ -59,13 +59,13 @@ async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
     value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], options[0]["value"])
     told = await service.act(ask.id, Answer(value=value, note="why"), actor())
     assert isinstance(told, Rejected)
-    assert told.why is Why.INVALID
+    assert told.why is RejectReason.INVALID
     assert [(p.pointer, p.code) for p in told.problems] == [("/note", "unknown_value")]
     assert await service.get(ask.id) == ask
 
 
 def test_a_note_that_is_no_text_is_refused() -> None:
-    refused = acted(asked("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
+    refused = apply_action(asked("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
     assert isinstance(refused, Refused)
     assert [(p.pointer, p.code) for p in refused.problems] == [("/note", "wrong_type")]
 
@@ -73,7 +73,7 @@ def test_a_note_that_is_no_text_is_refused() -> None:
 @pytest.mark.rule("CODEX-2")
 def test_codex_gets_a_note_behind_its_label() -> None:
     ask = after(asked("codex"), Answer(value="A", note="soon"), Answer(value="B"))
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     assert result.structured == {
         "answers": {"a": {"answers": ["A", "user_note: soon"]}, "b": {"answers": ["B"]}}

@@ -37,7 +37,7 @@ async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
         await parts.chat.until(lambda: other.id in parts.chat.messages)
         await parts.clock.advance(6)
         assert (await ended(service, other)).status is Status.EXPIRED
-        await shower.idle()
+        await shower.wait_until_idle()
     told = [r.__dict__.get("ask_id") for r in caplog.records if "cannot read" in r.getMessage()]
     assert set(told) == {odd.id}
     assert len(told) <= 4, "it is set aside, and not tried over and over"
@@ -78,7 +78,7 @@ async def test_a_database_that_cannot_be_read_for_a_moment_only_delays_upkeep(
 
     async with running(parts) as (service, shower):
         ask = await submit(service, expires_in=10)
-        await shower.idle()
+        await shower.wait_until_idle()
         with monkeypatch.context() as failing:
             failing.setattr(parts.store, "get", broken)
             await parts.clock.advance(11)

@@ -14,12 +14,18 @@ from typer.testing import CliRunner
 
 from answerback.cli import demo, main, serve
 from answerback.core.errors import ConfigError
-from answerback.ports.plugin import GROUP, Built, Host, SurfacePlugin, SurfaceSettings
+from answerback.ports.plugin import GROUP, BuiltSurface, Host, SurfacePlugin, SurfaceSettings
 from answerback.runtime import config_file, from_settings, plugins
-from answerback.runtime.config import Server, Settings, Storage, settings_type, table_of
+from answerback.runtime.config import (
+    ServerSettings,
+    Settings,
+    StorageSettings,
+    plugin_settings,
+    settings_type,
+)
 from answerback.runtime.config_file import DEFAULT_FILE
-from answerback.runtime.file_watch import Watched
-from answerback.runtime.plugins import found, installed
+from answerback.runtime.file_watch import FileWatcher
+from answerback.runtime.plugins import discover_plugins, installed_plugins
 from tests.service_parts import FakePage
 
 
@@ -32,7 +38,7 @@ class ChatPlugin(SurfacePlugin[ChatSettings]):
     title = "Chat"
     settings = ChatSettings
 
-    async def build(self, settings: ChatSettings, host: Host) -> Built:
+    async def build(self, settings: ChatSettings, host: Host) -> BuiltSurface:
         raise AssertionError("nothing here builds it")
 
 
@@ -45,8 +51,8 @@ class PagelessPlugin(ChatPlugin):
     home = True
     settings = ReadySettings
 
-    async def build(self, settings: ChatSettings, host: Host) -> Built:
-        return Built(FakePage("chat", ("U1",)))
+    async def build(self, settings: ChatSettings, host: Host) -> BuiltSurface:
+        return BuiltSurface(FakePage("chat", ("U1",)))
 
 
 class NeedySettings(SurfaceSettings):
@@ -76,7 +82,7 @@ def use(monkeypatch: pytest.MonkeyPatch, *entries: EntryPoint) -> None:
     """Has these installed beside the web page."""
     page = EntryPoint("web", "answerback_web.plugin:WebPlugin", GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: (page, *entries))
-    installed.cache_clear()
+    installed_plugins.cache_clear()
 
 
 @pytest.fixture(autouse=True)
@@ -84,15 +90,15 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     yield
     monkeypatch.undo()
-    installed.cache_clear()
-    installed()
+    installed_plugins.cache_clear()
+    installed_plugins()
 
 
 @pytest.mark.rule("PLUGIN-1")
 def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
-    assert list(installed().usable) == ["web", "slack", "discord"]
-    assert installed().broken == {}
-    assert installed().home == "web"
+    assert list(installed_plugins().usable) == ["web", "slack", "discord"]
+    assert installed_plugins().broken == {}
+    assert installed_plugins().home == "web"
 
 
 @pytest.mark.parametrize(
@@ -110,7 +116,7 @@ def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
 def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
     name: str, value: str, words: str
 ) -> None:
-    seen = found([entry(name, value)])
+    seen = discover_plugins([entry(name, value)])
     assert dict(seen.usable) == {}
     assert words in seen.broken[name]
     assert seen.broken[name].startswith(
@@ -119,7 +125,7 @@ def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
 
 
 def test_of_two_plug_ins_of_one_name_neither_is_used() -> None:
-    seen = found([entry(), entry()])
+    seen = discover_plugins([entry(), entry()])
     assert "both have a plug-in called 'chat'; uninstall one" in seen.broken["chat"]
     assert seen.names == {"chat"}
 
@@ -129,8 +135,8 @@ def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
-    settings = config_file.load()
-    assert from_settings.routes_of(settings).default == "web"
+    settings = config_file.load_settings()
+    assert from_settings.build_routes(settings).default == "web"
 
 
 @pytest.mark.rule("PLUGIN-3")
@@ -148,7 +154,7 @@ def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
     use(monkeypatch, entry(value="no_such_module:Plugin"))
     (tmp_path / "answerback.toml").write_text(text)
     with pytest.raises(ConfigError, match=words):
-        from_settings.routes_of(config_file.load())
+        from_settings.build_routes(config_file.load_settings())
 
 
 @pytest.mark.rule("PLUGIN-2")
@@ -156,28 +162,28 @@ def test_a_table_of_a_plug_in_is_checked_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, entry())
-    assert "chat.host" in list(config_file.keys())
-    assert not table_of(config_file.load(), ChatPlugin()).configured()
+    assert "chat.host" in list(config_file.iter_setting_keys())
+    assert not plugin_settings(config_file.load_settings(), ChatPlugin()).configured()
     (tmp_path / "answerback.toml").write_text("[chat]\nhots = 'x'")
     with pytest.raises(ConfigError, match=r"no key chat\.hots; did you mean chat\.host\?"):
-        config_file.load()
+        config_file.load_settings()
     (tmp_path / "answerback.toml").write_text("[chat]\nhost = 'x'")
-    table = table_of(config_file.load(), ChatPlugin())
+    table = plugin_settings(config_file.load_settings(), ChatPlugin())
     assert (table.configured(), table.host) == (True, "x")
     monkeypatch.setenv("ANSWERBACK_CHAT__HOST", "y")
-    assert table_of(config_file.load(), ChatPlugin()).host == "y"
+    assert plugin_settings(config_file.load_settings(), ChatPlugin()).host == "y"
 
 
 def test_a_surface_that_is_no_home_is_passed_over_even_when_it_comes_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use(monkeypatch, entry(value=f"{HERE}:EarlyPlugin"))
-    assert list(installed().usable) == ["chat", "web"]
-    assert installed().home == "web"
+    assert list(installed_plugins().usable) == ["chat", "web"]
+    assert installed_plugins().home == "web"
 
 
 def test_settings_made_without_a_surfaces_table_have_its_defaults() -> None:
-    assert table_of(Settings(), ChatPlugin()).host == "127.0.0.1"
+    assert plugin_settings(Settings(), ChatPlugin()).host == "127.0.0.1"
 
 
 def test_a_surface_cannot_have_the_name_of_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -192,9 +198,9 @@ def test_without_any_surface_it_is_said_how_to_install_them(
     monkeypatch.setattr(
         plugins, "entry_points", lambda group: [entry("web", "no_such_module:Plugin")]
     )
-    installed.cache_clear()
+    installed_plugins.cache_clear()
     with pytest.raises(ConfigError, match=r"'web' .*no_such_module.* `pip install --no-deps"):
-        config_file.load()
+        config_file.load_settings()
 
 
 @pytest.mark.rule("PLUGIN-3")
@@ -224,9 +230,10 @@ def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: None
     """Settings where the only surface that is installed has no page."""
     only = [entry(value=f"{HERE}:PagelessPlugin")]
     monkeypatch.setattr(plugins, "entry_points", lambda group: only)
-    installed.cache_clear()
+    installed_plugins.cache_clear()
     return Settings.model_construct(
-        server=Server(port=0), storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}")
+        server=ServerSettings(port=0),
+        storage=StorageSettings(url=f"sqlite:///{tmp_path / 'asks.db'}"),
     )
 
 
@@ -245,8 +252,10 @@ def test_a_service_without_pages_starts_and_tells_of_no_inbox(
 ) -> None:
     told: list[str] = []
     monkeypatch.setattr(serve, "_tell_person", told.append)
-    monkeypatch.setattr(serve, "tune", lambda: signal.raise_signal(signal.SIGTERM))  # once it is up
-    asyncio.run(serve._serve(without_pages, None, Watched(tmp_path / DEFAULT_FILE)))
+    monkeypatch.setattr(
+        serve, "tune_interpreter", lambda: signal.raise_signal(signal.SIGTERM)
+    )  # once it is up
+    asyncio.run(serve._serve(without_pages, None, FileWatcher(tmp_path / DEFAULT_FILE)))
     assert capsys.readouterr().out.startswith("listening on http://127.0.0.1:")
     assert told == []
 
@@ -259,5 +268,5 @@ async def test_what_a_plug_in_does_not_bring_is_done_without() -> None:
     plugin.load()
     assert plugin.manifest() is None
     assert plugin.preview(None, None) is None  # type: ignore[arg-type]  # not looked at
-    assert (ChatSettings().by_http(), ChatSettings().connection()) == (None, "")
-    assert (ChatSettings().by_address(), ChatSettings().name_of("U1")) == (None, "U1")
+    assert (ChatSettings().http_actions_setting(), ChatSettings().connection()) == (None, "")
+    assert (ChatSettings().public_address_setting(), ChatSettings().name_of("U1")) == (None, "U1")

@@ -230,7 +230,7 @@ def test_a_context_is_drawn_as_each_platform_draws_it() -> None:
         reply_needs_text=False,
         acted_by=None,
     )
-    on_slack = slack.html(render(view, Labels()).blocks)
+    on_slack = slack.blocks_to_html(render(view, Labels()).blocks)
     on_discord = discord.html(message(view, Labels()))
     for part in ("<b", "<i", "<s", "<code", "<pre", "<blockquote", "<u"):
         assert part in on_slack
@@ -242,9 +242,9 @@ def test_a_context_is_drawn_as_each_platform_draws_it() -> None:
 
 def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
     said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
-    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.html([said])
+    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.blocks_to_html([said])
     plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
-    assert "*no* &lt;b&gt;" in slack.html([plain])
+    assert "*no* &lt;b&gt;" in slack.blocks_to_html([plain])
     content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"
     text = discord.html({"components": [{"type": 10, "content": content}]})
     assert text == Markup(
@@ -260,7 +260,9 @@ def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
         '<div class="section"><div class=""><div class="text">For <u>@12</u></div></div>'
         '<button type="button" class="">Go</button></div>'
     )
-    odd = slack.html([{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}])
+    odd = slack.blocks_to_html(
+        [{"type": "video"}, {"type": "actions", "elements": [{"type": "datepicker"}]}]
+    )
     assert "(video)" in odd
     assert "(datepicker)" in odd
     assert "(99)" in discord.html({"components": [{"type": 99}]})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from answerback.dialects.call_reader import Node, Problems
+from answerback.dialects.call_reader import ArgumentNode, ProblemCollector
 
 
-def node(value: JsonValue) -> Node:
-    return Node(value, Problems(value))
+def node(value: JsonValue) -> ArgumentNode:
+    return ArgumentNode(value, ProblemCollector(value))
 
 
 @pytest.mark.parametrize(

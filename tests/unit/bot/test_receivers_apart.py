@@ -18,9 +18,13 @@ from answerback.core.walker import Answer
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
 from answerback.webhooks import outbox as delivery_module
-from answerback.webhooks.address_policy import AddressRules, GuardedResolver, OwnThreadResolver
-from answerback.webhooks.outbox import PAUSES
-from answerback.webhooks.sender import Sender, retry_after
+from answerback.webhooks.address_policy import (
+    AddressRules,
+    GuardedResolver,
+    ThreadPerLookupResolver,
+)
+from answerback.webhooks.outbox import RETRY_DELAYS
+from answerback.webhooks.sender import WebhookSender, parse_retry_after
 from tests.fakes.receiver import Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user
 from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox
@@ -113,7 +117,7 @@ async def test_a_pause_concerns_no_other_agent_and_no_other_url_of_the_host(
     ],
 )
 def test_every_form_of_retry_after_is_read_or_ignored(value: str, seconds: float | None) -> None:
-    assert retry_after(value, NOW) == seconds
+    assert parse_retry_after(value, NOW) == seconds
 
 
 async def test_a_date_that_no_clock_can_show_changes_no_pause(
@@ -125,42 +129,42 @@ async def test_a_date_that_no_clock_can_show_changes_no_pause(
         stored = await box.tried(ask, 1)
         async with receiving() as another:
             await box.tried(await box.answered(another.url), 1)
-    assert stored.next_at == box.clock.now() + PAUSES[0]
+    assert stored.next_at == box.clock.now() + RETRY_DELAYS[0]
 
 
 @pytest.mark.rule("WEBHOOK-8")
 async def test_a_try_that_crashes_is_a_failed_try_and_the_loop_goes_on(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = Sender.send
+    real = WebhookSender.send
 
-    async def broken(self: Sender, delivery: Any, at: float) -> Any:
+    async def broken(self: WebhookSender, delivery: Any, at: float) -> Any:
         if delivery.ask_id == bad.id:
             raise ZeroDivisionError
         return await real(self, delivery, at)
 
-    monkeypatch.setattr(Sender, "send", broken)
+    monkeypatch.setattr(WebhookSender, "send", broken)
     bad = await box.answered(receiver.url)
     good = await box.answered(receiver.url)
     async with box.draining():
         stored = await box.tried(bad, 1)
         assert (await box.tried(good, 1)).state is DeliveryState.DELIVERED
     assert (stored.state, stored.last_error) == (DeliveryState.PENDING, "failed")
-    assert stored.next_at == box.clock.now() + PAUSES[0]
+    assert stored.next_at == box.clock.now() + RETRY_DELAYS[0]
 
 
 async def test_a_result_whose_storing_crashes_is_not_sent_over_and_over(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
-    real, crashes = box.store.tried, [ZeroDivisionError(), ZeroDivisionError()]
+    real, crashes = box.store.save_delivery_results, [ZeroDivisionError(), ZeroDivisionError()]
 
     async def tried(results: Any, entries: Any, holder: str | None) -> None:
         if entries and crashes:
             raise crashes.pop()
         await real(results, entries, holder)
 
-    monkeypatch.setattr(box.store, "tried", tried)
+    monkeypatch.setattr(box.store, "save_delivery_results", tried)
     async with box.draining():
         ask = await box.answered(receiver.url)
         await box.tried(ask, 1)
@@ -330,7 +334,7 @@ async def test_names_that_hang_do_not_keep_others_from_being_resolved(
         return real(host, *rest, **more)
 
     monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
-    inner = OwnThreadResolver()
+    inner = ThreadPerLookupResolver()
     resolver = GuardedResolver(AddressRules(), inner)
     hanging = [
         asyncio.ensure_future(resolver.resolve(f"hangs{n % 40}.example", 80)) for n in range(80)

@@ -17,9 +17,9 @@ from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
 from answerback.runtime.config import Settings
-from answerback.runtime.file_watch import LOOK_AGAIN, Watched
-from answerback.runtime.from_settings import callbacks_of, tokens_of
-from answerback.runtime.reload import Reloading
+from answerback.runtime.file_watch import POLL_SECONDS, FileWatcher
+from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy
+from answerback.runtime.reload import SettingsReloader
 from answerback.service.submission_request import Agent
 from tests.service_parts import WAIT
 
@@ -34,75 +34,75 @@ def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
 @pytest.mark.rule("CLI-16")
 def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() -> None:
     first = settings("ann")
-    tokens, callbacks = tokens_of(first), callbacks_of(first)
-    reloading = Reloading(first, tokens, callbacks)
+    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    reloader = SettingsReloader(first, tokens, callbacks)
     url = "http://10.0.0.1/hook"
     assert callbacks.check(url, Agent("ann")) is not None
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
-    assert reloading.take(new) == ["default_route"]
-    assert tokens.found("bob") is not None
+    assert reloader.update_from(new) == ["default_route"]
+    assert tokens.find_agent("bob") is not None
     assert callbacks.secrets_of("bob") == [SECRETS[1]]
     assert callbacks.check(url, Agent("ann")) is None
-    assert reloading.take(new) == ["default_route"], "a restart is still needed"
-    assert reloading.take(settings("bob")) == []
-    assert tokens.found("ann") is None
+    assert reloader.update_from(new) == ["default_route"], "a restart is still needed"
+    assert reloader.update_from(settings("bob")) == []
+    assert tokens.find_agent("ann") is None
 
 
 @pytest.mark.rule("CLI-16")
 def test_what_is_wrong_changes_nothing() -> None:
     first = settings("ann")
-    tokens = tokens_of(first)
-    reloading = Reloading(first, tokens, callbacks_of(first))
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
-        reloading.take(settings("bob", callbacks={"allow": ["http://hooks"]}))
-    assert tokens.found("bob") is None
+        reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
+    assert tokens.find_agent("bob") is None
 
 
 def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
     first = settings("ann")
-    tokens = tokens_of(first)
-    reloading = Reloading(first, tokens, callbacks_of(first))
-    assert reloading.take(settings(log={"level": "debug"})) == ["agents"]
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
     assert tokens.required
-    assert tokens.found("ann") is None, (
+    assert tokens.find_agent("ann") is None, (
         "a revoked token is refused at once, and nothing is open meanwhile"
     )
-    assert reloading.take(settings("ann", log={"level": "debug"})) == []
-    assert tokens.found("ann") is not None
+    assert reloader.update_from(settings("ann", log={"level": "debug"})) == []
+    assert tokens.find_agent("ann") is not None
     first = settings()
-    tokens = tokens_of(first)
-    reloading = Reloading(first, tokens, callbacks_of(first))
-    assert reloading.take(settings("ann")) == ["agents"]
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    assert reloader.update_from(settings("ann")) == ["agents"]
     assert not tokens.required
-    assert tokens.found("ann") is None
+    assert tokens.find_agent("ann") is None
 
 
 @pytest.mark.rule("CLI-14")
 def test_agents_alone_are_taken_up_and_nothing_else_is_named() -> None:
     first = settings("ann")
-    tokens, callbacks = tokens_of(first), callbacks_of(first)
-    reloading = Reloading(first, tokens, callbacks)
+    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    reloader = SettingsReloader(first, tokens, callbacks)
     allowed = {"allow": ["10.0.0.0/8"]}
     new = settings("bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
-    assert reloading.take_agents(new) == []
-    assert (tokens.found("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
+    assert reloader.update_agents_from(new) == []
+    assert (tokens.find_agent("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
     assert callbacks.check("http://10.0.0.1/hook", Agent("bob")) is not None
-    assert reloading.take(new) == ["default_route"]
+    assert reloader.update_from(new) == ["default_route"]
 
 
 @pytest.mark.rule("CLI-14")
 async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path) -> None:
     file = tmp_path / "answerback.toml"
-    watched = await asyncio.to_thread(Watched, file)
-    changed = asyncio.create_task(watched.changed())
+    watched = await asyncio.to_thread(FileWatcher, file)
+    changed = asyncio.create_task(watched.wait_for_change())
     for text in ("a", "ab", "abc"):
         file.write_text(text)
-        await asyncio.sleep(LOOK_AGAIN)
+        await asyncio.sleep(POLL_SECONDS)
         assert not changed.done()
-    async with asyncio.timeout(20 * LOOK_AGAIN):
+    async with asyncio.timeout(20 * POLL_SECONDS):
         await changed
-        again = asyncio.create_task(watched.changed())
+        again = asyncio.create_task(watched.wait_for_change())
         file.unlink()
         await again
 
@@ -113,7 +113,7 @@ def test_a_token_that_is_revoked_while_the_service_starts_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, taken = tmp_path / "answerback.toml", list[str]()
-    take_agents = Reloading.take_agents
+    update_agents_from = SettingsReloader.update_agents_from
 
     def configure(*agents: str) -> None:
         tables = [f'[agents.{name}]\ntoken_hash = "{hash_of(name)}"\n' for name in agents]
@@ -121,7 +121,7 @@ def test_a_token_that_is_revoked_while_the_service_starts_is_refused(
         file.write_text("".join(["[server]\nport = 0\n", storage, *tables]))
 
     @asynccontextmanager
-    async def meanwhile(settings: Settings) -> AsyncIterator[app.Running]:
+    async def meanwhile(settings: Settings) -> AsyncIterator[app.RunningService]:
         await asyncio.to_thread(configure, "ann")
         async with running(settings) as up:
             # A change that nobody hears of is not waited for for ever.
@@ -129,16 +129,16 @@ def test_a_token_that_is_revoked_while_the_service_starts_is_refused(
             loop.call_later(WAIT, signal.raise_signal, signal.SIGTERM)
             yield up
 
-    def take(self: Reloading, new: Settings) -> list[str]:
+    def update_from(self: SettingsReloader, new: Settings) -> list[str]:
         taken.extend(new.agents)
         signal.raise_signal(signal.SIGTERM)
-        return take_agents(self, new)
+        return update_agents_from(self, new)
 
-    running = app.running
-    monkeypatch.setattr(app, "running", meanwhile)
-    monkeypatch.setattr(logs, "configure", lambda *_: None)
+    running = app.run_service
+    monkeypatch.setattr(app, "run_service", meanwhile)
+    monkeypatch.setattr(logs, "configure_logging", lambda *_: None)
     monkeypatch.setattr(serve, "_raise_file_limit", lambda: None)
-    monkeypatch.setattr(Reloading, "take_agents", take)
+    monkeypatch.setattr(SettingsReloader, "update_agents_from", update_from)
     configure("ann", "bob")
     serve.run(file, check=False)
     assert taken == ["ann"]

@@ -15,12 +15,12 @@ from answerback.core.ask import Status
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
 from answerback.core.walker import Answer
-from answerback.ports.claims import Claim, Work
+from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.surface import Acted
-from answerback.runtime.app import running
-from answerback.runtime.config import Server, Storage, settings_type
-from answerback.runtime.config_file import load
-from answerback.runtime.replica_lifecycle import release
+from answerback.runtime.app import run_service
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
+from answerback.runtime.config_file import load_settings
+from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.service import Service
 from tests.fakes.slack.server import FakeSlack
 from tests.service_parts import WAIT, actor, ask_user, boolean
@@ -40,7 +40,7 @@ async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts)
     service = sharing(parts)
     ask = (await service.submit(ask_user())).ask
     assert await parts.store.claim_message(ask.id, BEN) is None
-    await release(service)
+    await release_claims(service)
     assert await parts.store.claim_message(ask.id, BEN) is not None
 
 
@@ -48,9 +48,9 @@ async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts)
 async def test_work_that_was_cut_off_is_not_given_back(parts: Parts) -> None:
     service = sharing(parts)
     ask = (await service.submit(ask_user())).ask
-    await release(service, {Work.MESSAGE})
+    await release_claims(service, {ClaimKind.MESSAGE})
     assert await parts.store.claim_message(ask.id, BEN) is None
-    await release(service, {Work.TIMER, Work.DELIVERY})
+    await release_claims(service, {ClaimKind.TIMER, ClaimKind.DELIVERY})
     assert await parts.store.claim_message(ask.id, BEN) is not None
 
 
@@ -59,8 +59,10 @@ async def test_two_services_on_one_database_tell_how_they_stand_and_hear_of_each
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
-    async with running(settings) as one, running(settings) as other:
+    settings = settings_type().model_construct(
+        server=ServerSettings(port=0), storage=StorageSettings(url=database)
+    )
+    async with run_service(settings) as one, run_service(settings) as other:
         ask = (await one.service.submit(ask_user(to="web", responders=None))).ask
         waiting = asyncio.create_task(other.service.wait(ask.id, WAIT))
         async with asyncio.timeout(WAIT):
@@ -86,13 +88,15 @@ async def test_a_machine_whose_clock_is_an_hour_off_changes_nothing_for_the_othe
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: float
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
+    settings = settings_type().model_construct(
+        server=ServerSettings(port=0), storage=StorageSettings(url=database)
+    )
     real = time.time
-    async with running(settings) as one:
+    async with run_service(settings) as one:
         timed = ask_user(to="web", responders=None, expires_in=1_800, remind_after=[5_000])
         first = (await one.service.submit(timed)).ask
         monkeypatch.setattr(time, "time", lambda: real() + off)
-        async with running(settings) as other:
+        async with run_service(settings) as other:
             second = (await other.service.submit(timed)).ask
             assert abs(second.created_at - first.created_at) < WAIT
             for service, ask in ((other.service, first), (one.service, second)):
@@ -122,8 +126,8 @@ async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
         monkeypatch.setenv("ANSWERBACK_SLACK__API_URL", slack.api_url)
         monkeypatch.setenv("ANSWERBACK_STORAGE__URL", database)
         monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "0")
-        one = await stack.enter_async_context(running(load()))
-        async with running(load()) as other:
+        one = await stack.enter_async_context(run_service(load_settings()))
+        async with run_service(load_settings()) as other:
             slow = slack.faults.add("chat.postMessage", hang=True)
             call = ask_user(boolean("a"), boolean("b"), to="slack:C0OPS", responders=[ada.id])
             ask = (await one.service.submit(call)).ask
@@ -145,9 +149,9 @@ async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
 async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def failing(work: Work, holder: str) -> None:
+    async def failing(work: ClaimKind, holder: str) -> None:
         raise StoreError(f"no database for {work} of {holder}")
 
     monkeypatch.setattr(parts.store, "release", failing)
-    await release(sharing(parts))
+    await release_claims(sharing(parts))
     assert "is free later: no database for message of ann" in caplog.text

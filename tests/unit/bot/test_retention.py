@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback.core.walker import Answer
-from answerback.workers.retention import Retention
+from answerback.workers.retention import RetentionPolicy
 from tests.service_parts import actor, boolean
 from tests.unit.bot.background_parts import running, shows, submit
 from tests.unit.bot.conftest import Parts
@@ -54,10 +54,10 @@ async def test_more_than_a_batch_is_erased_and_one_that_cannot_be_read_holds_up_
     with closing(sqlite3.connect(tmp_path / "asks.db")) as db, db:
         db.execute("UPDATE asks SET state = '{}' WHERE id = ?", (asks[3].id,))
     await parts.clock.advance(2 * DAY)
-    retention = Retention(service, 1.0, None)
-    await retention.keep(parts.clock.now())
-    await retention.keep(parts.clock.now())
-    assert await parts.store.erasable(parts.clock.now(), 200) == [asks[3].id]
+    retention = RetentionPolicy(service, 1.0, None)
+    await retention.enforce(parts.clock.now())
+    await retention.enforce(parts.clock.now())
+    assert await parts.store.list_erasable(parts.clock.now(), 200) == [asks[3].id]
     told = [line for line in caplog.messages if "cannot be erased" in line]
     assert len(told) == 1
     assert asks[3].id in told[0]
@@ -68,13 +68,15 @@ async def test_audit_lines_are_forgotten_after_their_days_and_else_nothing_is(pa
     service, now = parts.service(), parts.clock.now()
     ask = await submit(service, boolean("a"))
     await service.withdraw(ask.id)
-    await parts.store.note(None, Entry(at=now, kind="note", body={"refused": "ask_user"}))
+    await parts.store.add_entry(
+        None, RecordEntry(at=now, kind="note", body={"refused": "ask_user"})
+    )
     await parts.clock.advance(10 * DAY)
     for audit_days in (None, 11.0):
-        await Retention(service, None, audit_days).keep(parts.clock.now())
-        latest = await parts.store.latest()
+        await RetentionPolicy(service, None, audit_days).enforce(parts.clock.now())
+        latest = await parts.store.last_entry_time()
         assert latest == now
-    await parts.store.note(None, Entry(at=now + 5 * DAY, kind="note", body={}))
-    await Retention(service, None, 9.0).keep(parts.clock.now())
+    await parts.store.add_entry(None, RecordEntry(at=now + 5 * DAY, kind="note", body={}))
+    await RetentionPolicy(service, None, 9.0).enforce(parts.clock.now())
     assert await parts.store.prune_audit(now + 6 * DAY) == 1, "the line that is not so old"
-    assert await parts.store.erasable(parts.clock.now(), 9) == [ask.id]
+    assert await parts.store.list_erasable(parts.clock.now(), 9) == [ask.id]

@@ -42,7 +42,7 @@ async def acted(service: Service, ask: Ask, *actions: Action) -> Ask:
 
 
 def answers(ask: Ask) -> list[Any]:
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     assert isinstance(result.structured, dict)
     given = result.structured["answers"]

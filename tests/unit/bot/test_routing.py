@@ -14,7 +14,7 @@ from answerback.core import ask as asks
 from answerback.core.ask import Change, Reason, Status
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Source
-from answerback.service.question_routing import Rules, final
+from answerback.service.question_routing import Rules, no_retry_message
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.background_parts import inquiry_rules
 from tests.unit.bot.conftest import Parts
@@ -48,7 +48,7 @@ async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored
     assert (problem.pointer, problem.code) == ("/to", "unknown_surface")
     assert "pager.*" in problem.message
     assert '"chat"' in problem.message
-    assert not (await service.inbox("pager", None, 1)).rows
+    assert not (await service.list_open("pager", None, 1)).rows
 
 
 @pytest.mark.rule("ROUTE-1")
@@ -86,7 +86,7 @@ async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answer
     parts: Parts,
 ) -> None:
     ask = (await parts.service().submit(ask_user(boolean("a"), boolean("b")))).ask
-    change = asks.acted(
+    change = asks.apply_action(
         replace(ask, inquiring=True), Answer(value=True), at=2.0, by=None, source=Source.INQUIRY
     )
     assert isinstance(change, Change)
@@ -96,5 +96,8 @@ async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answer
 
 @pytest.mark.parametrize("why", ["It broke", "It broke.", "It broke. "])
 def test_why_an_ask_failed_is_a_sentence_of_its_own(why: str) -> None:
-    assert final(why) == "It broke. Do not retry this tool call in this turn."
-    assert final(why, "go on") == "It broke. Do not retry this tool call in this turn; go on."
+    assert no_retry_message(why) == "It broke. Do not retry this tool call in this turn."
+    assert (
+        no_retry_message(why, "go on")
+        == "It broke. Do not retry this tool call in this turn; go on."
+    )

@@ -35,7 +35,7 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> list[float]:
             taken.append(time.thread_time() - began)
 
     monkeypatch.setattr(jsonschema_rs, "validator_for", timed)
-    monkeypatch.setattr(validators, "CACHE", validators.Cache(validators.CACHE_BYTES))
+    monkeypatch.setattr(validators, "CACHE", validators.SchemaCache(validators.CACHE_BYTES))
     return taken
 
 
@@ -117,10 +117,10 @@ def test_a_metaschema_is_checked_in_linear_time() -> None:
         {"$schema": draft, "enum": [{"n": n} for n in range(size)]} for size in (400, 4_000)
     ]
     few, many = made  # objects, which the library would compare in pairs
-    metaschemas.mistake(few)
+    metaschemas.first_error(few)
     enough = BLOCKED / 2
-    least = seconds(lambda: metaschemas.mistake(few), enough)
-    assert seconds(lambda: metaschemas.mistake(many), enough) < 40 * least
+    least = seconds(lambda: metaschemas.first_error(few), enough)
+    assert seconds(lambda: metaschemas.first_error(many), enough) < 40 * least
 
 
 def deep(levels: int) -> Any:
@@ -239,8 +239,8 @@ def test_data_that_a_reference_makes_a_schema_is_one(word: str) -> None:
 
 @pytest.mark.rule("DATA-10")
 def test_the_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
-    cache = validators.Cache(10_000)
-    small = validators.compiled("true")
+    cache = validators.SchemaCache(10_000)
+    small = validators.compile_schema("true")
     small.weight = 4_000
     for key in ("a", "b"):
         cache.put(key, small)

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask, Reason, Status
-from answerback.core.errors import InvalidCallError, ProblemError, UnavailableError
+from answerback.core.errors import InvalidCallError, PlatformUnavailableError, ProblemError
 from answerback.core.walker import Answer, Back, EndTurn, Reply, Source
 from answerback.dialects import registry
-from answerback.ports.claims import SOLE
-from answerback.ports.surface import Acted, Rejected, Why
+from answerback.ports.claims import SOLE_CLAIM
+from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes
@@ -40,7 +40,7 @@ async def submitted(service: Service, *questions: dict[str, Any], **envelope: An
 
 
 def result_of(ask: Ask) -> Any:
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     return result.structured
 
@@ -65,7 +65,7 @@ async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service
     await service.act(ask.id, Answer(value=True), actor("FAST"), revision=1)
     late = await service.act(ask.id, Answer(value=False), actor("LATE"), revision=1)
     assert isinstance(late, Rejected)
-    assert late.why is Why.STALE
+    assert late.why is RejectReason.STALE
     assert late.ask is not None
     assert late.ask.acted_by == actor("FAST").person
     assert [given.value for given in late.ask.walk.answers] == [True]
@@ -88,13 +88,13 @@ async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_tol
     ask = await submitted(service, boolean("a"), boolean("b"))
     wrong = await service.act(ask.id, Answer(value="yes"), actor())
     assert isinstance(wrong, Rejected)
-    assert (wrong.why, [p.pointer for p in wrong.problems]) == (Why.INVALID, ["/value"])
+    assert (wrong.why, [p.pointer for p in wrong.problems]) == (RejectReason.INVALID, ["/value"])
     await service.act(ask.id, EndTurn(), actor())
     ended = await service.act(ask.id, Answer(value=True), actor())
     unknown = await service.act("ask_none", Answer(value=True), actor())
     assert isinstance(ended, Rejected)
     assert isinstance(unknown, Rejected)
-    assert (ended.why, unknown.why) == (Why.ENDED, Why.NOT_FOUND)
+    assert (ended.why, unknown.why) == (RejectReason.ENDED, RejectReason.NOT_FOUND)
 
 
 @pytest.mark.rule("SUBMIT-6", "SURFACE-9")
@@ -108,18 +108,18 @@ async def test_only_named_people_and_members_of_named_groups_may_act(parts: Part
     assert isinstance(told["NAMED"], Acted)
     assert isinstance(told["MEMBER"], Acted)
     assert isinstance(told["STRANGER"], Rejected)
-    assert told["STRANGER"].why is Why.NOT_ALLOWED
+    assert told["STRANGER"].why is RejectReason.NOT_ALLOWED
 
 
 @pytest.mark.rule("ACT-6")
 async def test_a_group_that_cannot_be_looked_up_lets_nobody_in_for_now(parts: Parts) -> None:
     service = parts.service()
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
-    parts.chat.failures.append(UnavailableError("down"))
+    parts.chat.failures.append(PlatformUnavailableError("down"))
     ask = await submitted(service, responders=["@OPS"])
     told = await service.act(ask.id, Answer(value=True), actor("MEMBER"))
     assert isinstance(told, Rejected)
-    assert told.why is Why.UNCHECKED
+    assert told.why is RejectReason.UNCHECKED
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
@@ -262,7 +262,7 @@ async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts
 async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: Parts) -> None:
     service = parts.service()
     ask = await submitted(service, boolean("a"), boolean("b"))
-    await parts.store.shown(ask.id, await parts.chat.shown(ask))
+    await parts.store.save_shown(ask.id, await parts.chat.shown(ask))
     parts.chat.not_ready = "reconnecting"
     acted = await service.act(ask.id, Answer(value=True), actor())
     assert isinstance(acted, Acted)
@@ -334,7 +334,7 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
     await service.act(answered.id, Answer(value=True), actor())
     await service.withdraw(withdrawn.id)
     await service.expire(expired.id)
-    due = await parts.store.claim_deliveries(SOLE, parts.clock.now(), 10)
+    due = await parts.store.claim_deliveries(SOLE_CLAIM, parts.clock.now(), 10)
     types = {stored.delivery.ask_id: stored.delivery.type for stored in due}
     assert types == {
         answered.id: "ask.answered",

@@ -11,7 +11,7 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import InvalidCallError, ProblemError, StoreError
 from answerback.core.walker import Answer, Source, Submit
-from answerback.ports.surface import Acted, Rejected, Why
+from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.notify import Signals
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
@@ -23,8 +23,8 @@ from tests.unit.bot.conftest import Parts
 
 async def test_what_is_not_there_cannot_be_withdrawn_expired_or_failed(service: Service) -> None:
     for done in (await service.withdraw("ask_none"), await service.expire("ask_none")):
-        assert done == Rejected(Why.NOT_FOUND)
-    await service.left("ask_none")
+        assert done == Rejected(RejectReason.NOT_FOUND)
+    await service.clear_left_message("ask_none")
     assert await service.get("ask_none") is None
 
 
@@ -41,12 +41,12 @@ async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts
     service = parts.service()
     shown, _elsewhere = [(await service.submit(ask_user(to=f"chat:C{n}"))).ask for n in (1, 2)]
     at = await parts.chat.shown(shown)
-    await parts.store.shown(shown.id, at)
-    assert [ask.id for ask in await service.open_in("chat", "C1", at.thread.id)] == [shown.id]
-    assert [ask.id for ask in await service.open_in("chat", "C1", None)] == [shown.id]
-    assert await service.open_in("chat", "C1", "another") == []
+    await parts.store.save_shown(shown.id, at)
+    assert [ask.id for ask in await service.list_open_in("chat", "C1", at.thread.id)] == [shown.id]
+    assert [ask.id for ask in await service.list_open_in("chat", "C1", None)] == [shown.id]
+    assert await service.list_open_in("chat", "C1", "another") == []
     await service.withdraw(shown.id)
-    assert await service.open_in("chat", "C1", None) == []
+    assert await service.list_open_in("chat", "C1", None) == []
 
 
 async def test_a_draft_is_kept_over_a_restart_until_it_is_dropped(parts: Parts) -> None:
@@ -63,7 +63,7 @@ async def test_a_group_whose_surface_is_configured_no_more_lets_nobody_in(parts:
     alone = parts.service(surfaces=("web",))
     told = await alone.act(ask.id, Answer(value=True), actor("MEMBER"))
     assert isinstance(told, Rejected)
-    assert told.why is Why.NOT_ALLOWED
+    assert told.why is RejectReason.NOT_ALLOWED
     assert isinstance(await parts.service().act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
@@ -81,7 +81,7 @@ async def test_an_ask_withdrawn_at_its_review_cancels_no_question(service: Servi
     assert kinds == ["request", "answered", "request", "answered", "ended"]
     refused = await service.act(ask.id, Submit(), actor())
     assert isinstance(refused, Rejected)
-    assert refused.why is Why.ENDED
+    assert refused.why is RejectReason.ENDED
 
 
 @pytest.mark.rule("SUBMIT-12")
@@ -108,11 +108,11 @@ async def test_where_an_older_state_may_have_come_over_the_newer_one_it_is_shown
     first = await parts.chat.shown(ask)
     newer = replace(first, revision=2)
     for shown in (newer, first):
-        await parts.store.shown(ask.id, shown)
+        await parts.store.save_shown(ask.id, shown)
     now = await service.get(ask.id)
     assert now is not None
     assert now.shown_revision < now.revision
-    assert ask.id in await parts.store.behind(10)
+    assert ask.id in await parts.store.list_outdated(10)
 
 
 async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with_it() -> None:
@@ -120,8 +120,8 @@ async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with
     with signals.follow("ask_1") as follower:
         signals.release()
         signals.notify(new_ask())
-        assert await follower.changed() is None
-        assert await follower.changed() is None
+        assert await follower.next_commit() is None
+        assert await follower.next_commit() is None
 
 
 @pytest.mark.rule("SUBMIT-12")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.asides import Opened
+from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Thread
 from answerback.core.walker import Answer, Back, Person
-from answerback.ports.surface import Acted, Rejected, Shown, Why
+from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from tests.service_parts import actor, ask_user, boolean
@@ -24,7 +24,7 @@ async def submitted(service: Service, *names: str, at: float | None = FAR) -> As
 
 
 async def shown(service: Service, ask: Ask, at: float | None) -> Ask:
-    await service.store.shown(ask.id, Shown(ask.revision, {"id": "m"}, Thread(), at))
+    await service.store.save_shown(ask.id, Shown(ask.revision, {"id": "m"}, Thread(), at))
     return await stored(service, ask)
 
 
@@ -35,10 +35,10 @@ async def stored(service: Service, ask: Ask) -> Ask:
 
 
 async def typed(service: Service, ask: Ask, at: float | None, who: str = "U1") -> Acted | Rejected:
-    return await service.typed(ask.id, "yes", actor(who), at=at, delivery=f"{who}:{at}")
+    return await service.apply_typed(ask.id, "yes", actor(who), at=at, delivery=f"{who}:{at}")
 
 
-def told(done: Acted | Rejected) -> tuple[Why, str]:
+def told(done: Acted | Rejected) -> tuple[RejectReason, str]:
     assert isinstance(done, Rejected)
     return done.why, done.problems[0].message
 
@@ -47,8 +47,8 @@ async def test_words_act_where_they_name_an_answer_and_are_refused_in_words_othe
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
-    unclear = await service.typed(ask.id, "hm?", actor(), at=FAR + 1, delivery="m0")
-    assert told(unclear)[0] is Why.INVALID
+    unclear = await service.apply_typed(ask.id, "hm?", actor(), at=FAR + 1, delivery="m0")
+    assert told(unclear)[0] is RejectReason.INVALID
     assert isinstance(await typed(service, ask, FAR + 2), Acted)
     assert [given.value for given in (await stored(service, ask)).walk.answers] == [True]
 
@@ -57,10 +57,10 @@ async def test_two_people_who_type_at_once_answer_one_question(service: Service)
     ask = await submitted(service, "a", "b")
     assert isinstance(await typed(service, ask, FAR + 1), Acted)
     why, sentence = told(await typed(service, ask, FAR + 1.001, "U2"))
-    assert (why, sentence) == (Why.STALE, service.labels.words_too_early)
+    assert (why, sentence) == (RejectReason.STALE, service.labels.words_too_early)
     now = await shown(service, await stored(service, ask), FAR + 2)
-    assert now.opened == Opened(at=FAR + 1, typed=True, shown=FAR + 2)
-    assert told(await typed(service, ask, FAR + 1.5, "U2"))[0] is Why.STALE
+    assert now.opened == QuestionOpening(at=FAR + 1, typed=True, shown=FAR + 2)
+    assert told(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
 
 
@@ -70,14 +70,17 @@ async def test_words_older_than_the_click_that_opened_the_question_are_refused(
 ) -> None:
     ask = await submitted(service, "a", "b")
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
-    assert told(await typed(service, ask, FAR + 4))[0] is Why.STALE
+    assert told(await typed(service, ask, FAR + 4))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 6), Acted)
 
 
 @pytest.mark.rule("TYPED-6")
 async def test_where_the_platform_does_not_tell_words_are_refused(service: Service) -> None:
     ask = await submitted(service, "a", at=None)
-    assert told(await typed(service, ask, FAR)) == (Why.STALE, service.labels.words_untimed)
+    assert told(await typed(service, ask, FAR)) == (
+        RejectReason.STALE,
+        service.labels.words_untimed,
+    )
     assert told(await typed(service, ask, None))[1] == service.labels.words_untimed
 
 
@@ -88,8 +91,8 @@ async def test_a_question_opened_elsewhere_counts_from_when_the_platform_shows_i
     somebody = actor()._replace(person=Person(surface="web", user_id="U1"))
     await service.act(ask.id, Answer(value=True), somebody, at=1.0)
     now = await stored(service, ask)
-    assert now.opened == Opened()
-    assert told(await typed(service, ask, FAR + 1))[0] is Why.STALE
+    assert now.opened == QuestionOpening()
+    assert told(await typed(service, ask, FAR + 1))[0] is RejectReason.STALE
     await shown(service, now, FAR + 2)
     assert isinstance(await typed(service, ask, FAR + 3), Acted)
 
@@ -101,7 +104,7 @@ async def test_showing_it_again_does_not_make_a_question_younger(service: Servic
     back = await service.act(ask.id, Back(), actor(), at=FAR + 11)
     assert isinstance(back, Acted)
     late = await shown(service, ask, FAR + 12)  # of the first time that it was asked
-    assert late.opened == Opened(at=FAR + 11)
+    assert late.opened == QuestionOpening(at=FAR + 11)
 
 
 async def test_a_fixed_answer_on_the_way_leaves_the_time_of_the_click(parts: Parts) -> None:
@@ -111,7 +114,7 @@ async def test_a_fixed_answer_on_the_way_leaves_the_time_of_the_click(parts: Par
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
     now = await stored(service, ask)
     assert now.question is not None
-    assert (now.question.id, now.opened) == ("c", Opened(at=FAR + 5))
+    assert (now.question.id, now.opened) == ("c", QuestionOpening(at=FAR + 5))
 
 
 async def test_the_same_words_count_once(service: Service) -> None:
@@ -126,6 +129,6 @@ async def test_words_for_another_revision_than_their_control_says_are_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
-    used = await service.typed(ask.id, "yes", actor(), at=FAR + 1, delivery="m", revision=7)
+    used = await service.apply_typed(ask.id, "yes", actor(), at=FAR + 1, delivery="m", revision=7)
     assert isinstance(used, Rejected)
-    assert (used.why, used.problems) == (Why.STALE, ())
+    assert (used.why, used.problems) == (RejectReason.STALE, ())

@@ -10,7 +10,7 @@ import pytest
 from answerback.core.errors import RateLimitedError
 from answerback.core.walker import Answer
 from answerback.ports.store import Store
-from answerback.workers.message_sync import place_of
+from answerback.workers.message_sync import place_key
 from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.shared_parts import ANN, BEN, SHORT_LEASE, Processes
 
@@ -18,13 +18,13 @@ from tests.unit.bot.shared_parts import ANN, BEN, SHORT_LEASE, Processes
 @pytest.fixture
 def limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Set once the store knows that a place takes nothing now."""
-    known, hold_off = asyncio.Event(), store.hold_off
+    known, hold_off = asyncio.Event(), store.set_retry_after
 
     async def held(bucket: str, seconds: float) -> None:
         await hold_off(bucket, seconds)
         known.set()
 
-    monkeypatch.setattr(store, "hold_off", held)
+    monkeypatch.setattr(store, "set_retry_after", held)
     return known
 
 
@@ -38,7 +38,7 @@ async def test_a_place_that_takes_no_posts_is_left_alone_by_every_process(
     chat.failures = [RateLimitedError("slow down", retry_after=60)]
     first = (await ann.submit(ask_user())).ask
     await limited.wait()
-    assert await store.held_off(place_of(first.destination)) > 0
+    assert await store.get_retry_after(place_key(first.destination)) > 0
     second = (await ben.submit(ask_user())).ask
     elsewhere = (await ben.submit(ask_user(to="chat:C2"))).ask
     await chat.until(lambda: elsewhere.id in chat.messages)
@@ -55,7 +55,7 @@ async def test_an_edit_that_is_limited_holds_up_edits_at_that_place_in_every_pro
     (ann, anns), (ben, bens) = processes.start(ANN), processes.start(BEN)
     chat = processes.chat
     asks = [(await ann.submit(ask_user(boolean("a"), boolean("b")))).ask for _ in range(2)]
-    await anns.idle()
+    await anns.wait_until_idle()
     chat.failures = [RateLimitedError("slow down", retry_after=60)]
     await ann.act(asks[0].id, Answer(value=True), actor())
     await limited.wait()
@@ -79,8 +79,8 @@ async def test_what_a_limit_held_up_is_shown_when_it_is_over(
     posts = [(await ann.submit(ask_user(boolean("a"), boolean("b")))).ask]
     await limited.wait()
     posts.append((await ben.submit(ask_user(boolean("a"), boolean("b")))).ask)
-    await anns.idle()
-    await bens.idle()
+    await anns.wait_until_idle()
+    await bens.wait_until_idle()
     assert time.monotonic() - since >= SHORT_LEASE
     assert (set(chat.messages), chat.shows) == ({ask.id for ask in posts}, 3)
     limited.clear()
@@ -89,8 +89,8 @@ async def test_what_a_limit_held_up_is_shown_when_it_is_over(
     await ann.act(posts[0].id, Answer(value=True), actor())
     await limited.wait()
     await ben.act(posts[1].id, Answer(value=True), actor())
-    await anns.idle()
-    await bens.idle()
+    await anns.wait_until_idle()
+    await bens.wait_until_idle()
     assert time.monotonic() - since >= SHORT_LEASE
     assert {chat.messages[ask.id].revision for ask in posts} == {2}
 
@@ -101,7 +101,7 @@ async def test_a_limit_of_one_message_alone_holds_up_no_other(store: Store) -> N
     ann, anns = processes.start(ANN)
     chat = processes.chat
     one, other = [(await ann.submit(ask_user(boolean("a"), boolean("b")))).ask for _ in range(2)]
-    await anns.idle()
+    await anns.wait_until_idle()
     chat.failures = [RateLimitedError("slow down", retry_after=60, alone=True)]
     await ann.act(one.id, Answer(value=True), actor())
     await chat.until(lambda: not chat.failures)

@@ -19,7 +19,7 @@ from answerback.ports.store import Store
 from answerback.ports.store_values import DeliveryState
 from answerback.service import claim_renewal
 from answerback.webhooks import outbox as outbox_module
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
 from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquiry_rules
@@ -48,16 +48,16 @@ async def test_of_two_processes_only_the_holder_shows_an_ask_whoever_changes_it(
     chat = processes.chat
     chat.hold = asyncio.Event()
     ask = (await ann.submit(ask_user(boolean("a"), boolean("b")))).ask
-    bens.poke(ask)
-    await bens.idle()
+    bens.request_sync(ask)
+    await bens.wait_until_idle()
     await ben.act(ask.id, Answer(value=True), actor())
-    await bens.idle()
+    await bens.wait_until_idle()
     assert chat.shows <= 1
     chat.hold.set()
-    await anns.idle()
+    await anns.wait_until_idle()
     assert (chat.posts, chat.messages[ask.id].revision) == (1, 2)
     await ben.act(ask.id, Back(), actor())
-    await bens.idle()
+    await bens.wait_until_idle()
     assert (chat.posts, chat.messages[ask.id].revision) == (1, 3)
 
 
@@ -78,9 +78,9 @@ async def test_what_a_process_that_died_was_showing_another_shows_after_the_leas
     async with asyncio.timeout(WAIT):
         while ask.id not in processes.chat.messages:
             await bens.sweep(10)
-            await bens.idle()
+            await bens.wait_until_idle()
     assert time.monotonic() - since >= SHORT_LEASE
-    assert await store.behind(1) == []
+    assert await store.list_outdated(1) == []
 
 
 @pytest.mark.rule("CLAIM-1")
@@ -88,16 +88,16 @@ async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> Non
     processes, backend = Processes(store), ScriptedInquiry(answer=True)
     rules, call = inquiry_rules()
     made = [processes.start(one, rules=rules, has_inquiry=True) for one in (ANN, BEN)]
-    upkeeps = [Upkeep(service, shower, backend) for service, shower in made]
+    upkeeps = [Scheduler(service, shower, backend) for service, shower in made]
     (ann, anns), _ = made
     reminded = (await ann.submit(ask_user(remind_after=[10]))).ask
     await ann.submit(ask_user().model_copy(update=call))
     ended = (await ann.submit(ask_user(expires_in=10))).ask
-    await anns.idle()
+    await anns.wait_until_idle()
     await processes.clock.advance(11)
-    await asyncio.gather(*(upkeep.once() for upkeep in upkeeps))
+    await asyncio.gather(*(upkeep.run_once() for upkeep in upkeeps))
     for upkeep in upkeeps:
-        await upkeep.idle()
+        await upkeep.wait_until_idle()
     assert backend.asked == ["force"]
     assert processes.chat.reminders == [(reminded.id, 0)]
     record = [line.entry.kind for line in await store.record(ended.id)]
@@ -112,7 +112,7 @@ async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
     rules, call = inquiry_rules()
     ann, anns = processes.start(Claim("ann", LASTING), rules=rules, has_inquiry=True)
     ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
-    dying, living = Upkeep(ann, anns, hanging), Upkeep(ben, bens, backend)
+    dying, living = Scheduler(ann, anns, hanging), Scheduler(ben, bens, backend)
     ask = (await ann.submit(ask_user().model_copy(update=call))).ask
     renewals, real = asyncio.Semaphore(0), store.claim_due
 
@@ -129,14 +129,14 @@ async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
         since = time.monotonic()
         while time.monotonic() - since < 1.5 * LASTING:
             await renewals.acquire()
-            assert not await living.once(), "it is claimed for as long as it takes"
+            assert not await living.run_once(), "it is claimed for as long as it takes"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await dying.stop()
     async with asyncio.timeout(WAIT):
-        while not await living.once():  # noqa: ASYNC110 a lease that is over tells nobody
+        while not await living.run_once():  # noqa: ASYNC110 a lease that is over tells nobody
             await asyncio.sleep(0.01)
-        await living.idle()
+        await living.wait_until_idle()
     done = await ben.get(ask.id)
     assert done is not None
     assert (done.open, backend.asked) == (False, ["force"])
@@ -204,7 +204,7 @@ async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_sto
             await dead.until(1)
             await box.store.taken_over(ANN, BEN, box.clock.now())
             async with asyncio.timeout(WAIT):
-                while deliverer.at_hand:  # noqa: ASYNC110 what is given up tells nobody
+                while deliverer.pending_count:  # noqa: ASYNC110 what is given up tells nobody
                     await asyncio.sleep(0.01)
             stored = await box.delivery(ask)
     assert (stored.tries, stored.state) == (0, DeliveryState.PENDING)
@@ -221,11 +221,11 @@ async def test_a_show_that_takes_longer_than_its_lease_stays_claimed(store: Stor
     since = time.monotonic()
     while time.monotonic() - since < 1.5 * LASTING:
         await bens.sweep(10)
-        await bens.idle()
+        await bens.wait_until_idle()
         await asyncio.sleep(0.01)
     assert processes.chat.shows == 1
     processes.chat.hold.set()
-    await anns.idle()
+    await anns.wait_until_idle()
     assert (processes.chat.posts, processes.chat.shows) == (1, 1)
 
 
@@ -235,16 +235,16 @@ async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_
 ) -> None:
     processes = Processes(store)
     ann, ben = processes.start(Claim("ann", LASTING)), processes.start(BEN)
-    slow, other = Upkeep(*ann), Upkeep(*ben)
+    slow, other = Scheduler(*ann), Scheduler(*ben)
     ask = await processes.due(*ann)
     since = time.monotonic()
     while time.monotonic() - since < 1.5 * LASTING:
-        await slow.once()
-        assert not await other.once()
+        await slow.run_once()
+        assert not await other.run_once()
         await asyncio.sleep(0.01)
     assert processes.chat.hold is not None
     processes.chat.hold.set()
-    await slow.idle()
+    await slow.wait_until_idle()
     assert processes.chat.reminders == [(ask.id, 0)]
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from answerback.core.ask import Reason, Status
 from answerback.core.errors import (
+    DestinationGoneError,
     ForbiddenError,
-    GoneError,
+    PayloadRejectedError,
+    PlatformUnavailableError,
     RateLimitedError,
-    RefusedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback.core.walker import Answer
 from answerback.ports.surface import Acted
@@ -40,7 +40,7 @@ async def test_one_message_is_posted_and_follows_every_step_to_the_record(parts:
         for revision in (2, 3):
             await service.act(ask.id, Answer(value=True), actor())
             await parts.chat.until(shows(parts, ask, revision))
-        await shower.idle()
+        await shower.wait_until_idle()
         stored = await service.get(ask.id)
     assert parts.chat.posts == 1
     assert stored is not None
@@ -56,12 +56,12 @@ async def test_a_step_is_shown_with_one_look_at_the_store(
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         looked = AsyncMock(wraps=service.store.claim_message)
         monkeypatch.setattr(service.store, "claim_message", looked)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
     assert looked.await_count == 1
 
 
@@ -75,38 +75,38 @@ async def test_steps_during_a_slow_show_are_shown_as_one(parts: Parts) -> None:
             await service.act(ask.id, Answer(value=True), actor())
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 4))
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.shows == 2
 
 
 @pytest.mark.rule("DATA-7")
 async def test_a_platform_that_fails_for_a_while_is_tried_until_it_shows(parts: Parts) -> None:
     parts.chat.failures += [
-        UnavailableError("500"),
+        PlatformUnavailableError("500"),
         RateLimitedError("slow down", retry_after=0.01),
-        UnavailableError("lost"),
+        PlatformUnavailableError("lost"),
     ]
     async with running(parts) as (service, shower):
         ask = await submit(service)
         await parts.chat.until(shows(parts, ask, 1))
-        assert shower.outcomes[("chat", "unavailable")] == 2
-        assert shower.outcomes[("chat", "limited")] == 1
+        assert shower.show_counts[("chat", "unavailable")] == 2
+        assert shower.show_counts[("chat", "limited")] == 1
 
 
 async def test_a_place_that_is_gone_fails_the_ask_in_words_for_the_model(parts: Parts) -> None:
     for error in (
-        GoneError("The channel is archived.", code="is_archived"),
-        RefusedError("refused"),
+        DestinationGoneError("The channel is archived.", code="is_archived"),
+        PayloadRejectedError("refused"),
         UnauthorizedError("revoked"),
     ):
         parts.chat.failures.append(error)
         async with running(parts) as (service, shower):
             done = await ended(service, await submit(service))
-            await shower.idle()
+            await shower.wait_until_idle()
             assert done.outcome is not None
             assert (done.status, done.outcome.reason) == (Status.FAILED, Reason.BACKEND_ERROR)
             assert str(error) in (done.outcome.message or "")
-            assert await parts.store.behind(10) == []
+            assert await parts.store.list_outdated(10) == []
 
 
 async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are_mended(
@@ -116,26 +116,26 @@ async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are
         # Nobody waits for it: that an agent has moved on would be shown too.
         callback = {"url": "http://127.0.0.1:9/answers"}
         ask = await submit(service, *map(boolean, "abcd"), callback=callback)
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.failures.append(UnauthorizedError("revoked"))
         acted = await service.act(ask.id, Answer(value=True), actor())
-        await shower.idle()
+        await shower.wait_until_idle()
         assert isinstance(acted, Acted)
         assert acted.ask.open
         await shower.sweep(10)
-        await shower.idle()
+        await shower.wait_until_idle()
         assert parts.chat.shows == 2, "nobody fixes them in a moment"
         await parts.clock.advance(601)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.failures.append(UnauthorizedError("revoked again"))
         for revision in (3, 4):
             await service.act(ask.id, Answer(value=True), actor())
-            await shower.idle()
+            await shower.wait_until_idle()
             assert shows(parts, ask, revision)() is (revision == 4), (
                 "what comes next tries it again"
             )
-        assert await parts.store.behind(10) == []
+        assert await parts.store.list_outdated(10) == []
 
 
 async def test_a_record_in_a_place_that_is_closed_to_us_is_given_up_and_one_without_credentials_not(
@@ -143,15 +143,15 @@ async def test_a_record_in_a_place_that_is_closed_to_us_is_given_up_and_one_with
 ) -> None:
     async with running(parts) as (service, shower):
         asks = [await submit(service) for _ in range(2)]
-        await shower.idle()
+        await shower.wait_until_idle()
         for ask, error in zip(
             asks, (ForbiddenError("no permission"), UnauthorizedError("revoked")), strict=True
         ):
             parts.chat.failures.append(error)
             await service.withdraw(ask.id)
-            await shower.idle()
+            await shower.wait_until_idle()
         assert "An ask cannot be shown: no permission" in caplog.text
-        assert await parts.store.behind(10) == [asks[1].id]
+        assert await parts.store.list_outdated(10) == [asks[1].id]
         await parts.clock.advance(601)
         await parts.chat.until(shows(parts, asks[1], 2))
 
@@ -160,7 +160,7 @@ async def test_a_record_in_a_place_that_is_closed_to_us_is_given_up_and_one_with
 async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))
-        await shower.idle()
+        await shower.wait_until_idle()
     await service.act(ask.id, Answer(value=True), actor())  # committed, and the process died
     async with running(parts):
         await parts.chat.until(shows(parts, ask, 2))
@@ -175,15 +175,15 @@ async def test_a_second_stop_waits_for_nothing(parts: Parts) -> None:
 
 
 async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Parts) -> None:
-    parts.chat.failures += [UnavailableError("down")] * 1_000
+    parts.chat.failures += [PlatformUnavailableError("down")] * 1_000
     async with running(parts) as (service, shower):
         ask = await submit(service)
         await parts.chat.until(lambda: len(parts.chat.failures) < 1_000)
         await service.withdraw(ask.id)
         parts.chat.failures.clear()
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.posts == 0
-    assert await parts.store.behind(10) == []
+    assert await parts.store.list_outdated(10) == []
 
 
 async def test_an_ask_expires_when_its_time_is_up_and_not_before(parts: Parts) -> None:
@@ -215,7 +215,7 @@ async def test_a_deadline_that_passed_while_the_process_was_down_is_kept_at_the_
 async def test_each_reminder_is_sent_once_also_over_a_restart(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, remind_after=[10, 20, 30])
-        await shower.idle()
+        await shower.wait_until_idle()
         await parts.clock.advance(11)
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
     async with running(parts) as (service, _):
@@ -232,13 +232,13 @@ async def test_a_reminder_that_fails_is_tried_again_and_one_that_cannot_be_sent_
 ) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, remind_after=[10, 100])
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.failures.append(RateLimitedError("wait", retry_after=5))
         await parts.clock.advance(11)
         await parts.chat.until(lambda: not parts.chat.failures)
         await parts.clock.advance(6)
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])
-        parts.chat.failures.append(GoneError("archived"))
+        parts.chat.failures.append(DestinationGoneError("archived"))
         await parts.clock.advance(90)
         await parts.chat.until(lambda: not parts.chat.failures)
 
@@ -249,10 +249,10 @@ async def test_an_ask_that_nobody_answered_is_handed_on_and_leaves_a_note(parts:
     route = Route.model_validate({"to": "chat:C1", "responders": ["U1"], "escalate": escalate})
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await shower.idle()
+        await shower.wait_until_idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
         assert now is not None
         assert (now.destination.channel, now.responders, now.left) == ("C2", ("BOSS",), None)
@@ -275,7 +275,7 @@ async def test_a_message_that_was_being_posted_when_the_ask_was_handed_on_become
         await hand_on(parts, service, ask)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
     assert [to.channel for _, to in parts.chat.notes] == ["C2"]
     assert parts.chat.messages[ask.id].destination.channel == "C2"
 
@@ -287,7 +287,7 @@ async def test_escalation_without_a_place_lets_more_people_act(parts: Parts) -> 
     )
     async with running(parts, routes=Routes("ops", {"ops": route})) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await shower.idle()
+        await shower.wait_until_idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         assert isinstance(await service.act(ask.id, Answer(value=True), actor("U2")), Acted)
@@ -350,11 +350,11 @@ async def test_an_ask_whose_surface_is_configured_no_more_waits_until_it_is_agai
 ) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"), remind_after=[10])
-        await shower.idle()
+        await shower.wait_until_idle()
     await service.act(ask.id, Answer(value=True), actor())
     async with running(parts, surfaces=("web",)) as (_, shower):
         await parts.clock.advance(11)
-        await shower.idle()
+        await shower.wait_until_idle()
     async with running(parts):
         await parts.chat.until(shows(parts, ask, 2))
         await parts.chat.until(lambda: parts.chat.reminders == [(ask.id, 0)])

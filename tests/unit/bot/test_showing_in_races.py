@@ -10,12 +10,17 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Change, Destination
-from answerback.core.errors import GoneError, StoreError, UnauthorizedError, UnavailableError
+from answerback.core.errors import (
+    DestinationGoneError,
+    PlatformUnavailableError,
+    StoreError,
+    UnauthorizedError,
+)
 from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.surface import Shown
 from answerback.workers import message_sync
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from tests.service_parts import WAIT, actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
 from tests.unit.bot.conftest import Parts
@@ -27,7 +32,7 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    shower = Shower(service)
+    shower = MessageSync(service)
     looks: list[asyncio.Future[Ask | None]] = []
     looked = asyncio.Condition()
 
@@ -43,11 +48,11 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
 
     async def commit() -> None:
         await looks[0]  # told in the same round of the loop as the last look, and after it
-        shower.poke(ask)
+        shower.request_sync(ask)
 
     ask = await submit(service)
     monkeypatch.setattr(parts.store, "claim_message", claim)
-    shower.poke(ask)
+    shower.request_sync(ask)
     await until_looked(1)
     committing = asyncio.create_task(commit())
     await asyncio.sleep(0)
@@ -55,7 +60,7 @@ async def test_a_poke_at_the_moment_in_which_showing_ends_has_the_ask_looked_at_
     await committing
     await until_looked(2)
     looks[1].set_result(None)
-    await shower.idle()
+    await shower.wait_until_idle()
     assert len(looks) == 2
 
 
@@ -66,7 +71,7 @@ async def test_a_message_whose_ask_moves_on_while_it_is_edited_is_edited_again_a
     async with running(parts) as (service, shower):
         ask = await submit(service, *map(boolean, "abcd"))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.hold = asyncio.Event()
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == 2)
@@ -77,7 +82,7 @@ async def test_a_message_whose_ask_moves_on_while_it_is_edited_is_edited_again_a
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 4))
         assert asyncio.get_running_loop().time() - released > 0.9
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.shows == 3, "what came in the pause is shown with what it waited for"
 
 
@@ -88,18 +93,18 @@ async def test_who_acts_when_the_message_is_edited_and_before_that_is_noted_is_s
     async with running(parts) as (service, shower):
         ask = await submit(service, *map(boolean, "abc"))
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
-        noted = service.store.shown
+        await shower.wait_until_idle()
+        noted = service.store.save_shown
 
         async def note(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
             if shown.revision == 2:
                 await service.act(ask.id, Answer(value=True), actor())
             return await noted(ask_id, shown, of)
 
-        monkeypatch.setattr(service.store, "shown", note)
+        monkeypatch.setattr(service.store, "save_shown", note)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 3))
-        await shower.idle()
+        await shower.wait_until_idle()
 
 
 async def test_what_changes_its_looks_at_the_same_revision_while_it_is_shown_is_shown_again(
@@ -116,23 +121,23 @@ async def test_what_changes_its_looks_at_the_same_revision_while_it_is_shown_is_
         await service.update(ask.id, nobody_waits)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 1))
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.messages[ask.id].unattended
-    assert await parts.store.behind(10) == []
+    assert await parts.store.list_outdated(10) == []
 
 
 async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_handed_on_meanwhile(
     parts: Parts,
 ) -> None:
     parts.chat.hold = asyncio.Event()
-    parts.chat.failures.append(GoneError("The channel is archived."))
+    parts.chat.failures.append(DestinationGoneError("The channel is archived."))
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, to=None, responders=None)
         await parts.chat.until(lambda: parts.chat.shows == 1)
         await hand_on(parts, service, ask)
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.open, now.destination.channel, now.message is None) == (True, "C2", False)
@@ -141,33 +146,35 @@ async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_handed_on_mean
 async def test_an_ask_is_shown_where_it_was_handed_on_to_while_its_old_place_is_down(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    moved, down = parts.chat.moved, True
+    moved, down = parts.chat.retire_message, True
 
     async def moved_once_up(ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
         if down:
-            raise UnavailableError("503")
+            raise PlatformUnavailableError("503")
         await moved(ask, left, to)
 
-    monkeypatch.setattr(parts.chat, "moved", moved_once_up)
+    monkeypatch.setattr(parts.chat, "retire_message", moved_once_up)
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"), to=None, responders=None)
-        await shower.idle()
+        await shower.wait_until_idle()
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
         assert parts.chat.messages[ask.id].destination.channel == "C2"
-        await shower.idle()
+        await shower.wait_until_idle()
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 3))
-        await shower.idle()
-        assert await parts.store.behind(10) == [ask.id], "a start finds the message left behind"
+        await shower.wait_until_idle()
+        assert await parts.store.list_outdated(10) == [ask.id], (
+            "a start finds the message left behind"
+        )
         down = False
         await parts.clock.advance(61)
         await parts.chat.until(lambda: [to.channel for _, to in parts.chat.notes] == ["C2"])
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
-    assert await parts.store.behind(10) == []
+    assert await parts.store.list_outdated(10) == []
 
 
 async def test_when_an_ask_is_handed_on_what_fails_at_either_place_is_tried_again(
@@ -175,19 +182,19 @@ async def test_when_an_ask_is_handed_on_what_fails_at_either_place_is_tried_agai
 ) -> None:
     async with running(parts, routes=ESCALATED) as (service, shower):
         ask = await submit(service, to=None, responders=None)
-        await shower.idle()
-        noted, failures = service.left, [StoreError("The disk is full.")] * 2
+        await shower.wait_until_idle()
+        noted, failures = service.clear_left_message, [StoreError("The disk is full.")] * 2
 
         async def left(ask_id: str) -> None:
             if failures:
                 raise failures.pop()
             await noted(ask_id)
 
-        monkeypatch.setattr(service, "left", left)
-        parts.chat.failures.append(UnavailableError("503"))
+        monkeypatch.setattr(service, "clear_left_message", left)
+        parts.chat.failures.append(PlatformUnavailableError("503"))
         await parts.clock.advance(61)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
         now = await service.get(ask.id)
     assert now is not None
     assert (now.left, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
@@ -198,7 +205,7 @@ async def test_who_acts_while_the_platform_refuses_us_has_it_tried_again_at_once
 ) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, *map(boolean, "abc"))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.hold = asyncio.Event()
         parts.chat.failures.append(UnauthorizedError("revoked"))
         await service.act(ask.id, Answer(value=True), actor())
@@ -206,5 +213,5 @@ async def test_who_acts_while_the_platform_refuses_us_has_it_tried_again_at_once
         await service.act(ask.id, Answer(value=True), actor())
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 3))
-        await shower.idle()
-    assert await parts.store.behind(10) == []
+        await shower.wait_until_idle()
+    assert await parts.store.list_outdated(10) == []

@@ -14,10 +14,15 @@ from aiohttp import StreamReader, web
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
-from answerback.api.problems import unmet
-from answerback.http.request_body import BodyError, Pool, receive
-from answerback.http.unverified_connections import MOST, Strangers, known, share
-from answerback.runtime.sockets import bind, listen_to_strangers
+from answerback.api.problems import refuse_unsupported
+from answerback.http.request_body import BodyError, BodyMemoryBudget, receive_body
+from answerback.http.unverified_connections import (
+    MAX_CONNECTIONS,
+    UnverifiedConnections,
+    connection_limit,
+    mark_request_verified,
+)
+from answerback.runtime.sockets import bind_socket, serve_public
 from answerback_chat.platform_bodies import BodyReader
 from tests.service_parts import WAIT
 
@@ -27,7 +32,7 @@ UNSIGNED = b"GET /unsigned HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 async def signed(request: web.Request) -> web.Response:
-    known(request)
+    mark_request_verified(request)
     return web.Response(text="known")
 
 
@@ -54,7 +59,7 @@ def site() -> web.Application:
 async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, list[Any]]]:
     """A listener for strangers, and what connects to it."""
     opened: list[asyncio.StreamWriter] = []
-    with await bind("127.0.0.1", 0, "public") as bound:
+    with await bind_socket("127.0.0.1", 0, "public") as bound:
         port = bound.getsockname()[1]
 
         async def connect(
@@ -67,7 +72,9 @@ async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, lis
             writer.write(sent)
             return reader, writer
 
-        async with listen_to_strangers(site(), bound, unmet, Strangers(most, seconds)):
+        async with serve_public(
+            site(), bound, refuse_unsupported, UnverifiedConnections(most, seconds)
+        ):
             yield connect, opened
             for writer in opened:
                 await gone(writer)
@@ -223,13 +230,13 @@ def test_the_public_listener_has_a_third_of_the_descriptors(
 ) -> None:
     for soft, most in (
         (1_024, 341),
-        (65_536, MOST),
+        (65_536, MAX_CONNECTIONS),
         (2, 1),
-        (resource.RLIM_INFINITY, MOST),
+        (resource.RLIM_INFINITY, MAX_CONNECTIONS),
     ):
         limits = (soft, soft)
         monkeypatch.setattr(resource, "getrlimit", lambda _what, limits=limits: limits)
-        assert share() == most
+        assert connection_limit() == most
 
 
 # --- bodies --------------------------------------------------------------------------------------
@@ -265,15 +272,17 @@ async def body_port() -> AsyncIterator[int]:
 
     async def take(request: web.Request) -> web.Response:
         try:
-            read = await receive(request, 1024, compressed=True, pool=Pool(0), seconds=0.5)
+            read = await receive_body(
+                request, 1024, compressed=True, pool=BodyMemoryBudget(0), seconds=0.5
+            )
         except BodyError as error:
             return web.Response(status=error.status, text=str(error))
         return web.Response(text=str(len(read)))
 
     app = web.Application()
     app.add_routes([web.post("/", take)])
-    with await bind("127.0.0.1", 0, "public") as bound:
-        async with listen_to_strangers(app, bound, unmet, Strangers(10, 60)):
+    with await bind_socket("127.0.0.1", 0, "public") as bound:
+        async with serve_public(app, bound, refuse_unsupported, UnverifiedConnections(10, 60)):
             yield bound.getsockname()[1]
 
 
@@ -308,9 +317,9 @@ async def test_a_body_that_cannot_be_read_to_its_end_is_400() -> None:
     broken.set_exception(web.RequestPayloadError("no chunk size"))
     request = make_mocked_request("POST", "/", payload=broken)
     with pytest.raises(BodyError) as refused:
-        await receive(request, 1024)
+        await receive_body(request, 1024)
     assert refused.value.status == 400
 
 
 def test_a_connection_that_is_closed_already_cannot_be_known() -> None:
-    Strangers(1).know(None)
+    UnverifiedConnections(1).mark_verified(None)

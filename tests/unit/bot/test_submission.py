@@ -15,7 +15,7 @@ from answerback.service.submission_request import (
     Route,
     Routes,
     To,
-    destination_of,
+    parse_destination,
     plan,
     read_submission,
 )
@@ -48,7 +48,7 @@ CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}
 def test_a_destination_is_read_or_refused_in_words(
     to: str | To, expected: Destination | None
 ) -> None:
-    found = destination_of(to, SURFACES)
+    found = parse_destination(to, SURFACES)
     assert found == expected or (
         expected is None and isinstance(found, str) and found.endswith(".")
     )

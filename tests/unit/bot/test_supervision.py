@@ -8,7 +8,7 @@ import logging
 import pytest
 
 from answerback.runtime import supervision
-from answerback.runtime.supervision import supervised
+from answerback.runtime.supervision import run_supervised
 from tests.service_parts import WAIT
 
 
@@ -29,7 +29,7 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
             await asyncio.Event().wait()
 
     with caplog.at_level(logging.ERROR, "answerback.runtime.supervision"):
-        task = asyncio.create_task(supervised("upkeep", loop, first_pause=0.001))
+        task = asyncio.create_task(run_supervised("upkeep", loop, first_pause=0.001))
         async with asyncio.timeout(WAIT):
             await again.wait()
     crashed, ended = caplog.records
@@ -55,7 +55,7 @@ async def test_a_loop_that_was_sound_for_long_is_started_again_after_the_first_p
         if runs == 14:
             enough.set()
 
-    task = asyncio.create_task(supervised("upkeep", loop, first_pause=0.02))
+    task = asyncio.create_task(run_supervised("upkeep", loop, first_pause=0.02))
     # Thirteen pauses of at most 0.02 s; had each been twice the one before it, they would have taken minutes.
     async with asyncio.timeout(WAIT):
         await enough.wait()

@@ -7,7 +7,12 @@ import asyncio
 import pytest
 
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import StoreError, UnauthorizedError, UnavailableError, UnreadableError
+from answerback.core.errors import (
+    PlatformUnavailableError,
+    StoreError,
+    UnauthorizedError,
+    UnreadableRowError,
+)
 from answerback.core.walker import Answer
 from tests.service_parts import actor, boolean
 from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
@@ -18,29 +23,29 @@ from tests.unit.bot.conftest import Parts
 async def test_a_message_that_was_deleted_is_shown_again_and_a_record_is_not(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
-        await shower.idle()
+        await shower.wait_until_idle()
         await service.show_again(ask.id, deleted=True)
-        await shower.idle()
+        await shower.wait_until_idle()
         assert parts.chat.shows == 2
         await service.act(ask.id, Answer(value=True), actor())
-        await shower.idle()
+        await shower.wait_until_idle()
         await service.show_again(ask.id, deleted=True)
         await service.show_again("ask_none", deleted=True)
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.shows == 3
-    assert await parts.store.behind(10) == []
+    assert await parts.store.list_outdated(10) == []
 
 
 async def test_a_deletion_during_a_show_is_not_covered_up_by_it(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service, boolean("a"), boolean("b"))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.hold = asyncio.Event()
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == 2)
         await service.show_again(ask.id, deleted=True)
         parts.chat.hold.set()
-        await shower.idle()
+        await shower.wait_until_idle()
     assert parts.chat.shows == 3
 
 
@@ -49,17 +54,17 @@ async def test_an_older_copy_is_a_reason_to_show_again_unless_the_change_is_rece
 ) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
-        await shower.idle()
+        await shower.wait_until_idle()
         await service.show_again(ask.id)
-        await shower.idle()
+        await shower.wait_until_idle()
         assert parts.chat.shows == 1
         await parts.clock.advance(6)
         await service.show_again(ask.id)
-        await shower.idle()
+        await shower.wait_until_idle()
         assert parts.chat.shows == 2
 
 
-@pytest.mark.parametrize("error", [UnauthorizedError("closed"), UnavailableError("down")])
+@pytest.mark.parametrize("error", [UnauthorizedError("closed"), PlatformUnavailableError("down")])
 async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
     parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -67,14 +72,14 @@ async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
     async with running(parts) as (service, shower):
         shower._first_pause = 3_600.0
         ask = await submit(service, boolean("a"), boolean("b"))
-        await shower.idle()
+        await shower.wait_until_idle()
         parts.chat.failures.append(error)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: not parts.chat.failures)
         assert not shows(parts, ask, 2)()
         await service.show_again(ask.id)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.idle()
+        await shower.wait_until_idle()
 
 
 @pytest.mark.rule("PLACE-2")
@@ -83,13 +88,13 @@ async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts)
         gone = [await submit(service) for _ in range(3)]
         moved = await submit(service, to=None, responders=None)
         other = await submit(service, to="chat:C9")
-        await shower.idle()
+        await shower.wait_until_idle()
         found = [ask async for ask in service.each_open("chat", "C1")]
         assert {ask.id for ask in found} == {ask.id for ask in (*gone, moved)}
         await hand_on(parts, service, moved)
         for ask in found:
-            await service.unreachable(ask, "The channel was archived.")
-        await shower.idle()
+            await service.fail_unreachable(ask, "The channel was archived.")
+        await shower.wait_until_idle()
         ended = [await service.get(ask.id) for ask in gone]
         still = [await service.get(ask.id) for ask in (moved, other)]
     assert all(ask and ask.status is Status.FAILED for ask in ended)
@@ -105,7 +110,7 @@ async def test_all_open_asks_are_gone_through_a_page_at_a_time(
     async with running(parts) as (service, shower):
         asks = [await submit(service) for _ in range(5)]
         await submit(service, to="chat:C9")
-        await shower.idle()
+        await shower.wait_until_idle()
         here = [ask.id async for ask in service.each_open("chat", "C1", "1.1")]
         everywhere = [ask.id async for ask in service.each_open("chat")]
     assert here == [ask.id for ask in reversed(asks)]
@@ -116,12 +121,12 @@ async def test_asks_that_are_behind_are_gone_through_surface_by_surface(parts: P
     service = parts.service()
     behind = await submit(service)
     await submit(service, to="web")
-    assert [ask.id async for ask in service.each_behind("chat")] == [behind.id]
+    assert [ask.id async for ask in service.each_outdated("chat")] == [behind.id]
     async with running(parts) as (service, shower):
         await shower.sweep(10)
-        await shower.idle()
-        assert [ask.id async for ask in service.each_behind("chat")] == []
-        assert await service.shown_at("chat", "1.1") is None
+        await shower.wait_until_idle()
+        assert [ask.id async for ask in service.each_outdated("chat")] == []
+        assert await service.find_by_message("chat", "1.1") is None
 
 
 async def test_asks_that_are_gone_or_unreadable_when_they_are_read_are_passed_over(
@@ -133,11 +138,11 @@ async def test_asks_that_are_gone_or_unreadable_when_they_are_read_are_passed_ov
 
     async def read(ask_id: str) -> Ask | None:
         if ask_id == odd.id:
-            raise UnreadableError("It cannot be read.")
+            raise UnreadableRowError("It cannot be read.")
         return None if ask_id == gone.id else await get(ask_id)
 
     monkeypatch.setattr(parts.store, "get", read)
-    assert [ask.id async for ask in service.each_behind("chat")] == [fine.id]
+    assert [ask.id async for ask in service.each_outdated("chat")] == [fine.id]
 
 
 async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
@@ -161,14 +166,14 @@ async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
 async def test_asks_that_wait_for_the_operator_are_left_alone_up_to_a_number(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback.workers.message_sync.MOST", 1)
+    monkeypatch.setattr("answerback.workers.message_sync.MAX_QUEUED", 1)
     async with running(parts) as (service, shower):
         asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
-        await shower.idle()
+        await shower.wait_until_idle()
         for ask in asks:
             parts.chat.failures.append(UnauthorizedError("revoked"))
             await service.act(ask.id, Answer(value=True), actor())
-            await shower.idle()
+            await shower.wait_until_idle()
         await shower.sweep(10)
-        await shower.idle()
+        await shower.wait_until_idle()
         assert (shows(parts, asks[0], 2)(), shows(parts, asks[1], 2)()) == (True, False)

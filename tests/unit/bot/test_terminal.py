@@ -14,7 +14,7 @@ import pytest
 from answerback.cli.answer import _picked
 from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
-from answerback.runtime.config import Storage
+from answerback.runtime.config import StorageSettings
 from tests.postgres import STORES, database_of
 from tests.service_parts import WAIT
 from tests.unit.bot.terminal_parts import (
@@ -34,7 +34,7 @@ async def terminal(
 ) -> AsyncIterator[Terminal]:
     monkeypatch.chdir(tmp_path)  # where the person's key is when the asks are not in a file
     with database_of(request, tmp_path, getattr(request, "param", "sqlite")) as url:
-        async with open_terminal(tmp_path, storage=Storage(url=url)) as made:
+        async with open_terminal(tmp_path, storage=StorageSettings(url=url)) as made:
             yield made
 
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from inline_snapshot import snapshot
 
 from answerback.cli.question_context import render_lines
-from answerback.core.markdown import parse, read
+from answerback.core.markdown import parse, parse_context
 from answerback_chat.sanitize import visible
 from tests.unit.bot.test_markdown import SOURCES
 
@@ -103,4 +103,4 @@ def test_styles_are_the_terminals_own() -> None:
 
 @pytest.mark.rule("SUBMIT-17")
 def test_text_is_shown_as_it_is() -> None:
-    assert [*render_lines(read("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]
+    assert [*render_lines(parse_context("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]

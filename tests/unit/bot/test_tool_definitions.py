@@ -17,7 +17,7 @@ from tests.unit.bot.dialect_parts import CALLS
 @pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
 def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
     for tool in tool_definitions.TOOLS:
-        text = json.dumps(tool_definitions.definition(tool, form))
+        text = json.dumps(tool_definitions.format_definition(tool, form))
         for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
             assert words in text
         assert len(tool.description) <= 1024  # OpenAI's limit
@@ -26,7 +26,9 @@ def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(
 @pytest.mark.rule("API-11")
 def test_a_list_never_has_two_tools_of_one_name() -> None:
     def dialects(*wanted: str, off: str = "") -> list[str]:
-        return [tool.dialect for tool in tool_definitions.picked(wanted, lambda each: each != off)]
+        return [
+            tool.dialect for tool in tool_definitions.select_tools(wanted, lambda each: each != off)
+        ]
 
     others = ["claude", "question", "tool_question", "codex", "vscode", "cline"]
     assert dialects() == ["ask_user", *others]
@@ -73,7 +75,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
     tool: tool_definitions.Tool,
 ) -> None:
-    schema: Any = strict_schemas.strict(tool.parameters)
+    schema: Any = strict_schemas.to_strict_schema(tool.parameters)
     unsupported = {"minLength", "maxLength", "minItems", "maxItems", "default"}
     for each in every_schema(schema):
         assert each.keys() & {"type", "anyOf"}
@@ -95,7 +97,9 @@ def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
 )
 def test_a_strict_definition_says_that_it_is_one(form: Any, where: tuple[str, ...]) -> None:
     for strict in (True, False):
-        made: Any = tool_definitions.definition(tool_definitions.TOOLS[0], form, strict=strict)
+        made: Any = tool_definitions.format_definition(
+            tool_definitions.TOOLS[0], form, strict=strict
+        )
         for key in where:
             made = made[key]
         assert made.get("strict", False) is strict

@@ -7,10 +7,15 @@ from typing import Any
 
 import pytest
 
-from answerback.core.asides import Opened
+from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Request
 from answerback.core.labels import Labels
-from answerback.core.typed_answers import Unclear, action_of, takes_own_words, too_early
+from answerback.core.typed_answers import (
+    UnclearText,
+    accepts_free_text,
+    check_not_too_early,
+    parse_typed_answer,
+)
 from answerback.core.walker import Action, Answer, Other, Person, Reply, Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds
@@ -95,7 +100,7 @@ MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
     ],
 )
 def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> None:
-    assert action_of(ask, text, LABELS) == expected
+    assert parse_typed_answer(ask, text, LABELS) == expected
 
 
 @pytest.mark.rule("TYPED-2", "TYPED-3")
@@ -128,8 +133,8 @@ def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> Non
 def test_what_is_unclear_stands_for_nothing_and_says_what_can_be_done(
     ask: Ask, text: str, told: str
 ) -> None:
-    found = action_of(ask, text, LABELS)
-    assert isinstance(found, Unclear)
+    found = parse_typed_answer(ask, text, LABELS)
+    assert isinstance(found, UnclearText)
     assert told in found.sentence
 
 
@@ -140,25 +145,25 @@ def test_in_the_review_nothing_can_be_typed() -> None:
         moved = step(ask.form, walk, Answer(value="r"))
         assert isinstance(moved, Walk)
         walk = moved
-    found = action_of(replace(ask, walk=walk), "Red", LABELS)
-    assert isinstance(found, Unclear)
+    found = parse_typed_answer(replace(ask, walk=walk), "Red", LABELS)
+    assert isinstance(found, UnclearText)
     assert "press Submit" in found.sentence
-    assert not takes_own_words(replace(ask, walk=walk))
+    assert not accepts_free_text(replace(ask, walk=walk))
 
 
 @pytest.mark.rule("SURFACE-12")
 def test_the_configured_words_of_the_buttons_count_too() -> None:
-    assert action_of(single("boolean"), "ja", Labels(yes="Ja")) == Answer(value=True)
-    mixed = action_of(single("boolean"), "no", Labels(yes="No"))
-    assert isinstance(mixed, Unclear)
+    assert parse_typed_answer(single("boolean"), "ja", Labels(yes="Ja")) == Answer(value=True)
+    mixed = parse_typed_answer(single("boolean"), "no", Labels(yes="No"))
+    assert isinstance(mixed, UnclearText)
 
 
 def test_a_long_list_of_long_labels_is_read_quickly() -> None:
     labels = [",".join(["a"] * n + ["b"]) + f"{n}" for n in range(1, 400)]
     ask = single("multi_select", *labels)
     text = ",".join(["a"] * 60)
-    assert isinstance(action_of(ask, text, LABELS), Unclear)
-    assert seconds(lambda: action_of(ask, text, LABELS)) < 0.25
+    assert isinstance(parse_typed_answer(ask, text, LABELS), UnclearText)
+    assert seconds(lambda: parse_typed_answer(ask, text, LABELS)) < 0.25
 
 
 @pytest.mark.parametrize(
@@ -173,22 +178,22 @@ def test_a_long_list_of_long_labels_is_read_quickly() -> None:
     ],
 )
 def test_which_questions_take_a_persons_own_words(ask: Ask, takes: bool) -> None:
-    assert takes_own_words(ask) == takes
+    assert accepts_free_text(ask) == takes
 
 
 ADA, BOB = (Person(surface="chat", user_id=who) for who in ("ADA", "BOB"))
-BY_CLICK, BY_WORDS = Opened(at=10.0), Opened(at=10.0, typed=True)
+BY_CLICK, BY_WORDS = QuestionOpening(at=10.0), QuestionOpening(at=10.0, typed=True)
 
 
 @pytest.mark.rule("TYPED-6")
 @pytest.mark.parametrize(
     ("opened", "shown", "at", "who", "told"),
     [
-        (Opened(shown=10.0), True, 10.1, BOB, None),
-        (Opened(shown=10.0), True, 10.0, BOB, "was not open yet"),
-        (Opened(), False, 11.0, BOB, "was not open yet"),
-        (Opened(), True, 11.0, BOB, "cannot tell"),
-        (Opened(shown=10.0), True, None, BOB, "cannot tell"),
+        (QuestionOpening(shown=10.0), True, 10.1, BOB, None),
+        (QuestionOpening(shown=10.0), True, 10.0, BOB, "was not open yet"),
+        (QuestionOpening(), False, 11.0, BOB, "was not open yet"),
+        (QuestionOpening(), True, 11.0, BOB, "cannot tell"),
+        (QuestionOpening(shown=10.0), True, None, BOB, "cannot tell"),
         # Ada's click opened it: she knows at once, Bob once it is shown
         (BY_CLICK, False, 10.1, ADA, None),
         (BY_CLICK, False, 10.1, BOB, "was not open yet"),
@@ -204,10 +209,10 @@ BY_CLICK, BY_WORDS = Opened(at=10.0), Opened(at=10.0, typed=True)
     ],
 )
 def test_words_count_from_the_moment_at_which_their_question_could_be_seen(
-    opened: Opened, shown: bool, at: float | None, who: Person, told: str | None
+    opened: QuestionOpening, shown: bool, at: float | None, who: Person, told: str | None
 ) -> None:
     ask = replace(
         single("text"), revision=2, shown_revision=2 if shown else 1, acted_by=ADA, opened=opened
     )
-    found = too_early(ask, at, who, LABELS)
+    found = check_not_too_early(ask, at, who, LABELS)
     assert (told in found.sentence) if found and told else (found, told) == (None, None)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from answerback.api.action_bodies import ActionBody, action_of
+from answerback.api.action_bodies import ActionBody, action_from_body
 from answerback.core.clarification import AskBack
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Action
-from answerback.ports.surface import Acted, Why
+from answerback.ports.surface import Acted, RejectReason
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
@@ -30,10 +30,10 @@ _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 
 def acting(step: Any) -> Action | AskBack:
     """The action of a case."""
-    return action_of(_BODY.validate_python(step).root)
+    return action_from_body(_BODY.validate_python(step).root)
 
 
-STATUS = {Why.STALE: 409, Why.ENDED: 410, Why.INVALID: 422}
+STATUS = {RejectReason.STALE: 409, RejectReason.ENDED: 410, RejectReason.INVALID: 422}
 
 
 def same(found: Any, expected: Any) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Change, Reason, Status, acted, ended
+from answerback.core.ask import Ask, Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.view import Control, texts_of, view_of
-from answerback.core.walker import Answer, Back, Edit, EndTurn, Given, Other, Source
+from answerback.core.view import Control, answer_lines, view_of
+from answerback.core.walker import Answer, Back, Edit, EndTurn, GivenAnswer, Other, Source
 from answerback.service.serialize import ask_json, prompt_json
 from tests.unit.bot.dialect_parts import after, asked
 
@@ -40,8 +40,8 @@ def test_an_answer_is_told_in_the_words_people_chose_it_by(
     kind: AnswerType, value: Any, other: bool, text: str
 ) -> None:
     question = QUESTION.model_copy(update={"answer_type": kind, "options": OPTIONS})
-    given = Given(question_id="q", value=value, other=other)
-    assert "\n".join(texts_of(question, given, Labels())) == text
+    given = GivenAnswer(question_id="q", value=value, other=other)
+    assert "\n".join(answer_lines(question, given, Labels())) == text
 
 
 FORM = {
@@ -73,7 +73,7 @@ def test_an_answer_to_a_form_is_told_by_the_titles_of_its_fields(
     schema: JsonValue, value: Any, lines: list[str]
 ) -> None:
     question = QUESTION.model_copy(update={"answer_type": AnswerType.SCHEMA, "json_schema": schema})
-    assert texts_of(question, Given(question_id="q", value=value), Labels()) == lines
+    assert answer_lines(question, GivenAnswer(question_id="q", value=value), Labels()) == lines
 
 
 @pytest.mark.rule("ASK-3", "WALK-4", "WALK-7")
@@ -97,7 +97,7 @@ def test_a_prompt_that_was_gone_back_to_starts_from_the_old_answer() -> None:
 @pytest.mark.rule("WALK-11")
 def test_a_review_lists_what_a_person_can_edit() -> None:
     ask = after(asked("question"), Answer(value="A"))
-    filled = acted(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
+    filled = apply_action(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
     assert isinstance(filled, Change)
     view = view_of(filled.ask)
     assert view.is_review
@@ -126,7 +126,7 @@ def _ended(how: str) -> Ask:
     ask = after(asked("ask_user"), Answer(value="A"))
     if how == "turn_ended":
         return after(ask, EndTurn())
-    return ended(ask, Status(how), at=9, reason=Reason(how)).ask
+    return end_ask(ask, Status(how), at=9, reason=Reason(how)).ask
 
 
 @pytest.mark.rule("ASK-3", "ASK-4")

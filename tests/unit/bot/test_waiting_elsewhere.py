@@ -11,16 +11,16 @@ import pytest
 
 from answerback.core.ask import Ask
 from answerback.ports.claims import Claim
-from answerback.runtime.app import running
-from answerback.runtime.config import Server, Storage, settings_type
+from answerback.runtime.app import run_service
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 from answerback.runtime.replica_lifecycle import Replica
 from answerback.service import agent_presence
 from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
-from answerback.webhooks.outbox import Deliverer
-from answerback.webhooks.sender import Sender
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.webhooks.outbox import WebhookDispatcher
+from answerback.webhooks.sender import WebhookSender
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 from answerback_storage.memory.claims import Tables
 from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, FakePage, ManualClock, ask_user
@@ -33,7 +33,7 @@ class Pair:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self._tables = Tables()
-        self.upkeeps: list[Upkeep] = []
+        self.upkeeps: list[Scheduler] = []
 
     @asynccontextmanager
     async def process(self, name: str) -> AsyncIterator[Service]:
@@ -44,11 +44,13 @@ class Pair:
         service = Service(
             store, self.clock, {"web": page}, known_surfaces=frozenset(), claim=Claim(name, 60.0)
         )
-        shower = Shower(service)
-        upkeep = Upkeep(service, shower)
+        shower = MessageSync(service)
+        upkeep = Scheduler(service, shower)
         self.upkeeps.append(upkeep)
-        hearing = Replica(service, shower, upkeep, Deliverer(store, self.clock, NOBODY)).hearing
-        loop = asyncio.create_task(hearing.pass_on())
+        hearing = Replica(
+            service, shower, upkeep, WebhookDispatcher(store, self.clock, NOBODY)
+        ).change_listener
+        loop = asyncio.create_task(hearing.dispatch_changes())
         yield service
         loop.cancel()
         await asyncio.gather(loop, return_exceptions=True)
@@ -58,14 +60,14 @@ class Pair:
         """Time goes by, and everybody does what is to be done then."""
         await self.clock.advance(seconds)
         for service in services:
-            await service.listeners.once()
+            await service.presence.run_once()
         for _ in range(20):  # what one has stored the other hears of
             await asyncio.sleep(0)
         for upkeep in self.upkeeps:
-            await upkeep.once()
+            await upkeep.run_once()
 
 
-NOBODY: Sender = object()  # type: ignore[assignment] # there is nothing to deliver
+NOBODY: WebhookSender = object()  # type: ignore[assignment] # there is nothing to deliver
 
 
 @pytest.fixture
@@ -131,7 +133,7 @@ async def test_looks_at_two_processes_in_turn_are_a_wait(
         found = await service.get(ask.id)
         assert found is not None
         assert not found.unattended
-        await service.listeners.seen(found)
+        await service.presence.record_poll(found)
 
 
 @pytest.mark.rule("WAITING-4")
@@ -141,10 +143,10 @@ async def test_who_waits_says_so_also_where_people_were_told_otherwise(
     made, ann, ben = pair
     ask = await submitted(ann)
     async with waiting(ben, ask):
-        await ann.attend(ask.id, attended=False)
+        await ann.set_attended(ask.id, attended=False)
         await made.passes(0, ann, ben)
         assert not await unattended(ann, ask)
-    await ann.attend(ask.id, attended=False)
+    await ann.set_attended(ask.id, attended=False)
     await made.passes(0, ann, ben)
     assert await unattended(ann, ask), "whoever has just left does not contradict"
     await made.passes(GRACE, ann, ben)
@@ -175,8 +177,10 @@ async def test_two_services_on_one_database_agree_on_who_waits(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(agent_presence, "GRACE", 0.2)
     monkeypatch.setattr(agent_presence, "HANDOVER", 1.0)
-    settings = settings_type().model_construct(server=Server(port=0), storage=Storage(url=database))
-    async with running(settings) as one, running(settings) as other:
+    settings = settings_type().model_construct(
+        server=ServerSettings(port=0), storage=StorageSettings(url=database)
+    )
+    async with run_service(settings) as one, run_service(settings) as other:
         ask = await submitted(one.service)
         seen = asyncio.create_task(_follow(one.service, ask))
         async with waiting(other.service, ask):

@@ -104,7 +104,7 @@ def test_every_phase_takes_the_actions_of_the_table_and_refuses_the_others(
         assert all(problem.message for problem in moved.problems)
         return
     assert isinstance(moved, Walk)
-    asked = walker.prompted(TWO, moved)
+    asked = walker.current_question(TWO, moved)
     assert (f"question {asked.id}" if asked else moved.phase) == expected
 
 
@@ -139,7 +139,7 @@ THREE = Form(questions=(question("a"), question("b"), question("c")), review=Tru
 
 def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
     """The open question's id and what its prompt starts from."""
-    asked = walker.prompted(form, walk)
+    asked = walker.current_question(form, walk)
     return asked.id if asked else None, walk.again.value if walk.again else None
 
 
@@ -239,10 +239,10 @@ def test_what_a_machine_answered_is_not_offered_again_on_the_way_on() -> None:
 def test_a_walk_that_nobody_goes_on_with_counts_what_was_not_discarded() -> None:
     answers = [Answer(value=v) for v in (True, False, True)]
     review = walked(THREE, *answers)
-    assert walker.resumed(THREE, walked(THREE, *answers, Back(), Back())) == review
-    assert walker.resumed(THREE, walked(THREE, *answers, Edit(question_id="a"))) == review
+    assert walker.resume(THREE, walked(THREE, *answers, Back(), Back())) == review
+    assert walker.resume(THREE, walked(THREE, *answers, Edit(question_id="a"))) == review
     discarded = walked(form := THREE.model_copy(update={"review": False}), answers[0], Back())
-    assert walker.resumed(form, discarded) is discarded
+    assert walker.resume(form, discarded) is discarded
 
 
 @pytest.mark.rule("WALK-1")

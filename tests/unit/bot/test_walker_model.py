@@ -48,7 +48,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.phase == "question")
     @rule(data=st.data())
     def answer(self, data: Any) -> None:
-        question = walker.prompted(self.form, self.walk)
+        question = walker.current_question(self.form, self.walk)
         assert question is not None
         value = data.draw(values(question))
         assert self.act(walker.Answer(value=value))
@@ -57,7 +57,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.phase == "question")
     @rule(text=texts(), data=st.data())
     def other(self, text: str, data: Any) -> None:
-        question = walker.prompted(self.form, self.walk)
+        question = walker.current_question(self.form, self.walk)
         assert question is not None
         ticked = data.draw(values(question)) if question.answer_type == "multi_select" else None
         if self.act(walker.Other(text=text, value=ticked)):
@@ -78,7 +78,7 @@ class WalkedForms(RuleBasedStateMachine):
         before = self.walk
         given = [answer.question_id for answer in before.answers]
         assert self.act(walker.Edit(question_id=data.draw(st.sampled_from(given))))
-        question = walker.prompted(self.form, self.walk)
+        question = walker.current_question(self.form, self.walk)
         if question is not None and data.draw(st.booleans()):
             assert self.act(walker.Answer(value=data.draw(values(question))))
         if self.walk.phase == "review":  # the edit is over
@@ -111,7 +111,7 @@ class WalkedForms(RuleBasedStateMachine):
     @invariant()
     def same_place(self) -> None:
         assert self.walk.phase == self.model.phase()
-        question = walker.prompted(self.form, self.walk)
+        question = walker.current_question(self.form, self.walk)
         current = self.model.current() if self.walk.open else None
         assert (question and question.id) == (current and current.id)
         assert self.walk.reply == self.model.reply

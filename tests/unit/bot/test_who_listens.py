@@ -15,10 +15,10 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Reply
 from answerback.ports.surface import Acted
-from answerback.service.agent_presence import GRACE, LEASE, Listeners
+from answerback.service.agent_presence import GRACE, LEASE, AgentPresence
 from answerback.service.service import Service
-from answerback.workers.message_sync import Shower
-from answerback.workers.scheduler import Upkeep
+from answerback.workers.message_sync import MessageSync
+from answerback.workers.scheduler import Scheduler
 from answerback_chat import wording
 from tests.service_parts import WAIT, actor
 from tests.unit.bot.background_parts import reopen_store, running, submit
@@ -37,7 +37,7 @@ async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
     """A call that waits; leaving the context is hanging up."""
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
-        while not service.listeners._listening[ask.id]:  # noqa: ASYNC110 nothing tells of it
+        while not service.presence._listening[ask.id]:  # noqa: ASYNC110 nothing tells of it
             await asyncio.sleep(0)
     try:
         yield
@@ -52,13 +52,13 @@ class Changes:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, service: Service) -> None:
         self.made: list[bool | None] = []
-        attend = service.attend
+        attend = service.set_attended
 
         async def counted(ask_id: str, *, attended: bool | None) -> object:
             self.made.append(attended)
             return await attend(ask_id, attended=attended)
 
-        monkeypatch.setattr(service.listeners, "_attend", counted)
+        monkeypatch.setattr(service.presence, "_attend", counted)
 
 
 @pytest.mark.rule("WAITING-1")
@@ -69,15 +69,15 @@ async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebod
     ask = await submit(service)
     async with waiting(service, ask):
         await parts.clock.advance(GRACE + 1)
-        await service.listeners.once()
+        await service.presence.run_once()
         assert not (await now(service, ask)).unattended
     await parts.clock.advance(GRACE - 1)
-    await service.listeners.once()
+    await service.presence.run_once()
     assert not (await now(service, ask)).unattended
     await parts.clock.advance(1)
-    await service.listeners.once()
+    await service.presence.run_once()
     told = await now(service, ask)
-    assert (told.unattended, told.revision, told.lapses_at) == (True, ask.revision, None)
+    assert (told.unattended, told.revision, told.presence_lapses_at) == (True, ask.revision, None)
     assert told.shown_revision < told.revision, "its message is to be shown anew"
     line = wording.asks_line(view_of(told), Labels())
     assert line == ("Assistant asked. It is no longer waiting, but will still get your answer")
@@ -97,7 +97,7 @@ async def test_a_wait_that_is_renewed_writes_nothing_and_changes_no_message(
         async with waiting(service, ask), waiting(service, ask):
             await parts.clock.advance(GRACE - 5)
         await parts.clock.advance(5)
-        await service.listeners.once()
+        await service.presence.run_once()
     assert changes.made == []
     assert (await now(service, ask)).shown_revision == ask.shown_revision
 
@@ -111,13 +111,13 @@ async def test_who_looks_at_it_now_and_then_waits_and_who_looks_rarely_does_not(
     changes = Changes(monkeypatch, service)
     for _ in range(3):
         await parts.clock.advance(GRACE - 1)
-        await service.listeners.once()
-        await service.listeners.seen(await now(service, ask))
+        await service.presence.run_once()
+        await service.presence.record_poll(await now(service, ask))
     assert changes.made == []
     for _ in range(3):
         await parts.clock.advance(GRACE)
-        await service.listeners.once()
-        await service.listeners.seen(await now(service, ask))
+        await service.presence.run_once()
+        await service.presence.record_poll(await now(service, ask))
     assert changes.made == [False], "the message does not change to and fro"
 
 
@@ -126,16 +126,16 @@ async def test_what_is_stored_of_a_wait_is_renewed_in_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service)
     changes = Changes(monkeypatch, service)
     async with waiting(service, ask):
         for _ in range(4):
             await parts.clock.advance(LEASE / 2)
-            await service.listeners.once()
-            assert not await upkeep.once()
+            await service.presence.run_once()
+            assert not await upkeep.run_once()
         assert changes.made == [True] * 4
-        lapses = (await now(service, ask)).lapses_at
+        lapses = (await now(service, ask)).presence_lapses_at
         assert lapses == parts.clock.now() + LEASE
 
 
@@ -147,12 +147,12 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
     gone, back = await submit(service), await submit(service)
     await reopen_store(parts, tmp_path)
     again = parts.service()
-    upkeep = Upkeep(again, Shower(again))
+    upkeep = Scheduler(again, MessageSync(again))
     await parts.clock.advance(LEASE - 1)
-    assert not await upkeep.once()
+    assert not await upkeep.run_once()
     async with waiting(again, back):
         await parts.clock.advance(2)
-        while await upkeep.once():
+        while await upkeep.run_once():
             pass
         assert (await now(again, gone)).unattended
         assert not (await now(again, back)).unattended
@@ -161,11 +161,11 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
 @pytest.mark.rule("WAITING-3")
 async def test_a_machine_that_slept_finds_those_who_still_wait(parts: Parts) -> None:
     service = parts.service()
-    upkeep = Upkeep(service, Shower(service))
+    upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service)
     async with waiting(service, ask):
         await parts.clock.advance(10 * LEASE)
-        assert await upkeep.once()
+        assert await upkeep.run_once()
         assert not (await now(service, ask)).unattended
 
 
@@ -175,8 +175,8 @@ async def test_an_agent_with_a_webhook_is_never_gone(parts: Parts) -> None:
     ask = await submit(service, callback={"url": "https://agent.example/hooks"})
     await service.wait(ask.id, 0)
     await parts.clock.advance(10 * LEASE)
-    assert await service.listeners.once() is None
-    assert not await Upkeep(service, Shower(service)).once()
+    assert await service.presence.run_once() is None
+    assert not await Scheduler(service, MessageSync(service)).run_once()
     assert not (await now(service, ask)).unattended
 
 
@@ -185,10 +185,10 @@ async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
     ask = await submit(service)
     await service.withdraw(ask.id)
     ended = await now(service, ask)
-    async with service.listeners.listening(ended):
-        assert not service.listeners._listening
+    async with service.presence.track_wait(ended):
+        assert not service.presence._listening
     await parts.clock.advance(GRACE)
-    assert await service.listeners.once() is None
+    assert await service.presence.run_once() is None
     assert not (await now(service, ask)).unattended
 
 
@@ -197,22 +197,22 @@ async def test_who_hangs_up_while_it_is_being_stored_that_they_wait_waits_no_mor
 ) -> None:
     storing = asyncio.Event()
 
-    async def hangs(_listeners: Listeners, _ask_id: str) -> None:
+    async def hangs(_listeners: AgentPresence, _ask_id: str) -> None:
         storing.set()
         await asyncio.Event().wait()
 
     service = parts.service()
     ask = await submit(service)
     await parts.clock.advance(LEASE)
-    monkeypatch.setattr(Listeners, "renew", hangs)
+    monkeypatch.setattr(AgentPresence, "renew", hangs)
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
         await storing.wait()
-    assert service.listeners._listening[ask.id] == 1
+    assert service.presence._listening[ask.id] == 1
     call.cancel()
     with suppress(asyncio.CancelledError):
         await call
-    assert ask.id not in service.listeners._listening
+    assert ask.id not in service.presence._listening
 
 
 async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
@@ -226,11 +226,11 @@ async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(part
 
     service = parts.service()
     ask = await submit(service)
-    listeners = Listeners(parts.clock, attend)
-    stack = listeners.listening(await now(service, ask))
-    await listeners.seen(ask)
+    listeners = AgentPresence(parts.clock, attend)
+    stack = listeners.track_wait(await now(service, ask))
+    await listeners.record_poll(ask)
     await parts.clock.advance(GRACE)
-    await listeners.once()
+    await listeners.run_once()
     assert stored == [False, True]
     await stack.__aexit__(None, None, None)
 
@@ -247,14 +247,14 @@ async def test_several_who_left_are_told_of_and_one_who_is_forgotten_meanwhile_i
 
     service = parts.service()
     asks = [await submit(service) for _ in range(3)]
-    listeners = Listeners(parts.clock, attend)
+    listeners = AgentPresence(parts.clock, attend)
     for ask in asks:
-        await listeners.seen(ask)
+        await listeners.record_poll(ask)
     await parts.clock.advance(GRACE - 1)
     later = await submit(service)
-    await listeners.seen(later)
+    await listeners.record_poll(later)
     await parts.clock.advance(1)
-    assert await listeners.once() == parts.clock.monotonic() + GRACE - 1
+    assert await listeners.run_once() == parts.clock.monotonic() + GRACE - 1
     assert stored == [asks[0].id, asks[2].id]
 
 
@@ -270,10 +270,10 @@ async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
 
     service = parts.service()
     ask = await submit(service)
-    listeners = Listeners(parts.clock, attend)
+    listeners = AgentPresence(parts.clock, attend)
     loop = asyncio.create_task(listeners.run())
     await asyncio.sleep(0)
-    await listeners.seen(ask)
+    await listeners.record_poll(ask)
     async with asyncio.timeout(WAIT):
         while not tried.is_set():
             await parts.clock.advance(GRACE)
@@ -287,10 +287,10 @@ async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
 async def test_the_live_message_is_shown_anew_without_a_new_revision(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
-        await shower.idle()
-        service.listeners.forget(ask.id)
-        await service.attend(ask.id, attended=False)
-        await shower.idle()
+        await shower.wait_until_idle()
+        service.presence.forget(ask.id)
+        await service.set_attended(ask.id, attended=False)
+        await shower.wait_until_idle()
         assert parts.chat.messages[ask.id].unattended
         acted = await service.act(ask.id, Reply(), actor(), revision=ask.revision)
         assert isinstance(acted, Acted), "the click on the message as it was counts"

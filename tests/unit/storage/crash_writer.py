@@ -10,7 +10,7 @@ import os
 from dataclasses import replace
 from multiprocessing.connection import Connection
 
-from answerback.core.ask import Ask, Entry
+from answerback.core.ask import Ask, RecordEntry
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Idempotency
 from answerback.testing.store_examples import new_ask
@@ -23,7 +23,7 @@ def step(ask: Ask | None) -> Decision[None]:
     """The next revision, with one line of the record."""
     assert ask is not None
     moved = replace(ask, revision=ask.revision + 1)
-    return Decision(Write(moved, (Entry(at=1.0, kind="note"),)), None)
+    return Decision(Write(moved, (RecordEntry(at=1.0, kind="note"),)), None)
 
 
 async def client(store: Store, number: int, start: str, told: int) -> None:

@@ -12,12 +12,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from answerback.core.ask import Entry, Thread
+from answerback.core.ask import RecordEntry, Thread
 from answerback.core.errors import StoreError
-from answerback.ports.late_answers import Owing
-from answerback.ports.search import Search, words_of
+from answerback.ports.late_answers import LateAnswerQuery
+from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
-from answerback.ports.store_values import DeliveryState, Existing, Idempotency, Memory
+from answerback.ports.store_values import DeliveryState, Existing, Idempotency, RememberedAnswer
 from answerback.ports.surface import Shown
 from answerback.testing.store_examples import (
     answer_decision,
@@ -60,19 +60,19 @@ async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> Non
 
 async def fill(store: Store) -> None:
     """Something in every table."""
-    memory = Memory("coder", ODD, "turn", "bash", "q", ODD)
+    memory = RememberedAnswer("coder", ODD, "turn", "bash", "q", ODD)
     await store.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
     for number in range(2, 5):
         await store.create(Write(new_ask(number, expires_at=number / 3)), None)
-    await store.shown("ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD)))
+    await store.save_shown("ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD)))
     await store.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
-    await store.tried([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
+    await store.save_delivery_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
     ended = end_decision()(await store.get("ask_3")).write
     assert ended is not None
     await store.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
-    await store.owed(Owing(""), 1.0)
+    await store.list_late_answers(LateAnswerQuery(""), 1.0)
     await store.save_draft(ODD, [ODD], 1.0)
-    await store.note(None, Entry(at=1.5, kind="note", body={"a": ODD}))
+    await store.add_entry(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
 
 
@@ -81,11 +81,11 @@ async def holds_everything(store: Store) -> None:
     existing = await store.create(Write(new_ask(7)), KEY)
     assert isinstance(existing, Existing)
     assert existing.ask.id == "ask_1"
-    found = await store.shown_at("slack", "m1")
+    found = await store.find_by_message("slack", "m1")
     assert found is not None
     assert found.id == "ask_1"
     assert (await store.change("ask_2", read_only_decision, delivery="Ev1"))[1]
-    assert await store.remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
+    assert await store.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.draft(ODD) == [ODD]
     assert await store.next_due(0.0) == 2 / 3
     told = await store.delivery("msg_1")
@@ -94,15 +94,17 @@ async def holds_everything(store: Store) -> None:
     counts = await store.counts()
     assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 1, 1)
     before = await store.record("ask_2")
-    await store.note("ask_2", Entry(at=9.0, kind="note"))
+    await store.add_entry("ask_2", RecordEntry(at=9.0, kind="note"))
     after = await store.record("ask_2")
     assert after[:-1] == before
     assert after[-1].seq > max(line.seq for line in before)
     await store.create(Write(new_ask(8)), None)
     page = await store.page(limit=2)
     assert [ask.id for ask in page.rows] == ["ask_8", "ask_9"]
-    assert [one.number for one in await store.owed(Owing("", after=0), 2.0)] == [1]
-    searched = await store.search(Search(words_of("migration")), None, 9)
+    assert [
+        one.number for one in await store.list_late_answers(LateAnswerQuery("", after=0), 2.0)
+    ] == [1]
+    searched = await store.search(Search(split_words("migration")), None, 9)
     assert [ask.id for ask in searched.rows] == [
         "ask_8",
         "ask_9",

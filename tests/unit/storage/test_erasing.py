@@ -16,7 +16,7 @@ from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import Answer
 from answerback.ports.store import Decision, Write
-from answerback.ports.store_values import Idempotency, Memory
+from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback.testing.store_erasure import SECRET, answer_secretly
 from answerback.testing.store_examples import ANN, new_ask, new_delivery
 from answerback_storage.postgres.store import PostgresStore
@@ -42,7 +42,7 @@ async def test_nothing_that_was_erased_is_in_a_file(path: Path) -> None:
     await answer_secretly(store)
     assert files_with(SECRET, path.parent) == ["answerback.db-wal"]
     await store.erase("ask_1", 9_000.0, ())
-    await store.tidy()
+    await store.scrub_erased()
     assert files_with(SECRET, path.parent) == []
     await store.close()
     assert files_with(SECRET, path.parent) == []
@@ -83,12 +83,12 @@ async def test_what_was_written_again_and_again_between_others_is_erased_too(pat
                 ask: Ask | None, words: str = words, number: int = number
             ) -> Decision[None]:
                 assert ask is not None
-                change = asks.acted(ask, Answer(value=words), at=2_000.0, by=ANN)
+                change = asks.apply_action(ask, Answer(value=words), at=2_000.0, by=ANN)
                 assert isinstance(change, asks.Change)
                 told = replace(new_delivery(number, ask=ask.id), body=words)
                 ended = not change.ask.open
                 conversation = ask.request.conversation or ""
-                memory = Memory("coder", conversation, "t", "", "q0", words)
+                memory = RememberedAnswer("coder", conversation, "t", "", "q0", words)
                 return Decision(
                     Write(change.ask, change.entries, (told,) if ended else (), memory), None
                 )
@@ -98,7 +98,7 @@ async def test_what_was_written_again_and_again_between_others_is_erased_too(pat
     assert files_with(SECRET, path.parent)
     for number in chance.sample(sorted(secrets), len(secrets)):
         await store.erase(f"ask_{number}", 9_000.0, ())
-    await store.tidy()
+    await store.scrub_erased()
     assert files_with(SECRET, path.parent) == []
     assert files_with("harmless", path.parent) == ["answerback.db"]
     await store.close()
@@ -113,9 +113,9 @@ async def test_erasing_says_so_where_somebody_reads_the_log(path: Path) -> None:
         backup.execute("SELECT count(*) FROM asks").fetchone()
         await store.erase("ask_1", 9_000.0, ())
         with pytest.raises(StoreError, match="still in its log"):
-            await store.tidy()
+            await store.scrub_erased()
         backup.execute("COMMIT")
-    await store.tidy()
+    await store.scrub_erased()
     assert files_with(SECRET, path.parent) == []
     await store.close()
 
@@ -127,7 +127,7 @@ async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="another process holds it locked"):
-            await store.tidy()
+            await store.scrub_erased()
     await store.close()
 
 
@@ -141,7 +141,7 @@ async def test_a_large_file_is_not_written_anew(
     with closing(sqlite3.connect(path)) as db:
         (before,) = db.execute("PRAGMA page_count").fetchone()
     await store.erase("ask_1", 9_000.0, ())
-    await store.tidy()
+    await store.scrub_erased()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA page_count").fetchone() == (before,)
     assert files_with(SECRET, path.parent) == []
@@ -159,7 +159,7 @@ async def test_nothing_that_was_erased_is_in_a_table_of_postgresql_or_its_log(
         await answer_secretly(store)
         assert {"asks", "record", "deliveries"} <= tables_with("nobody", postgres_server, database)
         await store.erase("ask_1", 9_000.0, ())
-        await store.tidy()
+        await store.scrub_erased()
         assert tables_with("nobody", postgres_server, database) == set()
         await store.close()
     assert SECRET not in postgres_server.log()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_examples import answer_decision, new_ask, new_delivery
 from answerback_storage.sqlite.store import SqliteStore
@@ -145,16 +145,16 @@ async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStor
     assert len(failed) == 1
     assert isinstance(failed[0], StoreError)
     assert (await store.counts())["pending"] == 1
-    assert len(await store.behind(10)) == 6
+    assert len(await store.list_outdated(10)) == 6
 
 
 IO_ERROR = """
 import asyncio, json, os, resource, sys
 from answerback.core.ask import Ask
-from answerback.core.errors import OutcomeUnknownError
+from answerback.core.errors import CommitUnknownError
 from answerback.ports.store import Write
 from answerback_storage.sqlite.store import SqliteStore
-from answerback.testing.store_examples import answering, looking, new_ask
+from answerback.testing.store_examples import answer_decision, read_only_decision, new_ask
 
 async def main(path):
     store = SqliteStore(path)
@@ -164,12 +164,12 @@ async def main(path):
     free = resource.getrlimit(resource.RLIMIT_FSIZE)
     await store.get("ask_0")  # the reading connection is open, too
     resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path + "-wal") + 5_000, free[1]))
-    changes = [store.change(f"ask_{n}", answering(), delivery=f"Ev{n}") for n in range(5)]
+    changes = [store.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in range(5)]
     errors = await asyncio.gather(*changes, return_exceptions=True)
     resource.setrlimit(resource.RLIMIT_FSIZE, free)
     revisions = [(await store.get(f"ask_{n}")).revision for n in range(5)]
-    repeats = [(await store.change(f"ask_{n}", looking, delivery=f"Ev{n}"))[1] for n in range(5)]
-    moved = [(await store.change("ask_0", answering()))[0].revision]
+    repeats = [(await store.change(f"ask_{n}", read_only_decision, delivery=f"Ev{n}"))[1] for n in range(5)]
+    moved = [(await store.change("ask_0", answer_decision()))[0].revision]
     await store.check()
     print(json.dumps({
         "errors": [type(error).__name__ for error in errors],
@@ -196,7 +196,7 @@ async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(p
         check=False,
     )
     said = json.loads(done.stdout or done.stderr)
-    assert said["errors"] == [OutcomeUnknownError.__name__] * 5
+    assert said["errors"] == [CommitUnknownError.__name__] * 5
     assert "failed to read or write" in said["words"]
     assert "is not known" in said["words"]
     # What it is then, it is as a whole: all of the batch, or nothing of it.

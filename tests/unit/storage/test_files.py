@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback.ports.claims import SOLE, Fence, Work
+from answerback.ports.claims import SOLE_CLAIM, ClaimKind, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
@@ -229,11 +229,11 @@ async def test_a_file_from_before_there_were_claims_is_brought_up_to_date(path: 
     await asyncio.to_thread(write_before_claims, path, ask, told)
     store = SqliteStore(path)
     await store.open()
-    assert await store.claim_message("ask_1", SOLE) == ask
-    assert await store.claim_message("ask_1", SOLE._replace(holder="other")) is None
-    assert await store.claim_due(SOLE, 9_000.0, 5) == ["ask_1"]
-    assert await store.claim_deliveries(SOLE, 9_000.0, 5) == [rows.new_delivery(told)]
-    assert await store.lease("gateway", SOLE) == 1
+    assert await store.claim_message("ask_1", SOLE_CLAIM) == ask
+    assert await store.claim_message("ask_1", SOLE_CLAIM._replace(holder="other")) is None
+    assert await store.claim_due(SOLE_CLAIM, 9_000.0, 5) == ["ask_1"]
+    assert await store.claim_deliveries(SOLE_CLAIM, 9_000.0, 5) == [rows.new_delivery(told)]
+    assert await store.lease("gateway", SOLE_CLAIM) == 1
     await store.close()
 
 
@@ -292,9 +292,9 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await asyncio.gather(
         *(store.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in (1, 2))
     )
-    await store.find("slack", "C1", None, 5)
-    await store.find("slack", "C1", "1.0", 5)
-    await store.shown_at("discord", "5")
+    await store.find_open("slack", "C1", None, 5)
+    await store.find_open("slack", "C1", "1.0", 5)
+    await store.find_by_message("discord", "5")
     for filters in (
         {},
         {"status": Status.OPEN},
@@ -306,24 +306,24 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
         await store.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
         await store.deliveries(state=None, agent=filters.get("agent"), after=None, limit=5)
     await store.record("ask_1")
-    await store.behind(5)
-    await store.shown("ask_2", Shown(1, {"id": "1"}, Thread()))
-    await store.claim_message("ask_1", SOLE)
-    await store.claim_due(SOLE, 1e9, 5)
+    await store.list_outdated(5)
+    await store.save_shown("ask_2", Shown(1, {"id": "1"}, Thread()))
+    await store.claim_message("ask_1", SOLE_CLAIM)
+    await store.claim_due(SOLE_CLAIM, 1e9, 5)
     await store.next_due(1.0)
-    (told,) = await store.claim_deliveries(SOLE, 1e9, 5)
-    await store.renew_delivery(told.delivery.id, SOLE)
-    for work in Work:
-        await store.release(work, SOLE.holder)
-    epoch = await store.lease("gateway", SOLE)
+    (told,) = await store.claim_deliveries(SOLE_CLAIM, 1e9, 5)
+    await store.renew_delivery(told.delivery.id, SOLE_CLAIM)
+    for work in ClaimKind:
+        await store.release(work, SOLE_CLAIM.holder)
+    epoch = await store.lease("gateway", SOLE_CLAIM)
     assert epoch is not None
     await store.change("ask_1", read_only_decision, fence=Fence("gateway", epoch))
-    await store.release_lease("gateway", SOLE.holder)
+    await store.release_lease("gateway", SOLE_CLAIM.holder)
     await store.revisions(["ask_1"])
     await store.next_delivery()
     await store.counts()
     await store.prune(1.0)
-    await store.remembered("a", "c", "t", "bash", "q")
+    await store.get_remembered("a", "c", "t", "bash", "q")
     await store.draft("k")
     await store.delivery("msg_1")
     await store.close()

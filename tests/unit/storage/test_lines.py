@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Entry
+from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
 from answerback.ports.store import Write
 from answerback.ports.store_values import StoredEntry
@@ -47,11 +47,11 @@ async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
     store: SqliteStore, path: Path
 ) -> None:
     ids = [f"ask_{number}" for number in range(MANY)]
-    note = Entry(at=3.0, kind="note", body={"a": 1})
+    note = RecordEntry(at=3.0, kind="note", body={"a": 1})
     await asyncio.gather(
         *(store.change(each, answer_decision(), delivery=f"d:{each}") for each in ids[1:]),
-        store.note(None, note),
-        *(store.note(each, note) for each in ids[::7]),
+        store.add_entry(None, note),
+        *(store.add_entry(each, note) for each in ids[::7]),
     )
     ends = (store.change(each, end_decision(), delivery=f"e:{each}") for each in ids[2::3])
     moves = (store.change(each, answer_if_at_revision(2)) for each in ids[1::3])
@@ -76,7 +76,7 @@ async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
 async def test_a_line_follows_whatever_was_added_since_the_click_before(
     store: SqliteStore, path: Path
 ) -> None:
-    note = Entry(at=3.0, kind="note", body={"a": 1})
+    note = RecordEntry(at=3.0, kind="note", body={"a": 1})
     other = SqliteStore(path)
     await other.open()
 
@@ -91,11 +91,11 @@ async def test_a_line_follows_whatever_was_added_since_the_click_before(
         assert isinstance(told[1], StoreError)
 
     between: list[Callable[[], Awaitable[object]]] = [
-        lambda: store.note(None, note),
-        lambda: store.note("ask_0", note),
+        lambda: store.add_entry(None, note),
+        lambda: store.add_entry("ask_0", note),
         lambda: store.change("ask_1", end_decision()),
         lambda: store.change("ask_2", answer_if_at_revision(1)),
-        lambda: other.note("ask_0", note),
+        lambda: other.add_entry("ask_0", note),
         lambda: other.change("ask_3", answer_if_at_revision(1)),
         together,
     ]

@@ -176,11 +176,11 @@ async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
         assert "notifications do not arrive" in (told["notifications"].wrong or "")
     with pooler(postgres_server, name, mode="session") as pooling:
         told = await found(postgres_server.url(name, port=pooling.port))
-        assert told["pooler"].well
+        assert told["pooler"].is_ok
         assert told["notifications"].wrong is None
     told = await found(url, url)
     assert told["pooler"].fix == "Remove `storage.listen_url`."
-    assert told["pooler"].well
+    assert told["pooler"].is_ok
 
 
 @pytest.mark.rule("CLI-22")

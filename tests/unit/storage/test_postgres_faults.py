@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.core.errors import DatabaseTooNewError, OutcomeUnknownError, StoreError
+from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_examples import answer_decision, new_ask, read_only_decision
 from answerback_storage.postgres import connections, listen_notify, migrations
@@ -165,7 +165,7 @@ async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
     with failing(run, code):
         with pytest.raises(StoreError, match=words) as said:
             await store.change("ask_1", answer_decision(), delivery="ev")
-        assert not isinstance(said.value, OutcomeUnknownError)
+        assert not isinstance(said.value, CommitUnknownError)
         with pytest.raises(StoreError, match=words):
             await store.create(Write(new_ask(2), answer_decision()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
     assert await store.get("ask_1") == new_ask()
@@ -214,7 +214,7 @@ async def test_a_server_that_does_not_answer_leaves_the_outcome_unknown(
     await store.create(Write(new_ask()), None)
     with run.transaction():
         run.execute("SELECT 1 FROM asks FOR UPDATE")
-        with pytest.raises(OutcomeUnknownError, match=r"did not answer.*is not known"):
+        with pytest.raises(CommitUnknownError, match=r"did not answer.*is not known"):
             await store.change("ask_1", answer_decision())
     await store.check()
     await store.close()
@@ -230,7 +230,7 @@ async def test_a_store_goes_on_once_its_server_is_back(
     await asyncio.to_thread(postgres_server.stop)
     with pytest.raises(StoreError, match="cannot be reached") as said:
         await store.change("ask_1", answer_decision())
-    assert not isinstance(said.value, OutcomeUnknownError), "nothing was sent"
+    assert not isinstance(said.value, CommitUnknownError), "nothing was sent"
     with pytest.raises(StoreError, match="cannot be reached"):
         await store.get("ask_1")
     async with asyncio.timeout(SOON):
@@ -256,7 +256,7 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
         cutting.cut_before_request = not stored
         return answer_decision()(ask)
 
-    with pytest.raises(OutcomeUnknownError, match=r"connection was lost.*is not known"):
+    with pytest.raises(CommitUnknownError, match=r"connection was lost.*is not known"):
         await store.change("ask_1", decide, delivery="ev", then=told.append)
     assert told == []
     async with asyncio.timeout(SOON):
@@ -287,13 +287,13 @@ async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
 ) -> None:
     store, cutting = between
     database = store._database
-    with pytest.raises(OutcomeUnknownError):
+    with pytest.raises(CommitUnknownError):
         async with database.transaction():
             cutting.cut_before_request = True
     with pytest.raises(StoreError) as said:
         async with database.transaction() as connection:
             await connection.execute(b"SELECT 1 FROM nothing")
-    assert not isinstance(said.value, OutcomeUnknownError)
+    assert not isinstance(said.value, CommitUnknownError)
     assert "a table is missing" in str(said.value)
 
 

@@ -156,6 +156,8 @@ async def test_very_many_clicks_and_shows_at_once_take_few_statements(
     await asyncio.gather(*(store.claim_message(f"ask_{n}", ANN) for n in range(40)))
     assert len([one for one in sent if one.startswith("SELECT version")]) == 1
     sent.clear()
-    assert await asyncio.gather(*(store.held_off("slack:C0") for _ in range(40))) == [0.0] * 40
+    assert (
+        await asyncio.gather(*(store.get_retry_after("slack:C0") for _ in range(40))) == [0.0] * 40
+    )
     assert len(sent) == 1
     await store.close()

@@ -12,10 +12,10 @@ import psycopg
 import pytest
 from psycopg.rows import dict_row
 
-from answerback.core.ask import Ask, Entry, Thread
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.ask import Ask, RecordEntry, Thread
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.ports.claims import Claim
-from answerback.ports.late_answers import Owing, Told
+from answerback.ports.late_answers import LateAnswerQuery, SeenState
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
@@ -186,7 +186,7 @@ async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhe
 
 @pytest.mark.rule("RECORD-4")
 async def test_the_record_can_only_be_added_to(store: PostgresStore, database: str) -> None:
-    await store.note("ask_1", Entry(at=1.0, kind="note"))
+    await store.add_entry("ask_1", RecordEntry(at=1.0, kind="note"))
     for statement in ("DELETE FROM record", "UPDATE record SET at = 0", "TRUNCATE record"):
         with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
             await asyncio.to_thread(run, database, statement)
@@ -211,19 +211,19 @@ async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
         await stores[0].create(Write(new_ask(number), deliveries=(new_delivery(number),)), None)
     await asyncio.to_thread(run, database, statement)
     store = stores[1]  # it has read nothing yet
-    with pytest.raises(UnreadableError, match="ask_1"):
+    with pytest.raises(UnreadableRowError, match="ask_1"):
         await store.get("ask_1")
     outcome, other = await asyncio.gather(
         store.change("ask_1", read_only_decision),
         store.change("ask_2", read_only_decision),
         return_exceptions=True,
     )
-    assert isinstance(outcome, UnreadableError)
+    assert isinstance(outcome, UnreadableRowError)
     assert other == (new_ask(2), False)
     with caplog.at_level(logging.ERROR):
         for _ in range(2):
             assert [ask.id for ask in (await store.page(limit=2)).rows] == ["ask_2"]
-            found = await store.find("slack", "C1", None, 2)
+            found = await store.find_open("slack", "C1", None, 2)
             assert [ask.id for ask in found] == ["ask_2", "ask_0"]
     assert caplog.text.count("left out") == 1
 
@@ -245,14 +245,14 @@ async def test_the_clock_that_is_set_back_has_everything_planned_anew_once(
     await stores[0].create(Write(new_ask(2, at=4_999.0, request=remind)), None)
     told = new_delivery(at=9_000.0)
     await stores[0].create(Write(new_ask(3, at=9_000.0), deliveries=(told,)), None)
-    await asyncio.gather(*(store.set_back(4_000.0, 5_000.0) for store in stores))
+    await asyncio.gather(*(store.shift_schedule(4_000.0, 5_000.0) for store in stores))
     first = await stores[0].get("ask_1")
     assert first is not None
     assert first.set_back == 4_000.0
     assert await stores[0].next_due(0.0) == 5_059.0
     assert await stores[0].next_due(5_059.0) == 5_060.0
     assert await stores[0].next_delivery() == 5_000.0
-    assert await stores[0].latest() == 5_000.0
+    assert await stores[0].last_entry_time() == 5_000.0
 
 
 async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
@@ -261,9 +261,9 @@ async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
     for number in range(3):
         await store.create(Write(new_ask(number, request={"agent": "a"}), owed=True), None)
     await asyncio.to_thread(run, database, "UPDATE asks SET state = '{}' WHERE id = 'ask_0'")
-    owed = await store.owed(Owing("a", limit=1), 1.0)
+    owed = await store.list_late_answers(LateAnswerQuery("a", limit=1), 1.0)
     assert [one.ask.id for one in owed] == ["ask_1"]
-    assert await store.told([], Told.TOLD, 1.0) == []
+    assert await store.set_seen_state([], SeenState.SEEN, 1.0) == []
 
 
 async def test_closing_finishes_the_changes_that_were_handed_in(store: PostgresStore) -> None:
@@ -295,8 +295,8 @@ async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
 
 
 async def test_nothing_to_be_stored_takes_no_statement(store: PostgresStore) -> None:
-    await store.tried([], [])
-    await store.tried([], [("ask_1", Entry(at=1.0, kind="note"))])
+    await store.save_delivery_results([], [])
+    await store.save_delivery_results([], [("ask_1", RecordEntry(at=1.0, kind="note"))])
     assert len(await store.record("ask_1")) == 1
 
 
@@ -308,14 +308,14 @@ async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an
     assert {"status", "surface", "due", "settled_at", "erased_at"} <= indexed
     thread = Thread(channel="C1", id="1")
     await store.create(Write(new_ask(expires_at=9_000.0)), None)
-    await store.shown("ask_1", Shown(1, {"id": "1"}, thread))
+    await store.save_shown("ask_1", Shown(1, {"id": "1"}, thread))
     (before,) = read(database, "SELECT * FROM asks")
     await store.change("ask_1", answer_decision(True))
     (clicked,) = read(database, "SELECT * FROM asks")
-    assert await store.behind(9) == ["ask_1"]
-    await store.shown("ask_1", Shown(2, {"id": "1"}, thread))
+    assert await store.list_outdated(9) == ["ask_1"]
+    await store.save_shown("ask_1", Shown(2, {"id": "1"}, thread))
     (noted,) = read(database, "SELECT * FROM asks")
-    assert await store.behind(9) == []
+    assert await store.list_outdated(9) == []
     for old, new, changed in ((before, clicked, "revision"), (clicked, noted, "shown_revision")):
         changes = {name for name in old if old[name] != new[name]}
         assert changed in changes
@@ -362,12 +362,12 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
     reminded = {"remind_after": (60.0,)}
     await stores[0].create(Write(new_ask(1, at=100_000.0, request=reminded)), None)
     await asyncio.gather(
-        stores[0].set_back(3_600.0, 96_400.0), stores[1].set_back(3_600.1, 96_407.0)
+        stores[0].shift_schedule(3_600.0, 96_400.0), stores[1].shift_schedule(3_600.1, 96_407.0)
     )
-    await stores[1].set_back(3_599.9, 96_400.0 + maintenance._SAME_SETTING)
+    await stores[1].shift_schedule(3_599.9, 96_400.0 + maintenance._SAME_SETTING)
     assert await stores[0].next_due(0.0) in {96_460.0, 100_060.0 - 3_600.1}
     again = 96_407.0 + 2 * maintenance._SAME_SETTING
-    await stores[1].set_back(1_000.0, again)
+    await stores[1].shift_schedule(1_000.0, again)
     assert await stores[0].next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
 
 
@@ -383,5 +383,5 @@ async def test_a_process_that_is_paused_in_a_transaction_holds_up_no_other(
     moved, _ = await stores[1].change("ask_1", answer_decision())
     with pytest.raises(StoreError, match="stood still in the middle of a transaction") as said:
         await transaction.__aexit__(None, None, None)
-    assert not isinstance(said.value, OutcomeUnknownError), "nothing of it is stored"
+    assert not isinstance(said.value, CommitUnknownError), "nothing of it is stored"
     assert await stores[0].get("ask_1") == moved

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 
 from answerback.core.ask import Ask
-from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.core.errors import CommitUnknownError, StoreError
 from answerback.ports.store import Write
 from answerback.testing.store_examples import answer_decision, new_ask
 from answerback_storage.postgres.listen_notify import ChangeNotifier
@@ -49,7 +49,7 @@ async def refused(store: PostgresStore, words: str) -> None:
     """A click is not stored, and it is told why: in one sentence that names no password."""
     with pytest.raises(StoreError, match=words) as said:
         await store.change("ask_1", answer_decision(), delivery="ev")
-    assert not isinstance(said.value, OutcomeUnknownError)
+    assert not isinstance(said.value, CommitUnknownError)
     assert "\n" not in str(said.value)
     assert "right" not in str(said.value)
 
@@ -200,7 +200,7 @@ async def test_a_full_disk_is_told_nothing_is_lost_and_the_store_goes_on_once_th
         StoreError, match=r"the server's disk is full\. Free some space there"
     ) as said:
         await store.create(Write(large), None)
-    assert not isinstance(said.value, OutcomeUnknownError)
+    assert not isinstance(said.value, CommitUnknownError)
     assert "\n" not in str(said.value)
     assert await store.get("ask_2") is None
     assert await store.get("ask_1") == new_ask()

@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Change, Reason, Status, Thread, acted, ended
+from answerback.core.ask import Change, Reason, Status, Thread, apply_action, end_ask
 from answerback.core.form import Form, When
 from answerback.core.walker import Answer, Edit, start
-from answerback.ports.message_state import noted
+from answerback.ports.message_state import record_shown
 from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
@@ -20,11 +20,11 @@ from answerback_storage.sqlite.change_batches import RecentAskCache
 def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:
     recent, ask = RecentAskCache(), new_ask()
     recent.add(ask)
-    moved = acted(ask, Answer(value=True), at=2.0, by=ANN)
+    moved = apply_action(ask, Answer(value=True), at=2.0, by=ANN)
     assert isinstance(moved, Change)
     recent.update(moved.ask)
     assert recent.get_cached({ask.id, "ask_0"}) == {ask.id: moved.ask}
-    recent.update(ended(moved.ask, Status.WITHDRAWN, at=3.0, reason=Reason.WITHDRAWN).ask)
+    recent.update(end_ask(moved.ask, Status.WITHDRAWN, at=3.0, reason=Reason.WITHDRAWN).ask)
     assert recent.get_cached({ask.id}) == {}
     recent.update(ask)
     assert recent.get_cached({ask.id}) == {}, "what was not read is not kept"
@@ -55,7 +55,7 @@ def test_what_is_kept_is_bounded_by_the_size_of_all_forms() -> None:
 
 
 def test_the_state_leaves_out_what_has_its_default() -> None:
-    change = acted(new_ask(), Answer(value=True), at=2.0, by=ANN)
+    change = apply_action(new_ask(), Answer(value=True), at=2.0, by=ANN)
     assert isinstance(change, Change)
     state = json.loads(rows.dump_state(change.ask))
     (given,) = state["walk"]["answers"]
@@ -78,7 +78,7 @@ def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> No
         Answer(value=False),
         Edit(question_id=boolean.id),
     ):
-        change = acted(ask, action, at=2.0, by=ANN)
+        change = apply_action(ask, action, at=2.0, by=ANN)
         assert isinstance(change, Change)
         ask = change.ask
         again = rows.ask_from_row(
@@ -96,11 +96,13 @@ def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> No
 def test_noting_what_an_edit_shows_is_a_plain_step() -> None:
     message: dict[str, JsonValue] = {"channel": "C1", "ts": "1.0"}
     ask = replace(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
-    after = noted(
+    after = record_shown(
         ask, ask, revision=2, message=dict(message), thread=Thread(channel="C1", id="1.0")
     )
     assert after.shown_revision == 2
     assert rows.is_step(ask, after)
-    elsewhere = noted(ask, ask, revision=2, message={"channel": "C1", "ts": "2.0"}, thread=Thread())
+    elsewhere = record_shown(
+        ask, ask, revision=2, message={"channel": "C1", "ts": "2.0"}, thread=Thread()
+    )
     assert (elsewhere.message, elsewhere.thread) == ({"channel": "C1", "ts": "2.0"}, None)
     assert not rows.is_step(ask, elsewhere)

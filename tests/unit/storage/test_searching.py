@@ -13,7 +13,7 @@ from sqlite_utils import Database
 
 from answerback.core.ask import Ask
 from answerback.core.form import Form
-from answerback.ports.search import Search, words_of
+from answerback.ports.search import Search, split_words
 from answerback.ports.store import Store, Write
 from answerback.testing.store_examples import FORM, end_decision, new_ask
 from answerback_storage import rows
@@ -33,7 +33,7 @@ def ended_ask(number: int) -> Ask:
 
 
 async def found(store: Store, text: str) -> list[str]:
-    return [ask.id for ask in (await store.search(Search(words_of(text)), None, 10)).rows]
+    return [ask.id for ask in (await store.search(Search(split_words(text)), None, 10)).rows]
 
 
 def write_before(path: Path) -> None:
@@ -114,7 +114,7 @@ async def test_words_that_were_erased_are_in_no_file(tmp_path: Path) -> None:
         await store.change(ask.id, end_decision())
     await store.erase("ask_20", 9_000.0, ())
     assert await found(store, "xylophone") == []
-    await store.tidy()
+    await store.scrub_erased()
     assert b"xylophone" not in path.read_bytes()
     assert await found(store, "39") == ["ask_39"]
     await store.close()

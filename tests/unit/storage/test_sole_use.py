@@ -26,11 +26,11 @@ from answerback_storage.sqlite.store import SqliteStore
 HOLD = """
 import asyncio, sys
 from pathlib import Path
-from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
 async def main(path):
-    async with sole_use(path):
+    async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()
         print("held", flush=True)
@@ -43,11 +43,11 @@ TRY = """
 import asyncio, sys
 from pathlib import Path
 from answerback.core.errors import StoreError
-from answerback_storage.sqlite.exclusive_lock import sole_use
+from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 
 async def main(path):
     try:
-        async with sole_use(path):
+        async with hold_exclusive_lock(path):
             print("held")
     except StoreError as error:
         print(error)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.ask import Ask, Entry, Status
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.ask import Ask, RecordEntry, Status
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.core.form import AnswerType, Form, Question
-from answerback.ports.claims import SOLE
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Write
-from answerback.ports.store_values import Idempotency, Memory
+from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback.testing.store_examples import (
     answer_decision,
     end_decision,
@@ -116,7 +116,7 @@ async def test_what_was_read_in_a_transaction_that_failed_is_not_taken_for_what_
     key = Idempotency("coder", "key", "digest")
     twice = [store.create(Write(new_ask(n)), key) for n in (1, 9)]
     outcomes = await asyncio.gather(*twice, return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [OutcomeUnknownError] * 2
+    assert [type(outcome) for outcome in outcomes] == [CommitUnknownError] * 2
     drop = Question(id="drop", text="Drop it?", answer_type=AnswerType.BOOLEAN)
     other = new_ask(
         2, form=Form(questions=(drop,))
@@ -155,7 +155,7 @@ async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
         assert [ask.id for ask in (await store.page(status=Status.OPEN)).rows] == ["ask_2"]
         assert (await store.page(limit=1, after=page.after)).rows == ()
         for thread in (None, new_ask().destination.thread):
-            found = await store.find("slack", "C1", thread, 1)
+            found = await store.find_open("slack", "C1", thread, 1)
             assert [ask.id for ask in found] == ["ask_2"]
     (told,) = caplog.records
     assert told.__dict__["id"] == "ask_1"
@@ -175,7 +175,7 @@ async def test_deliveries_that_cannot_be_read_hold_up_no_other(
         await store.create(Write(new_ask(number), deliveries=(told,)), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE deliveries SET body = CAST(x'22ff22' AS TEXT) WHERE seq < 4")
-    due = await store.claim_deliveries(SOLE, 2e9, 1)
+    due = await store.claim_deliveries(SOLE_CLAIM, 2e9, 1)
     assert [one.delivery.id for one in due] == ["msg_3"]
     page = await store.deliveries(state=None, agent=None, after=None, limit=10)
     assert [one.delivery.id for one in page.rows] == ["msg_3"]
@@ -189,7 +189,7 @@ async def test_a_line_of_the_record_that_cannot_be_read_says_so_in_its_place(
     path = tmp_path / "a.db"
     store = SqliteStore(path)
     await store.open()
-    lines = tuple(Entry(at=float(n), kind="note", body={"n": n}) for n in range(3))
+    lines = tuple(RecordEntry(at=float(n), kind="note", body={"n": n}) for n in range(3))
     await store.create(Write(new_ask(), lines), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TRIGGER record_is_not_changed")
@@ -209,14 +209,14 @@ async def test_a_remembered_answer_and_a_draft_that_cannot_be_read_count_as_not_
     path = tmp_path / "a.db"
     store = SqliteStore(path)
     await store.open()
-    memory = Memory("a", "c", "t", "bash", "q", value=True)
+    memory = RememberedAnswer("a", "c", "t", "bash", "q", value=True)
     await store.create(Write(new_ask(), memory=memory), None)
     await store.save_draft("k", {"a": 1}, 1.0)
-    assert await store.remembered("a", "c", "t", "bash", "q") == (True,)
+    assert await store.get_remembered("a", "c", "t", "bash", "q") == (True,)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE remembered SET value = CAST(x'22ff22' AS TEXT)")
         db.execute("UPDATE drafts SET value = 'secret'")
-    assert await store.remembered("a", "c", "t", "bash", "q") is None
+    assert await store.get_remembered("a", "c", "t", "bash", "q") is None
     assert await store.draft("k") is None
     await store.close()
 
@@ -236,7 +236,7 @@ async def test_a_disk_that_fails_is_not_taken_for_rows_that_cannot_be_read(
         await store.page()
     with pytest.raises(StoreError, match="failed to read or write") as failed:
         await store.get("ask_1")
-    assert not isinstance(failed.value, UnreadableError)
+    assert not isinstance(failed.value, UnreadableRowError)
     with pytest.raises(StoreError, match="failed to read or write"):
         await store.change("ask_1", read_only_decision)
     await store.close()

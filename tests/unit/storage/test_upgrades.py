@@ -51,12 +51,12 @@ async def goes_on(store: Store) -> None:
     assert (ask.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
     assert [one.id for one in (await store.page(status=Status.OPEN)).rows][-1] == "ask_1"
     assert await store.draft("draft") is not None
-    assert (await store.behind(9))[0] == "ask_3"
+    assert (await store.list_outdated(9))[0] == "ask_3"
     before = len(await store.record("ask_1"))
     steps = len(ask.walk.answers)
     await store.change("ask_1", answer_decision(True if steps == 0 else "so"))
     assert len(await store.record("ask_1")) > before
-    assert {"ask_1", "ask_3"} <= set(await store.behind(9))
+    assert {"ask_1", "ask_3"} <= set(await store.list_outdated(9))
     assert await store.claim_due(NEW, 9_000.0, 9)
     assert await store.claim_message("ask_1", NEW) is not None
     (told,) = await store.claim_deliveries(NEW, 9_000.0, 9)

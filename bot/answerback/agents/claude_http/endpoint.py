@@ -30,10 +30,10 @@ from answerback.agents.claude_http.events import (
 from answerback.agents.claude_http.responses import Decision
 from answerback.core.ask import Ask
 from answerback.core.errors import InvalidCallError, ProblemError, StoreError
-from answerback.dialects.registry import refusal
-from answerback.service.agent_requests import CARRIER, Callers, body_of
-from answerback.service.late_answer_text import late_words
-from answerback.service.late_answers import Carrier
+from answerback.dialects.registry import render_refusal
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.late_answer_text import describe_late_answer
+from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 
@@ -51,7 +51,7 @@ class _Caller(NamedTuple):
 
     query: HookQuery
     agent: Agent | None
-    carrier: Carrier
+    carrier: ResponseTracker
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ class ClaudeHook:
     async def handle(self, request: web.Request) -> web.Response:
         """One event; what is none of ours is left to Claude Code with an empty answer."""
         agent = self.callers.agent(request)
-        caller = _Caller(parse_query(request.query), agent, request[CARRIER])
+        caller = _Caller(parse_query(request.query), agent, request[RESPONSE_TRACKER])
         answer: Json = {}
-        match parse_event(await body_of(request)):
+        match parse_event(await read_body(request)):
             case PreToolUse() as event:
                 key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
                 decision = await self._question(event, event.tool_input, caller, key)
@@ -92,10 +92,12 @@ class ClaudeHook:
     async def _late(self, event: ContextEvent, caller: _Caller) -> Json:
         """What people answered since Claude stopped waiting for it: context for Claude, once."""
         name = caller.agent.name if caller.agent else None
-        found = await self.service.telling.late(name, event.session_id, None, _TOGETHER)
+        found = await self.service.late_answer_tracker.list_unseen(
+            name, event.session_id, None, _TOGETHER
+        )
         for one in found:
-            caller.carrier.tell(one.ask)
-        words = [late_words(one.ask) for one in found]
+            caller.carrier.add_outcome(one.ask)
+        words = [describe_late_answer(one.ask) for one in found]
         return responses.late_answers_response(event.hook_event_name, words)
 
     async def _question(
@@ -187,19 +189,19 @@ class ClaudeHook:
         usable = key if key and len(key) <= 2 * _KEY else None
         body = read_submission(call)
         ask = (await self.callers.submit(self.service, body, caller.agent, usable)).ask
-        caller.carrier.carry(ask)
+        caller.carrier.hold_back(ask)
         if ask.open:
             try:
                 with suppress(StoreError):  # then it stands as it was submitted
                     ask = await self.service.wait(ask.id, caller.query.wait, ask) or ask
             except asyncio.CancelledError:
                 if isinstance(event, PermissionRequest):
-                    await self.callers.finish(self.service.withdraw(ask.id))
+                    await self.callers.run_to_completion(self.service.withdraw(ask.id))
                 raise
         if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
-            self.service.listeners.forget(ask.id)
-            await self.callers.finish(self.service.attend(ask.id, attended=False))
-        caller.carrier.tell(ask)
+            self.service.presence.forget(ask.id)
+            await self.callers.run_to_completion(self.service.set_attended(ask.id, attended=False))
+        caller.carrier.add_outcome(ask)
         return ask
 
     def _unanswered(self, ask: Ask, query: HookQuery) -> str:
@@ -220,5 +222,5 @@ def _metadata(event: Event) -> Json:
 def _why_not(error: InvalidCallError | ProblemError) -> str:
     """Why people could not be asked, for Claude."""
     if isinstance(error, InvalidCallError):
-        return refusal(error).content
+        return render_refusal(error).content
     return f"{error.title}. {error.detail or ''}".rstrip()

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.dialects.registry import result_of
+from answerback.dialects.registry import render_result
 
 ASK_TOOL: Final = "AskUserQuestion"
 """The tool by which Claude asks its user."""
@@ -128,7 +128,7 @@ def ended_by_suffix(ask: Ask) -> str:
 
 
 def _result(ask: Ask) -> ToolResult:
-    result = result_of(ask)
+    result = render_result(ask)
     if result is None:
         raise AssertionError("an ask that ended otherwise than by End Turn has a result")
     return result

@@ -59,7 +59,7 @@ def rotate(config: Config = None) -> None:
 
 
 def _file(config: Path | None) -> PersonKeyFile:
-    from answerback.runtime.config_file import load
+    from answerback.runtime.config_file import load_settings
     from answerback_storage.person_key_file import PersonKeyFile
 
-    return PersonKeyFile(load(config).storage.sqlite_path)
+    return PersonKeyFile(load_settings(config).storage.sqlite_path)

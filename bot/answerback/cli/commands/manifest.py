@@ -9,7 +9,7 @@ import typer
 
 from answerback.cli.output import print_result
 from answerback.ports.plugin import Manifest
-from answerback.runtime.plugins import installed
+from answerback.runtime.plugins import installed_plugins
 
 app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="markdown", help="App manifests, ready to paste."
@@ -40,6 +40,6 @@ def _command(manifest: Manifest) -> Callable[[str, str], None]:
     return command
 
 
-for _plugin in installed():
+for _plugin in installed_plugins():
     if (_manifest := _plugin.manifest()) is not None:
         app.command(_plugin.name, help=_manifest.help)(_command(_manifest))

@@ -100,9 +100,9 @@ def revoke(name: _Name, config: Config = None) -> None:
 
 
 def _settings(config: Path | None) -> Settings:
-    from answerback.runtime.config_file import load
+    from answerback.runtime.config_file import load_settings
 
-    return load(config)
+    return load_settings(config)
 
 
 def _file(settings: Settings) -> PersonalLinksFile:

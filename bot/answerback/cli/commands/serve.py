@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from answerback.cli.commands.options import Config
-from answerback.runtime.interpreter_tuning import starting
+from answerback.runtime.interpreter_tuning import gc_paused
 
 
 def command(
@@ -22,7 +22,7 @@ def command(
 
     The first line on standard output is the address: `listening on http://127.0.0.1:8420`.
     """
-    with starting():
+    with gc_paused():
         from answerback.cli import serve
 
         serve.run(config, check=check)

@@ -21,7 +21,7 @@ _DEFAULT: Final[type[Validator]] = jsonschema.Draft202012Validator
 _MAX_SHOWN: Final = 200
 
 
-def mistake(schema: JsonValue) -> str | None:
+def first_error(schema: JsonValue) -> str | None:
     """The first thing that the metaschema does not allow, and where it is; None where all is well."""
     named = schema.get("$schema") if isinstance(schema, Mapping) else None
     # A draft that is not known is for the engine to refuse: it names the metaschema that it does not have.

@@ -19,8 +19,8 @@ from pydantic import JsonValue
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_SCHEMA_BYTES, MAX_SCHEMA_DEPTH
 from answerback.core.json_schema import subschemas, validators
-from answerback.core.json_schema.validation_cost import MOST, Size, size
-from answerback.core.json_schema.validators import compiled, patterns_of
+from answerback.core.json_schema.validation_cost import MAX_COST, Size, size
+from answerback.core.json_schema.validators import collect_patterns, compile_schema
 
 MAX_VALUE_DEPTH: Final = 64
 """Levels of arrays and objects in an answer."""
@@ -32,7 +32,7 @@ MAX_PATTERN_TEXT: Final = 20_000
 """Characters of all patterns of a call."""
 MAX_CLASSES: Final = 100
 r"""Unicode classes (``\p{L}``) in all patterns of a call: one may take a tenth of a millisecond to expand."""
-MAX_PATTERN_BYTES: Final = 2 * validators.MOST_PATTERN_BYTES
+MAX_PATTERN_BYTES: Final = 2 * validators.MAX_COMPILED_PATTERN_BYTES
 """What all patterns of a call may take when they are compiled."""
 _MAX_VIOLATIONS: Final = 20
 _MAX_SHOWN: Final = 300
@@ -78,7 +78,7 @@ class Budget:
         Raises:
             SchemaTooLargeError: it is one too many.
         """
-        patterns = patterns_of(schema)
+        patterns = collect_patterns(schema)
         self.schemas += sum(1 for _ in subschemas.walk(schema))
         self.patterns += len(patterns)
         self.characters += sum(map(len, patterns))
@@ -113,7 +113,7 @@ def depth(value: object, limit: int) -> int:
     return size(value, limit).depth
 
 
-def is_text(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     """Whether UTF-8 can carry a string (half a surrogate pair is not text)."""
     try:
         text.encode()
@@ -122,9 +122,9 @@ def is_text(text: str) -> bool:
     return True
 
 
-def all_text(value: JsonValue) -> bool:
+def is_all_encodable(value: JsonValue) -> bool:
     """Whether every string in a JSON value, keys too, can be carried in UTF-8."""
-    return is_text(json.dumps(value, ensure_ascii=False))
+    return is_encodable(json.dumps(value, ensure_ascii=False))
 
 
 def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
@@ -142,7 +142,7 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     if depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
         raise InvalidSchemaError(f"it is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     key = _key(schema)
-    if not is_text(key):
+    if not is_encodable(key):
         raise InvalidSchemaError("it holds half a surrogate pair, which is no text")
     if len(key.encode()) > MAX_SCHEMA_BYTES:
         raise InvalidSchemaError(f"it is longer than {MAX_SCHEMA_BYTES} bytes")
@@ -151,15 +151,15 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     # Most services meet no schema for a while, and no command does to show its help.
     from answerback.core.json_schema import metaschemas
 
-    if (mistake := metaschemas.mistake(schema)) is not None:
+    if (mistake := metaschemas.first_error(schema)) is not None:
         raise InvalidSchemaError(mistake)
     try:
-        ready = compiled(key)
+        ready = compile_schema(key)
     except ValueError as error:
         raise InvalidSchemaError(_why_unusable(error)) from error
     budget.take_patterns(ready.pattern_bytes)
     cost = ready.cost(Size(1, (1, 1)), text_bytes=0)
-    if cost is None or cost > MOST:
+    if cost is None or cost > MAX_COST:
         raise InvalidSchemaError(
             "its alternatives multiply past what can be checked; refer to fewer of them"
         )
@@ -181,14 +181,14 @@ def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
     if measured.depth > MAX_VALUE_DEPTH:
         return (_whole("too_long", f"The answer is nested deeper than {MAX_VALUE_DEPTH} levels."),)
     text = json.dumps(value, ensure_ascii=False)
-    if not is_text(text):
+    if not is_encodable(text):
         return (_whole("wrong_type", "The answer holds half a surrogate pair, which is no text."),)
     try:
-        ready = compiled(_key(schema))
+        ready = compile_schema(_key(schema))
     except ValueError:  # it was accepted when the bounds were wider
         return (_whole("unknown_value", "The schema of this question is too large to be checked."),)
     cost = ready.cost(measured, len(text.encode()))
-    if cost is None or cost > MOST or _has_many_long_numbers(text, value):
+    if cost is None or cost > MAX_COST or _has_many_long_numbers(text, value):
         words = "The answer is too large to be checked against this schema: shorten it."
         return (_whole("too_long", words),)
     if ready.validator.is_valid(value):
@@ -229,13 +229,15 @@ def _problem(error: jsonschema_rs.ValidationError) -> Problem:
     path = list(error.instance_path)
     kind = type(error.kind).__name__
     words = f"{_shown(error.message)}."
-    message = f"{_shown(place(path))}: {words}" if path else words
+    message = f"{_shown(format_path(path))}: {words}" if path else words
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path.append(error.kind.property)
-    return Problem(pointer=pointer(path), code=_CODES.get(kind, "unknown_value"), message=message)
+    return Problem(
+        pointer=json_pointer(path), code=_CODES.get(kind, "unknown_value"), message=message
+    )
 
 
-def place(path: list[str | int]) -> str:
+def format_path(path: list[str | int]) -> str:
     """A path of keys and indexes as people write it: ``servers[0].name``."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
     return "".join(parts).removeprefix(".")
@@ -245,7 +247,7 @@ def _shown(message: str) -> str:
     return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
 
 
-def pointer(path: list[str | int]) -> str:
+def json_pointer(path: list[str | int]) -> str:
     """A path of keys and indexes as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote
 
 REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
-IN_PLACE: Final = frozenset(
+IN_PLACE_APPLICATORS: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
 """Keywords whose schemas apply to the very same value, not to a part of it."""
@@ -42,7 +42,7 @@ def children(node: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
             yield word, [held]
 
 
-def targets(root: object, node: Mapping[str, object]) -> Iterator[object]:
+def reference_targets(root: object, node: Mapping[str, object]) -> Iterator[object]:
     """What a schema refers to by pointers into ``root``; None for a pointer that leads nowhere."""
     for word in REFERENCES:
         target = node.get(word)
@@ -59,7 +59,7 @@ def walk(root: object) -> Iterator[Mapping[str, object]]:
         if isinstance(node, Mapping) and id(node) not in seen:
             seen.add(id(node))
             yield node
-            stack.extend(targets(root, node))
+            stack.extend(reference_targets(root, node))
             for _, held in children(node):
                 stack.extend(held)
 

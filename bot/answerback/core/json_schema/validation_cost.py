@@ -15,11 +15,11 @@ from typing import Final, NamedTuple
 
 from answerback.core.json_schema import subschemas
 
-MOST: Final = 500_000
+MAX_COST: Final = 500_000
 """Comparisons for one check: 20 ms at the 40 ns that the dearest of them (objects in ``enum``) was measured to take."""
 _BYTES_PER_COMPARISON: Final = 400
 """Bytes of pattern times bytes of text that are matched in the time of one comparison: 0.1 ns each, measured."""
-_CAP: Final = MOST * _BYTES_PER_COMPARISON + 1
+_CAP: Final = MAX_COST * _BYTES_PER_COMPARISON + 1
 _FORMAT: Final = 250
 """What checking a ``format`` costs, as bytes of a pattern: the dearest (``idn-hostname``) takes 25 ns a byte."""
 _ONE_EACH: Final = frozenset({"properties", "prefixItems", "items"})
@@ -70,7 +70,7 @@ def size(value: object, limit: int) -> Size:
     return Size(limit + 1, tuple(levels))
 
 
-class Reach(NamedTuple):
+class LevelCosts(NamedTuple):
     """What can apply to one node, for each level from some level on."""
 
     comparisons: list[int]
@@ -82,7 +82,7 @@ class Reach(NamedTuple):
         return compared + max(self.pattern_bytes) * text_bytes // _BYTES_PER_COMPARISON
 
 
-class Costs:
+class CostEstimator:
     """Counts for one schema.
 
     Args:
@@ -92,11 +92,11 @@ class Costs:
     def __init__(self, root: object, pattern_bytes: int) -> None:
         self._root = root
         self._pattern = pattern_bytes
-        self._counted: dict[tuple[int, int], Reach] = {}
+        self._counted: dict[tuple[int, int], LevelCosts] = {}
         self._shapes: dict[int, _Shape] = {}
         self._added = 0
 
-    def reach(self, depth: int) -> Reach:
+    def level_costs(self, depth: int) -> LevelCosts:
         """What can apply to the nodes of a value that is nested so deep.
 
         Raises:
@@ -110,7 +110,7 @@ class Costs:
         finally:
             self._counted.clear()
 
-    def _count(self, node: object, left: int) -> Reach:
+    def _count(self, node: object, left: int) -> LevelCosts:
         if not isinstance(node, Mapping):
             return _TRIVIAL
         place = (id(node), left)
@@ -122,7 +122,7 @@ class Costs:
             self._counted[place] = self._below(node, left)
         return self._counted[place]
 
-    def _below(self, node: Mapping[str, object], left: int) -> Reach:
+    def _below(self, node: Mapping[str, object], left: int) -> LevelCosts:
         own, here, parts = self._shape(node)
         found = [own, *(self._count(child, left) for child in here)]
         if left > 0:
@@ -134,35 +134,35 @@ class Costs:
     def _shape(self, node: Mapping[str, object]) -> _Shape:
         """What of a schema does not depend on the depth of a value."""
         if id(node) not in self._shapes:
-            here = list(subschemas.targets(self._root, node))
+            here = list(subschemas.reference_targets(self._root, node))
             parts: list[tuple[bool, list[object]]] = []
             for word, held in subschemas.children(node):
-                if word in subschemas.IN_PLACE:
+                if word in subschemas.IN_PLACE_APPLICATORS:
                     here += held
                 elif word not in subschemas.DEFINITIONS:
                     parts.append((word in _ONE_EACH, held))
             self._shapes[id(node)] = _Shape(self._own(node), here, parts)
         return self._shapes[id(node)]
 
-    def _own(self, node: Mapping[str, object]) -> Reach:
+    def _own(self, node: Mapping[str, object]) -> LevelCosts:
         data = sum(_weight(node[word]) for word in _VALUES if word in node)
         data += sum(size(node[word], 2).nodes for word in _NAMES if word in node)
         data += sum(cost for word, cost in _NUMBERS.items() if word in node)
         by_pattern = node.get("patternProperties")
         patterns = ("pattern" in node) + (len(by_pattern) if isinstance(by_pattern, Mapping) else 0)
         matched = 1 + patterns * self._pattern + ("format" in node) * _FORMAT
-        return Reach([1 + data], [matched])
+        return LevelCosts([1 + data], [matched])
 
 
 class _Shape(NamedTuple):
-    own: Reach
+    own: LevelCosts
     here: list[object]
     """The schemas that apply to the same value."""
     parts: list[tuple[bool, list[object]]]
     """Those that apply to its parts, by keyword; whether one of them applies to each part."""
 
 
-_TRIVIAL: Final = Reach([1], [1])
+_TRIVIAL: Final = LevelCosts([1], [1])
 
 
 def _capped_sum(numbers: Iterable[int]) -> int:
@@ -170,17 +170,17 @@ def _capped_sum(numbers: Iterable[int]) -> int:
     return min(sum(numbers), _CAP)
 
 
-def _combined(how: Callable[[Iterable[int]], int], found: list[Reach]) -> Reach:
+def _combined(how: Callable[[Iterable[int]], int], found: list[LevelCosts]) -> LevelCosts:
     """Level by level, of all that was found."""
-    return Reach(
+    return LevelCosts(
         [how(level) for level in zip_longest(*(one.comparisons for one in found), fillvalue=0)],
         [how(level) for level in zip_longest(*(one.pattern_bytes for one in found), fillvalue=0)],
     )
 
 
-def _shifted(below: Reach) -> Reach:
+def _shifted(below: LevelCosts) -> LevelCosts:
     """The same, a level deeper."""
-    return Reach([0, *below.comparisons], [0, *below.pattern_bytes])
+    return LevelCosts([0, *below.comparisons], [0, *below.pattern_bytes])
 
 
 def _weight(data: object) -> int:

@@ -18,9 +18,14 @@ import jsonschema_rs
 from pydantic import JsonValue
 
 from answerback.core.json_schema import subschemas
-from answerback.core.json_schema.validation_cost import Costs, Reach, Size, TooComplexError
+from answerback.core.json_schema.validation_cost import (
+    CostEstimator,
+    LevelCosts,
+    Size,
+    TooComplexError,
+)
 
-MOST_PATTERN_BYTES: Final = 4 * 1024 * 1024
+MAX_COMPILED_PATTERN_BYTES: Final = 4 * 1024 * 1024
 """What the patterns of one schema may take when they are compiled."""
 CACHE_BYTES: Final = 64 * 1024 * 1024
 """What all compiled schemas in memory may take together, by our own account."""
@@ -38,45 +43,45 @@ _CLASS: Final = re.compile(r"\\[pP](\{[^{}]*\}|.)")
 
 
 @dataclass(slots=True)
-class Compiled:
+class CompiledSchema:
     """A schema that values can be checked against."""
 
     validator: jsonschema_rs.Validator
     pattern_bytes: int
     """What its patterns may take in memory, all together."""
     weight: int
-    costs: Costs
-    _reaches: dict[int, Reach | None] = field(default_factory=dict)
+    costs: CostEstimator
+    _reaches: dict[int, LevelCosts | None] = field(default_factory=dict)
 
     def cost(self, size: Size, text_bytes: int) -> int | None:
         """What checking a value of this size costs at most, in comparisons; None where that cannot be counted."""
         if size.depth not in self._reaches:
             try:
-                self._reaches[size.depth] = self.costs.reach(size.depth)
+                self._reaches[size.depth] = self.costs.level_costs(size.depth)
             except TooComplexError:
                 self._reaches[size.depth] = None
         reach = self._reaches[size.depth]
         return None if reach is None else reach.cost(size.levels, text_bytes)
 
 
-class Cache:
+class SchemaCache:
     """Compiled schemas by their JSON, the ones used last; threads may share it."""
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[str, Compiled] = OrderedDict()
+        self._kept: OrderedDict[str, CompiledSchema] = OrderedDict()
         self._lock = Lock()
         self.weight = 0
         """Bytes, by our own account."""
 
-    def get(self, key: str) -> Compiled | None:
+    def get(self, key: str) -> CompiledSchema | None:
         """What is kept for a key."""
         with self._lock:
             if key in self._kept:
                 self._kept.move_to_end(key)
             return self._kept.get(key)
 
-    def put(self, key: str, made: Compiled) -> None:
+    def put(self, key: str, made: CompiledSchema) -> None:
         """Keeps one more, and as many of the others as there is room for beside it."""
         with self._lock:
             if key not in self._kept:
@@ -86,7 +91,7 @@ class Cache:
                 self.weight -= self._kept.popitem(last=False)[1].weight
 
 
-def compiled(key: str) -> Compiled:
+def compile_schema(key: str) -> CompiledSchema:
     """A schema, given as JSON, ready for checking values.
 
     Raises:
@@ -99,7 +104,7 @@ def compiled(key: str) -> Compiled:
     return made
 
 
-def patterns_of(schema: JsonValue) -> list[str]:
+def collect_patterns(schema: JsonValue) -> list[str]:
     """Every pattern in a schema."""
     found: list[str] = []
     for node in subschemas.walk(schema):
@@ -110,23 +115,23 @@ def patterns_of(schema: JsonValue) -> list[str]:
     return found
 
 
-CACHE: Final = Cache(CACHE_BYTES)
+CACHE: Final = SchemaCache(CACHE_BYTES)
 
 
-def _compile(key: str) -> Compiled:
+def _compile(key: str) -> CompiledSchema:
     schema = json.loads(key)
-    patterns = patterns_of(schema)
-    most = MOST_PATTERN_BYTES // max(1, len(patterns))
+    patterns = collect_patterns(schema)
+    most = MAX_COMPILED_PATTERN_BYTES // max(1, len(patterns))
     validator, size = _in_least_size(schema, [*(r for r in _SIZES if r < most), most])
     matching = 0
     if patterns:
         sketches: list[Any] = [{"pattern": _CLASS.sub(r"\\w", one)} for one in patterns]
         _, matching = _in_least_size(
-            {"allOf": sketches}, [*_MATCHING_SIZES, 2 * MOST_PATTERN_BYTES]
+            {"allOf": sketches}, [*_MATCHING_SIZES, 2 * MAX_COMPILED_PATTERN_BYTES]
         )
     taken = size * len(patterns)
     weight = _WEIGHT + len(key) * _WEIGHT_OF_TEXT + taken * _WEIGHT_OF_PATTERNS
-    return Compiled(validator, taken, weight, Costs(schema, matching))
+    return CompiledSchema(validator, taken, weight, CostEstimator(schema, matching))
 
 
 def _in_least_size(schema: Any, sizes: list[int]) -> tuple[jsonschema_rs.Validator, int]:

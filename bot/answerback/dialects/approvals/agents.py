@@ -11,22 +11,22 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.form import MAX_OPTIONS, Option
 from answerback.dialects.approvals.approval_request import (
     DECISION,
-    Given,
+    AnswersById,
+    ApprovalRequest,
     Json,
-    Request,
     Variant,
-    as_text,
-    given_items,
-    made_option,
     notes,
+    option_for,
+    optional_items,
     options,
-    tool_at,
+    read_tool_name,
+    to_json_text,
 )
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 # --- hooks: Claude Code's, which is Codex's too, and Copilot CLI's --------------------------------
 
@@ -43,15 +43,15 @@ _MADE_OF: Final = frozenset({"type", "rules", "behavior", "destination", "mode",
 """The fields of a suggestion that its label tells."""
 
 
-def _read_claude(call: Node) -> Sequence[Request]:
+def _read_claude(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     suggested = [
         _suggestion(node, i)
-        for i, node in enumerate(given_items(call, _SUGGESTIONS, "suggestions"), 1)
+        for i, node in enumerate(optional_items(call, _SUGGESTIONS, "suggestions"), 1)
         if node.is_object()
     ]
     [allow, deny] = options(allow="Allow once", deny="Deny")
-    request = Request(
-        tool=tool_at((call, "tool_name")),
+    request = ApprovalRequest(
+        tool=read_tool_name((call, "tool_name")),
         arguments=call.at("tool_input").value,
         notes=notes(call, "cwd", "mcp_server"),
         options=(allow, *suggested, deny),
@@ -59,12 +59,12 @@ def _read_claude(call: Node) -> Sequence[Request]:
     return [request]
 
 
-def _suggestion(node: Node, number: int) -> Option:
+def _suggestion(node: ArgumentNode, number: int) -> Option:
     sent = node.value
     label = _suggestion_label(sent) if isinstance(sent, dict) else None
     whole = label is not None and isinstance(sent, dict) and sent.keys() <= _MADE_OF
     text = f"Allow, and {label}" if label else f"Allow, with suggestion {number}"
-    return made_option(f"{_ALWAYS}{number}", text, sent, whole=whole)
+    return option_for(f"{_ALWAYS}{number}", text, sent, whole=whole)
 
 
 def _suggestion_label(sent: Json) -> str | None:
@@ -94,14 +94,14 @@ def _rule(rule: JsonValue) -> str:
             return f"{tool}({content})"
         case {"toolName": str() as tool, **rest} if not rest:
             return tool
-    return as_text(rule)
+    return to_json_text(rule)
 
 
 def _hook(**decision: JsonValue) -> Json:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
 
 
-def _claude_answered(given: Given, arguments: Json) -> JsonValue:
+def _claude_answered(given: AnswersById, arguments: Json) -> JsonValue:
     decision = str(given[DECISION])
     suggestions = arguments.get(_SUGGESTIONS)
     if decision.startswith(_ALWAYS) and isinstance(suggestions, list):
@@ -110,13 +110,13 @@ def _claude_answered(given: Given, arguments: Json) -> JsonValue:
     return _hook(behavior=decision)
 
 
-def _claude_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+def _claude_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
     return _hook(behavior="deny", message=words)
 
 
-def _read_copilot(call: Node) -> Sequence[Request]:
-    request = Request(
-        tool=tool_at((call, "toolName")),
+def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    request = ApprovalRequest(
+        tool=read_tool_name((call, "toolName")),
         arguments=call.at("toolInput").value,
         notes=notes(call, "cwd"),
         options=options(allow="Allow", deny="Deny"),
@@ -124,11 +124,11 @@ def _read_copilot(call: Node) -> Sequence[Request]:
     return [request]
 
 
-def _copilot_answered(given: Given, _arguments: Json) -> JsonValue:
+def _copilot_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     return {"behavior": given[DECISION]}
 
 
-def _copilot_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+def _copilot_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
     return {"behavior": "deny", "message": words}
 
 
@@ -138,22 +138,24 @@ def _copilot_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
 _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
 
 
-def _read_acp(call: Node) -> Sequence[Request]:
+def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     made: list[Option] = []
     for node in call.items("options", least=1, most=MAX_OPTIONS, of="options"):
         if not node.is_object():
             continue
         value, label = node.label("optionId"), node.label("name")
         if value in {option.value for option in made}:
-            message = f"{node.name}.optionId {show(value)} is there already; ids must differ."
+            message = (
+                f"{node.name}.optionId {format_value(value)} is there already; ids must differ."
+            )
             node.fail("duplicate_option", message, "optionId")
         if value is not None and label is not None:
             made.append(Option(value=value, label=label))
     subject = call.at("subject")
     used = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
     named = [(used, key) for key in ("name", "title", "kind", "toolCallId") if used.has(key)]
-    request = Request(
-        tool=tool_at(*named, (call, "title")),
+    request = ApprovalRequest(
+        tool=read_tool_name(*named, (call, "title")),
         arguments=used.at("rawInput").value,
         notes={
             **notes(call, "title", "description"),
@@ -171,11 +173,11 @@ def _subject(subject: JsonValue) -> Json:
     return {key: value for key, value in given.items() if key not in _ACP_IDS}
 
 
-def _acp_answered(given: Given, _arguments: Json) -> JsonValue:
+def _acp_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     return {"outcome": {"outcome": "selected", "optionId": given[DECISION]}}
 
 
-def _acp_refused(_given: Given, arguments: Json, _words: str) -> JsonValue:
+def _acp_refused(_given: AnswersById, arguments: Json, _words: str) -> JsonValue:
     offered = arguments["options"]
     for option in offered if isinstance(offered, list) else []:
         if isinstance(option, dict) and option.get("kind") == "reject_once":
@@ -183,25 +185,25 @@ def _acp_refused(_given: Given, arguments: Json, _words: str) -> JsonValue:
     return {"outcome": {"outcome": "cancelled"}}
 
 
-def _read_opencode(call: Node) -> Sequence[Request]:
+def _read_opencode(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     [once, reject] = options(once="Allow once", reject="Deny")
-    patterns = [node.value for node in given_items(call, "always", "patterns")]
-    lasting = made_option(
+    patterns = [node.value for node in optional_items(call, "always", "patterns")]
+    lasting = option_for(
         "always", f"Always allow {', '.join(map(str, patterns))}", patterns, whole=True
     )
-    request = Request(
-        tool=tool_at((call, "permission")),
+    request = ApprovalRequest(
+        tool=read_tool_name((call, "permission")),
         arguments=notes(call, "patterns", "metadata") or None,
         options=(once, lasting, reject) if patterns else (once, reject),
     )
     return [request]
 
 
-def _opencode_answered(given: Given, _arguments: Json) -> JsonValue:
+def _opencode_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     return {"reply": given[DECISION]}
 
 
-def _opencode_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+def _opencode_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
     return {"reply": "reject", "message": words}
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.form import MAX_LABEL, MAX_OPTIONS, AnswerType, Option, Question, When
 from answerback.dialects.approvals import arguments_markdown
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 DECISION: Final = "decision"
 """The id of the question, and of the only one in most variants."""
@@ -21,12 +21,12 @@ _LABEL: Final = 150
 _MORE: Final = 5
 """Options that a variant has beside those that a host lists."""
 Json = dict[str, JsonValue]
-Given = Mapping[str, JsonValue]
+AnswersById = Mapping[str, JsonValue]
 """The answers, by question id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class ApprovalRequest:
     """One use of a tool that is to be allowed or not."""
 
     tool: str
@@ -43,7 +43,7 @@ class Request:
         question = Question(
             id=self.id,
             text=f'May the agent use "{self.tool}"?',
-            context=arguments_markdown.context(self.arguments, self.notes or None),
+            context=arguments_markdown.render_arguments(self.arguments, self.notes or None),
             answer_type=AnswerType.SELECT,
             options=self.options,
             tool=self.tool,
@@ -54,11 +54,11 @@ class Request:
 class Variant(NamedTuple):
     """How one host asks, and what it is answered."""
 
-    read: Callable[[Node], Sequence[Request]]
+    read: Callable[[ArgumentNode], Sequence[ApprovalRequest]]
     """What is to be decided; mistakes are noted."""
-    answered: Callable[[Given, Json], JsonValue]
+    render_decision: Callable[[AnswersById, Json], JsonValue]
     """The host's shape for a decision, made of the answers and the arguments of the call."""
-    refused: Callable[[Given, Json, str], JsonValue]
+    render_no_decision: Callable[[AnswersById, Json, str], JsonValue]
     """The host's shape where nobody decided, with a person's words or why there are none."""
 
 
@@ -67,7 +67,7 @@ def options(**labels: str) -> tuple[Option, ...]:
     return tuple(Option(value=value, label=label) for value, label in labels.items())
 
 
-def made_option(value: str, label: str, sent: JsonValue, *, whole: bool) -> Option:
+def option_for(value: str, label: str, sent: JsonValue, *, whole: bool) -> Option:
     """An option that stands for something the host sent.
 
     Args:
@@ -75,20 +75,20 @@ def made_option(value: str, label: str, sent: JsonValue, *, whole: bool) -> Opti
     """
     short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
     told = whole and short == label
-    return Option(value=value, label=short, description=None if told else as_text(sent))
+    return Option(value=value, label=short, description=None if told else to_json_text(sent))
 
 
-def as_text(value: JsonValue) -> str:
+def to_json_text(value: JsonValue) -> str:
     """A value as JSON, for people to read."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def given_items(node: Node, key: str, of: str) -> list[Node]:
+def optional_items(node: ArgumentNode, key: str, of: str) -> list[ArgumentNode]:
     """The items of an array that may be missing; they leave room for a few options more."""
     return node.items(key, least=0, most=MAX_OPTIONS - _MORE, of=of) if node.has(key) else []
 
 
-def object_at(node: Node, key: str) -> Node:
+def require_object(node: ArgumentNode, key: str) -> ArgumentNode:
     """The object below, which must be there."""
     child = node.at(key)
     if not node.has(key):
@@ -98,7 +98,7 @@ def object_at(node: Node, key: str) -> Node:
     return child
 
 
-def tool_at(*places: tuple[Node, str]) -> str:
+def read_tool_name(*places: tuple[ArgumentNode, str]) -> str:
     """The tool's name at the first of some places that has it; missing, it is required at the first place."""
     node, key = next(((node, key) for node, key in places if node.has(key)), places[0])
     if not isinstance(node.value, dict):
@@ -107,12 +107,14 @@ def tool_at(*places: tuple[Node, str]) -> str:
     return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - 1]}…"
 
 
-def notes(node: Node, *keys: str) -> Json:
+def notes(node: ArgumentNode, *keys: str) -> Json:
     """Those of some fields that are given."""
     return {key: node.at(key).value for key in keys if node.has(key)}
 
 
-def after(decision: str, question_id: str, text: str, kind: AnswerType, **more: object) -> Question:
+def follow_up_question(
+    decision: str, question_id: str, text: str, kind: AnswerType, **more: object
+) -> Question:
     """A question that is asked after one decision only."""
     base = Question(
         id=question_id,

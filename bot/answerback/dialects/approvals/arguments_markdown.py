@@ -62,7 +62,7 @@ class _Page:
         return f"{text[:begin]}\n[{end - begin} characters are not shown here]\n{text[end:]}"
 
 
-def context(*groups: JsonValue) -> str | None:
+def render_arguments(*groups: JsonValue) -> str | None:
     """What a tool is to be used with and, after it, what the host says of it; None where there is nothing.
 
     What is too long to be shown is shown in part, and says so at the top, where nothing that an agent writes stands.
@@ -99,7 +99,7 @@ def _blocks(groups: Sequence[JsonValue], page: _Page) -> Iterator[tuple[str, str
             yield f"Diff {number}:\n\n", page.cut(diff), "diff"
 
 
-def parsed(arguments: JsonValue) -> JsonValue:
+def parse_json_arguments(arguments: JsonValue) -> JsonValue:
     """Arguments that a host sends as JSON in a string, parsed; any other value, and a string that is no JSON, as is."""
     if not isinstance(arguments, str):
         return arguments
@@ -107,7 +107,7 @@ def parsed(arguments: JsonValue) -> JsonValue:
         found: JsonValue = json.loads(arguments, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         return arguments
-    usable = schemas.depth(found, _MAX_DEPTH) <= _MAX_DEPTH and schemas.all_text(found)
+    usable = schemas.depth(found, _MAX_DEPTH) <= _MAX_DEPTH and schemas.is_all_encodable(found)
     return found if usable else arguments
 
 

@@ -14,17 +14,17 @@ from pydantic import JsonValue
 from answerback.core.form import Option
 from answerback.dialects.approvals.approval_request import (
     DECISION,
-    Given,
+    AnswersById,
+    ApprovalRequest,
     Json,
-    Request,
     Variant,
-    as_text,
-    given_items,
-    made_option,
-    object_at,
+    option_for,
+    optional_items,
     options,
+    require_object,
+    to_json_text,
 )
-from answerback.dialects.call_reader import Node
+from answerback.dialects.call_reader import ArgumentNode
 
 _HUMAN: Final = options(accept="Allow", decline="Deny")
 _SESSION: Final = options(accept="Allow once", acceptForSession="Allow for this session")
@@ -57,12 +57,12 @@ def _decisions(arguments: Json) -> Iterator[_Decision]:
     counts: dict[str, int] = {}
     for i, sent in enumerate(listed):
         if isinstance(sent, str) and sent != "cancel":
-            yield _Decision(i, sent, made_option(sent, _LABELS.get(sent, sent), sent, whole=True))
+            yield _Decision(i, sent, option_for(sent, _LABELS.get(sent, sent), sent, whole=True))
         elif isinstance(sent, dict) and len(sent) == 1:
             [key] = sent
             counts[key] = counts.get(key, 0) + 1
             value = key if counts[key] == 1 else f"{key}:{counts[key]}"
-            yield _Decision(i, sent, made_option(value, _amended(key, sent), sent, whole=True))
+            yield _Decision(i, sent, option_for(value, _amended(key, sent), sent, whole=True))
 
 
 def _usual(arguments: Json) -> Iterator[JsonValue]:
@@ -89,17 +89,17 @@ def _amended(key: str, sent: Json) -> str:
                 return f"Always {rule['action']} the host {rule['host']}"
         case _:
             pass
-    return f"{key}: {as_text(sent[key])}"
+    return f"{key}: {to_json_text(sent[key])}"
 
 
-def _read_command(call: Node) -> Sequence[Request]:
+def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     arguments = call.value if isinstance(call.value, dict) else {}
-    for node in given_items(call, "availableDecisions", "decisions"):
+    for node in optional_items(call, "availableDecisions", "decisions"):
         if not isinstance(node.value, str) and not (
             isinstance(node.value, dict) and len(node.value) == 1
         ):
             node.wrong_type("a decision: a string, or an object with one key")
-    given_items(call, "proposedNetworkPolicyAmendments", "rules")
+    optional_items(call, "proposedNetworkPolicyAmendments", "rules")
     listed = call.at("availableDecisions")
     made: dict[str, Option] = {}
     for each in _decisions(arguments):
@@ -111,38 +111,38 @@ def _read_command(call: Node) -> Sequence[Request]:
     return [_codex(call, "commandExecution", tuple(made.values()))]
 
 
-def _codex(call: Node, tool: str, made: tuple[Option, ...]) -> Request:
+def _codex(call: ArgumentNode, tool: str, made: tuple[Option, ...]) -> ApprovalRequest:
     given = call.value if isinstance(call.value, dict) else {}
     shown: Json = {
         key: value for key, value in given.items() if key not in _IDS and value is not None
     }
-    return Request(tool=tool, arguments=shown or None, options=made)
+    return ApprovalRequest(tool=tool, arguments=shown or None, options=made)
 
 
-def _command_answered(given: Given, arguments: Json) -> JsonValue:
+def _command_answered(given: AnswersById, arguments: Json) -> JsonValue:
     sent = {each.option.value: each.sent for each in _decisions(arguments)}
     return {"decision": sent[str(given[DECISION])]}
 
 
-def _read_file_change(call: Node) -> Sequence[Request]:
+def _read_file_change(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [_codex(call, "fileChange", (*_SESSION, *_DECLINE))]
 
 
-def _decision_answered(given: Given, _arguments: Json) -> JsonValue:
+def _decision_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     return {"decision": given[DECISION]}
 
 
-def _declined(_given: Given, _arguments: Json, _words: str) -> JsonValue:
+def _declined(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
     return {"decision": "decline"}
 
 
-def _read_permissions(call: Node) -> Sequence[Request]:
-    object_at(call, "permissions")
+def _read_permissions(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    require_object(call, "permissions")
     offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
     return [_codex(call, "permissions", offered)]
 
 
-def _permissions_answered(given: Given, arguments: Json) -> JsonValue:
+def _permissions_answered(given: AnswersById, arguments: Json) -> JsonValue:
     scope = given[DECISION]
     if scope == "decline":
         return _NO_PERMISSIONS
@@ -158,7 +158,7 @@ def _without_nulls(value: JsonValue) -> JsonValue:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def _permissions_refused(_given: Given, _arguments: Json, _words: str) -> JsonValue:
+def _permissions_refused(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
     return _NO_PERMISSIONS
 
 

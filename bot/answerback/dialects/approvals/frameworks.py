@@ -7,22 +7,22 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.answers import show
+from answerback.core.answers import format_value
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Option, Question
 from answerback.dialects.approvals.approval_request import (
     DECISION,
-    Given,
+    AnswersById,
+    ApprovalRequest,
     Json,
-    Request,
     Variant,
-    after,
+    follow_up_question,
     notes,
-    object_at,
     options,
-    tool_at,
+    read_tool_name,
+    require_object,
 )
-from answerback.dialects.approvals.arguments_markdown import parsed
-from answerback.dialects.call_reader import Node
+from answerback.dialects.approvals.arguments_markdown import parse_json_arguments
+from answerback.dialects.call_reader import ArgumentNode
 
 _YES_NO: Final = options(approve="Approve", reject="Reject")
 
@@ -37,10 +37,10 @@ _LANGCHAIN: Final = {
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 
 
-def _read_langchain(call: Node) -> Sequence[Request]:
+def _read_langchain(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     offered = _allowed(call) if call.has("allowed_decisions") else ("approve", "reject")
-    request = Request(
-        tool=tool_at((call, "name")),
+    request = ApprovalRequest(
+        tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
         notes=notes(call, "description"),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
@@ -49,7 +49,7 @@ def _read_langchain(call: Node) -> Sequence[Request]:
     return [request]
 
 
-def _allowed(call: Node) -> Sequence[str]:
+def _allowed(call: ArgumentNode) -> Sequence[str]:
     """The decisions that are allowed, in our order."""
     named: set[JsonValue] = set()
     known = ", ".join(f'"{word}"' for word in _LANGCHAIN)
@@ -57,12 +57,12 @@ def _allowed(call: Node) -> Sequence[str]:
         if isinstance(node.value, str) and node.value in _LANGCHAIN:
             named.add(node.value)
         else:
-            message = f"{node.name} is {show(node.value)}; it must be one of {known}."
+            message = f"{node.name} is {format_value(node.value)}; it must be one of {known}."
             node.fail("unknown_value", message)
     return [word for word in _LANGCHAIN if word in named]
 
 
-def _langchain_more(call: Node, offered: Sequence[str]) -> list[Question]:
+def _langchain_more(call: ArgumentNode, offered: Sequence[str]) -> list[Question]:
     made: list[Question] = []
     if "edit" in offered:
         schema: JsonValue = _ANY_OBJECT
@@ -73,18 +73,20 @@ def _langchain_more(call: Node, offered: Sequence[str]) -> list[Question]:
         text = "With which arguments?"
         made.append(_prefilled("edit", "args", text, schema, {} if args is None else args))
     if "respond" in offered:
-        made.append(after("respond", "message", "What does the tool answer?", AnswerType.TEXT))
+        made.append(
+            follow_up_question("respond", "message", "What does the tool answer?", AnswerType.TEXT)
+        )
     return made
 
 
 def _prefilled(
     decision: str, question_id: str, text: str, schema: JsonValue, value: JsonValue
 ) -> Question:
-    made = after(decision, question_id, text, AnswerType.SCHEMA)
+    made = follow_up_question(decision, question_id, text, AnswerType.SCHEMA)
     return made.model_copy(update={"json_schema": schema, "default": value, "has_default": True})
 
 
-def _langchain_answered(given: Given, arguments: Json) -> JsonValue:
+def _langchain_answered(given: AnswersById, arguments: Json) -> JsonValue:
     match given[DECISION]:
         case "edit":
             edited: Json = {"name": arguments["name"], "args": given["args"]}
@@ -95,7 +97,7 @@ def _langchain_answered(given: Given, arguments: Json) -> JsonValue:
             return {"type": decision}
 
 
-def _langchain_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+def _langchain_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
     return {"type": "reject", "message": words}
 
 
@@ -109,36 +111,36 @@ _OPENAI: Final = (
 )
 
 
-def _read_openai(call: Node) -> Sequence[Request]:
+def _read_openai(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     item = call.at("raw_item")
-    request = Request(
-        tool=tool_at((call, "tool_name"), (item, "name")),
-        arguments=parsed(item.at("arguments").value),
+    request = ApprovalRequest(
+        tool=read_tool_name((call, "tool_name"), (item, "name")),
+        arguments=parse_json_arguments(item.at("arguments").value),
         options=_OPENAI,
     )
     return [request]
 
 
-def _openai_answered(given: Given, _arguments: Json) -> JsonValue:
+def _openai_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     decision, _, always = str(given[DECISION]).partition("_")
     return {"approved": decision == "approve", "always": bool(always)}
 
 
-def _openai_refused(_given: Given, _arguments: Json, words: str) -> JsonValue:
+def _openai_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
     return {"approved": False, "always": False, "rejection_message": words}
 
 
 # --- Vercel's AI SDK ------------------------------------------------------------------------------
 
 
-def _read_ai_sdk(call: Node) -> Sequence[Request]:
+def _read_ai_sdk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     call.label("approvalId")
-    tool_call = object_at(call, "toolCall")
+    tool_call = require_object(call, "toolCall")
     if call.flag("isAutomatic", default=False):
         message = "isAutomatic is true: this is decided already, and nobody need be asked."
         call.fail("unknown_value", message, "isAutomatic")
-    request = Request(
-        tool=tool_at((tool_call, "toolName")),
+    request = ApprovalRequest(
+        tool=read_tool_name((tool_call, "toolName")),
         arguments=tool_call.at("input").value,
         notes=notes(call, "reason"),
         options=_YES_NO,
@@ -151,11 +153,11 @@ def _ai_sdk(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
     return {"type": kind, "approvalId": approval, "approved": approved, **more}
 
 
-def _ai_sdk_answered(given: Given, arguments: Json) -> JsonValue:
+def _ai_sdk_answered(given: AnswersById, arguments: Json) -> JsonValue:
     return _ai_sdk(arguments, approved=given[DECISION] == "approve")
 
 
-def _ai_sdk_refused(_given: Given, arguments: Json, words: str) -> JsonValue:
+def _ai_sdk_refused(_given: AnswersById, arguments: Json, words: str) -> JsonValue:
     return _ai_sdk(arguments, approved=False, reason=words)
 
 
@@ -164,21 +166,21 @@ def _ai_sdk_refused(_given: Given, arguments: Json, words: str) -> JsonValue:
 _DENIED: Final = "The tool call was denied."
 
 
-def _read_pydantic(call: Node) -> Sequence[Request]:
-    read: list[Request] = []
+def _read_pydantic(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    read: list[ApprovalRequest] = []
     ids: set[str] = set()
     for node in call.items("approvals", least=1, most=MAX_QUESTIONS, of="approvals"):
         if not node.is_object():
             continue
         call_id = node.label("tool_call_id") or "?"
         if call_id in ids:
-            message = f"{node.name}.tool_call_id {show(call_id)} is there already; ids must differ."
+            message = f"{node.name}.tool_call_id {format_value(call_id)} is there already; ids must differ."
             node.fail("duplicate_id", message, "tool_call_id")
         ids.add(call_id)
-        request = Request(
+        request = ApprovalRequest(
             id=call_id,
-            tool=tool_at((node, "tool_name")),
-            arguments=parsed(node.at("args").value),
+            tool=read_tool_name((node, "tool_name")),
+            arguments=parse_json_arguments(node.at("args").value),
             notes=notes(call.at("metadata"), call_id),
             options=options(approve="Approve", deny="Deny"),
         )
@@ -186,7 +188,7 @@ def _read_pydantic(call: Node) -> Sequence[Request]:
     return read
 
 
-def _pydantic_answered(given: Given, _arguments: Json) -> JsonValue:
+def _pydantic_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     return {"approvals": {key: _pydantic(value == "approve") for key, value in given.items()}}
 
 
@@ -194,7 +196,7 @@ def _pydantic(approved: bool, words: str = _DENIED) -> JsonValue:
     return {"kind": "tool-approved"} if approved else {"kind": "tool-denied", "message": words}
 
 
-def _pydantic_refused(given: Given, arguments: Json, words: str) -> JsonValue:
+def _pydantic_refused(given: AnswersById, arguments: Json, words: str) -> JsonValue:
     """What was decided stays; the open call is denied with the words, and so are those after it, with none."""
     decided: Json = {key: _pydantic(value == "approve") for key, value in given.items()}
     listed = arguments["approvals"]
@@ -211,8 +213,8 @@ def _pydantic_refused(given: Given, arguments: Json, words: str) -> JsonValue:
 # --- Google ADK -----------------------------------------------------------------------------------
 
 
-def _read_adk(call: Node) -> Sequence[Request]:
-    function = object_at(call, "originalFunctionCall")
+def _read_adk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    function = require_object(call, "originalFunctionCall")
     confirmation = call.at("toolConfirmation")
     payload = confirmation.at("payload").value
     more = (
@@ -220,8 +222,8 @@ def _read_adk(call: Node) -> Sequence[Request]:
         if payload is None
         else [_prefilled("approve", "payload", "With which payload?", {}, payload)]
     )
-    request = Request(
-        tool=tool_at((function, "name")),
+    request = ApprovalRequest(
+        tool=read_tool_name((function, "name")),
         arguments=function.at("args").value,
         notes=notes(confirmation, "hint", "payload"),
         options=_YES_NO,
@@ -230,12 +232,12 @@ def _read_adk(call: Node) -> Sequence[Request]:
     return [request]
 
 
-def _adk_answered(given: Given, _arguments: Json) -> JsonValue:
+def _adk_answered(given: AnswersById, _arguments: Json) -> JsonValue:
     more: Json = {"payload": given["payload"]} if "payload" in given else {}
     return {"confirmed": given[DECISION] == "approve", **more}
 
 
-def _adk_refused(_given: Given, _arguments: Json, _words: str) -> JsonValue:
+def _adk_refused(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
     return {"confirmed": False}
 
 

@@ -10,8 +10,8 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.plugin import (
-    Built,
-    Checkup,
+    BuiltSurface,
+    DoctorContext,
     Finding,
     Host,
     Preview,
@@ -40,13 +40,13 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
     def load(self) -> None:
         from linechat import surface  # noqa: F401 - to have it loaded
 
-    async def build(self, settings: LineChatSettings, host: Host) -> Built:
+    async def build(self, settings: LineChatSettings, host: Host) -> BuiltSurface:
         from linechat.surface import LineChat
 
-        return Built(LineChat(settings.host, settings.port or 0, host.labels))
+        return BuiltSurface(LineChat(settings.host, settings.port or 0, host.labels))
 
     async def findings(
-        self, settings: LineChatSettings, checkup: Checkup
+        self, settings: LineChatSettings, checkup: DoctorContext
     ) -> AsyncIterator[Finding]:
         what = f"Line chat: port {settings.port}"
         with socket.socket() as probe:

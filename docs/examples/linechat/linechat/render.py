@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
-from answerback.core.markdown import text_of as block_text
+from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_chat import answer_summary, attribution, wording

@@ -53,7 +53,7 @@ class LineChat:
             task.cancel()
         await asyncio.gather(*self._talks, return_exceptions=True)
 
-    def ready(self) -> str | None:
+    def unready_reason(self) -> str | None:
         return None if self._server is not None else "Line chat does not listen yet."
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
@@ -71,7 +71,7 @@ class LineChat:
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return (ANYONE,)
 
-    def check(self, destination: Destination) -> str | None:
+    def destination_problem(self, destination: Destination) -> str | None:
         if destination.channel and not destination.thread:
             return None
         return "Line chat has channels only: write linechat:CHANNEL."

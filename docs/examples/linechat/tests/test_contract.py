@@ -31,7 +31,7 @@ UNSUPPORTED = {
 class SilentChat(LineChat):
     """Shows asks and takes actions, and no more."""
 
-    remind = None  # type: ignore[assignment] # not one of `answerback.ports.surface.Reminds`
+    remind = None  # type: ignore[assignment] # not one of `answerback.ports.surface.SupportsReminders`
 
     async def _note(self, writer: asyncio.StreamWriter, words: str) -> None:
         """Nobody is told anything alone."""

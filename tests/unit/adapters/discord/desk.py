@@ -13,12 +13,12 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_of
+from answerback.core.schema_fields import fields_from_schema
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.http_endpoint import PATH
-from answerback_discord.markdown_text import fit
+from answerback_discord.markdown_text import fit_line
 from tests.fakes import unhurried
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
@@ -229,7 +229,7 @@ class SimulatedDiscordPerson:
             case AnswerType.TEXT:
                 await self._writes(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
-                fields = fields_of(question.json_schema)
+                fields = fields_from_schema(question.json_schema)
                 label = fields[0].title if fields else LABELS.json_label
                 text = json.dumps(value["n"] if isinstance(value, dict) else value)
                 blank = fields is not None and value is None
@@ -303,11 +303,11 @@ class SimulatedDiscordPerson:
         await self._click(LABELS.submit)
 
     async def reply(self, text: str | None) -> None:
-        label = fit(LABELS.reply_label.format(label="Assistant"), 45)
+        label = fit_line(LABELS.reply_label.format(label="Assistant"), 45)
         await self._writes(LABELS.reply, label, text or "")
 
     async def ask_back(self, text: str) -> None:
-        label = fit(LABELS.ask_back_label.format(label="Assistant"), 45)
+        label = fit_line(LABELS.ask_back_label.format(label="Assistant"), 45)
         await self._writes(LABELS.ask_back, label, text)
 
     async def end_turn(self) -> None:

@@ -48,7 +48,7 @@ def ask_of(form: Form, **fields: object) -> Ask:
 def after(ask: Ask, *actions: Action) -> Ask:
     """The ask after Ann's actions, each of which must fit."""
     for action in actions:
-        change = asks.acted(ask, action, at=ask.updated_at + 1, by=ANN)
+        change = asks.apply_action(ask, action, at=ask.updated_at + 1, by=ANN)
         assert isinstance(change, Change), change
         ask = change.ask
     return ask
@@ -57,7 +57,9 @@ def after(ask: Ask, *actions: Action) -> Ask:
 def ended(ask: Ask, status: Status) -> Ask:
     """The ask ended without a person."""
     reason = {Status.EXPIRED: Reason.EXPIRED, Status.WITHDRAWN: Reason.WITHDRAWN}
-    return asks.ended(ask, status, at=2_000.0, reason=reason.get(status, Reason.BACKEND_ERROR)).ask
+    return asks.end_ask(
+        ask, status, at=2_000.0, reason=reason.get(status, Reason.BACKEND_ERROR)
+    ).ask
 
 
 def question(kind: AnswerType, **fields: object) -> Question:

@@ -12,14 +12,14 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.ports.claims import SOLE, Shared
+from answerback.ports.claims import SOLE_CLAIM, SharedClaims
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.runtime.app import chat_session
+from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback.testing.surface_harness import follow_other_replicas
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
@@ -38,7 +38,7 @@ class Rig:
     surface: DiscordSurface
     service: Service
     store: Store
-    shower: Shower
+    shower: MessageSync
     guild: Guild
     channel: Channel
     ann: Person
@@ -57,7 +57,7 @@ class Rig:
 
     async def shown(self, ask: Ask | str) -> Ask:
         """The ask as it stands once nothing is being shown any more."""
-        await self.shower.idle()
+        await self.shower.wait_until_idle()
         stored = await self.store.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
         return stored
@@ -70,7 +70,7 @@ async def run_surface(
     mode: Mode,
     serves: Callable[[str], Awaitable[None]] | None = None,
     **options: Any,
-) -> AsyncIterator[tuple[DiscordSurface, Service, Store, Shower]]:
+) -> AsyncIterator[tuple[DiscordSurface, Service, Store, MessageSync]]:
     """The service with its Discord surface, as one process has it.
 
     Args:
@@ -79,7 +79,7 @@ async def run_surface(
     """
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
-        http = await stack.enter_async_context(chat_session())
+        http = await stack.enter_async_context(chat_http_session())
         surface = DiscordSurface(
             bot_token=options.pop("bot_token", discord.application.token),
             http=http,
@@ -87,16 +87,16 @@ async def run_surface(
             public_key=discord.application.public_key if mode == "http" else None,
             api_url=discord.api_url,
             confirm_after=options.pop("confirm_after", 0.05),
-            shared=None if claim is SOLE else Shared(store, claim.holder),
+            shared=None if claim is SOLE_CLAIM else SharedClaims(store, claim.holder),
             **options,
         )
         surfaces: dict[str, Surface] = {"discord": surface}
         names = frozenset({"discord"})
         service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
-        shower = Shower(service, first_pause=0.02)
+        shower = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.poke
+        service.hooks.show = shower.request_sync
         if mode == "http":
             url = await _served(surface, stack)
             if serves is None:

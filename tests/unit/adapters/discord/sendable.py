@@ -11,7 +11,7 @@ from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
 from answerback_discord import components, modal_inputs, modals, render
 from answerback_discord.components import Json
-from answerback_discord.modal_pages import Sheet
+from answerback_discord.modal_pages import ModalSpec
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import ask_of, question
 
@@ -33,7 +33,7 @@ def shown(ask: Ask, labels: Labels = LABELS) -> list[Json]:
     """The components of the live message, which Discord takes."""
     message = render.message(view_of(ask), labels)
     assert check_message(message) == []
-    return list(components.walk(message["components"]))
+    return list(components.iter_components(message["components"]))
 
 
 def of_type(kind: int, components: list[Json]) -> list[Any]:
@@ -43,15 +43,15 @@ def of_type(kind: int, components: list[Json]) -> list[Any]:
 def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
     """The components of a page of the modal that a control opens, which Discord takes."""
     view = view_of(ask)
-    sheet = modal_inputs.sheet_of(view, verb, LABELS)
+    sheet = modal_inputs.modal_spec(view, verb, LABELS)
     assert sheet is not None
     return filled(ask, sheet, page)
 
 
-def filled(ask: Ask, sheet: Sheet, page: int = 0) -> list[Json]:
+def filled(ask: Ask, sheet: ModalSpec, page: int = 0) -> list[Json]:
     data = modals.modal(view_of(ask), sheet, Verb.FILL, page, {}, "nonce123", LABELS)
     assert check_modal(data) == []
-    return list(components.walk(data["components"]))
+    return list(components.iter_components(data["components"]))
 
 
 def schema_ask(**properties: object) -> Ask:

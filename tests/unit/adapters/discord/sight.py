@@ -20,7 +20,7 @@ def remove_escapes(markdown: str) -> str:
 def texts_of(message: Json) -> list[str]:
     """Every text of a message or modal as its reader sees it."""
     found = []
-    for part in c.walk(message["components"]):
+    for part in c.iter_components(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
             found.append(remove_escapes(str(part["content"])))
         found += [
@@ -42,4 +42,8 @@ def strip_layout(text: str) -> str:
 
 def controls_of(message: Json) -> list[str]:
     """The custom_ids of everything that can be used."""
-    return [str(part["custom_id"]) for part in c.walk(message["components"]) if "custom_id" in part]
+    return [
+        str(part["custom_id"])
+        for part in c.iter_components(message["components"])
+        if "custom_id" in part
+    ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.runtime.app import chat_session
+from answerback.runtime.app import chat_http_session
 from answerback_discord import channels
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
 
 
@@ -14,11 +14,13 @@ async def test_the_place_that_nobody_has_asked_for_the_longest_is_forgotten_firs
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(channels, "_REMEMBERED", 2)
-    async with FakeDiscord() as discord, chat_session() as http:
-        known = channels.Channels(Calls(http, discord.application.token, discord.api_url))
+    async with FakeDiscord() as discord, chat_http_session() as http:
+        known = channels.ChannelDirectory(
+            DiscordApi(http, discord.application.token, discord.api_url)
+        )
         guild = discord.add_guild()
         often, once, then = (discord.add_channel(guild, name) for name in ("often", "once", "then"))
         for channel in (often, once, often, then, often, once):
-            assert (await known.place(str(channel.id))).guild == str(guild.id)
+            assert (await known.get_place(str(channel.id))).guild == str(guild.id)
         counts = [discord.faults.count(f"GET /channels/{each.id}") for each in (often, once, then)]
         assert counts == [1, 2, 1]

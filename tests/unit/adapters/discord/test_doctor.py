@@ -61,7 +61,7 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
     setup = replace(
         create_setup(discord, channel, discord.add_thread(channel)), roles=[str(role.id)]
     )
-    discord.application.commands.append(slash_commands.definition(Labels()))
+    discord.application.commands.append(slash_commands.command_definition(Labels()))
     assert [finding.wrong for finding in await found(setup)] == [None] * 8
 
 
@@ -77,7 +77,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
         roles=["1"],
         channels=[str(channel.id), "7"],
     )
-    wrong = [finding for finding in await found(setup) if not finding.well]
+    wrong = [finding for finding in await found(setup) if not finding.is_ok]
     assert [finding.what.removeprefix("Discord: ") for finding in wrong] == [
         "Message Content intent",
         "interactions",
@@ -92,7 +92,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
 
 async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
-    wrong = [finding for finding in await found(create_setup(discord)) if not finding.well]
+    wrong = [finding for finding in await found(create_setup(discord)) if not finding.is_ok]
     assert "none comes by the gateway" in (wrong[0].wrong or "")
     assert "oauth2/authorize" in wrong[1].fix
 
@@ -113,8 +113,8 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         setup = replace(
             create_setup(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
-        assert all(finding.well for finding in await found(setup))
-        assert saved_in(application) == (manifest.endpoint(url), 1 << 19)
+        assert all(finding.is_ok for finding in await found(setup))
+        assert saved_in(application) == (manifest.interactions_url(url), 1 << 19)
         assert [each["name"] for each in application.commands] == ["inbox"]
 
 
@@ -128,14 +128,14 @@ async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscor
     setup = replace(
         create_setup(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True
     )
-    wrong = [finding for finding in await found(setup) if not finding.well]
+    wrong = [finding for finding in await found(setup) if not finding.is_ok]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 
 
 async def test_a_command_that_cannot_be_looked_up_is_said(discord: FakeDiscord) -> None:
     discord.faults.code("GET /applications/*/commands", 50001)
     said = [each for each in await found(create_setup(discord)) if "command /inbox" in each.what]
-    assert [each.well for each in said] == [False]
+    assert [each.is_ok for each in said] == [False]
 
 
 async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_path: Path) -> None:
@@ -152,7 +152,7 @@ async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_pa
 
 def test_the_manifest_is_what_discord_takes_and_what_the_code_sets() -> None:
     body = json.loads((ROOT / "manifests/discord/application.json").read_text("utf-8"))
-    assert body == manifest.settings(manifest.EXAMPLE_URL)
+    assert body == manifest.application_settings(manifest.EXAMPLE_URL)
     # The document types `description` as an object; the documentation, which wins, as a string.
     del body["description"]
     assert check_schema("ApplicationFormPartial", body) == []

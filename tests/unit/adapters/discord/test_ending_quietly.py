@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.labels import Labels
-from answerback_discord.components import Style
+from answerback_discord.components import ButtonStyle
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.discord.sight import remove_escapes
@@ -33,10 +33,10 @@ def style_of(sight: Sight, label: str) -> object:
 async def test_who_keeps_going_ends_nothing_and_is_led_back_to_the_question(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     live = up.ann.latest(up.channel)
-    assert style_of(live, LABELS.end_turn) == Style.SECONDARY
+    assert style_of(live, LABELS.end_turn) == ButtonStyle.SECONDARY
     await up.ann.click(LABELS.end_turn)
     step = up.ann.notes()[0]
-    assert style_of(step, LABELS.end_turn) == Style.DANGER
+    assert style_of(step, LABELS.end_turn) == ButtonStyle.DANGER
     assert (await up.ann.click(LABELS.keep_going)).answered
     [note] = up.ann.notes()
     assert note.controls == []

@@ -41,7 +41,7 @@ async def until(up: Rig, ask: Ask, status: str) -> Ask:
         async with asyncio.timeout(WAIT):
             stored = await up.store.get(ask.id)
             while stored is None or stored.status != status:
-                stored = await follower.changed()
+                stored = await follower.next_commit()
     return stored
 
 
@@ -56,7 +56,7 @@ async def quiet(up: Rig) -> None:
     marker = await asked(up)
     assert (await up.ann.click("Yes", on=live(up, marker))).answered
     await asyncio.gather(*up.surface._background._tasks)
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
 
 
 def live(up: Rig, ask: Ask) -> Message:
@@ -71,7 +71,7 @@ async def posted_again(up: Rig, place: Channel, old: list[Message]) -> list[Mess
         return [message for message in mine if not message.deleted and message not in old]
 
     await up.ann.until(lambda: len(standing()) == len(old))
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
     assert len(standing()) == len(old)
     return standing()
 
@@ -104,7 +104,7 @@ async def test_a_deleted_prompt_is_posted_again_at_once(up: Rig, where: str) -> 
     if where == "forum":
         await up.ann.until(lambda: [each for each in up.ann.visible() if each.labels])
         place = up.discord.world.channel(up.ann.latest().message.channel_id)
-        await up.shower.idle()
+        await up.shower.wait_until_idle()
     else:
         await posted_again(up, place, [old])
     assert (await up.ann.click("Yes", channel=place)).answered
@@ -218,7 +218,7 @@ async def stale(up: Rig, ask: Ask) -> None:
     up.discord.faults.code(EDIT, 50001)
     await act(up, ask)
     await up.discord.faults.called(EDIT, edits + 1)
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
     assert "Go on?" in up.ann.sees(live(up, ask)).text
 
 
@@ -273,7 +273,7 @@ async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
 
     with monkeypatch.context() as for_now:
         for_now.setattr(retry, "_LONGEST_PAUSE", 0.01)
-        for_now.setattr(up.store, "shown_at", broken)
+        for_now.setattr(up.store, "find_by_message", broken)
         up.discord.delete(up.ann.types(up.channel, "oops"))
         await quiet(up)
     assert "the disk is full" in caplog.text

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from answerback.core.errors import OutcomeUnknownError, StoreError, UnreadableError
+from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.core.labels import Labels
 from answerback.service.service import Service
 from answerback_discord import parse
@@ -129,8 +129,8 @@ async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
     ("error", "words"),
     [
         (StoreError("the disk is full"), LABELS.try_again),
-        (OutcomeUnknownError("?"), LABELS.unsure),
-        (UnreadableError("?"), LABELS.unreadable),
+        (CommitUnknownError("?"), LABELS.unsure),
+        (UnreadableRowError("?"), LABELS.unreadable),
         (RuntimeError("?"), LABELS.unsure),
     ],
 )
@@ -171,8 +171,8 @@ async def test_a_tick_that_cannot_be_saved_is_no_answer_to_be_sent_again(
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(st.sampled_from(KEYS), JSON))
 def test_no_payload_makes_the_parser_fail(body: dict[str, Any]) -> None:
-    parse.interaction(body)
-    parse.typed(body, "1")
+    parse.parse_interaction(body)
+    parse.parse_typed_message(body, "1")
 
 
 CLICK: dict[str, Any] = {
@@ -213,13 +213,13 @@ def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, 
             inner.pop(last, None)
             if value is not ...:
                 inner[last] = copy.deepcopy(value)
-    read = parse.read(json.dumps(body).encode())
+    read = parse.parse_body(json.dumps(body).encode())
     assert read is not None
-    assert parse.interaction(read) == parse.interaction(body)
+    assert parse.parse_interaction(read) == parse.parse_interaction(body)
     assert read.get("type") == body.get("type")
 
 
 def test_of_a_click_on_a_button_the_message_is_not_read_in_full() -> None:
-    read = parse.read(json.dumps(CLICK).encode())
+    read = parse.parse_body(json.dumps(CLICK).encode())
     assert read is not None
     assert read["message"] == {"id": "7", "flags": 32768}

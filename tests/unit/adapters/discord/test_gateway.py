@@ -111,7 +111,7 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     up.discord.gateway.replay_extra = 5
     await up.ann.click("Yes")
     await cut(up.discord)
-    assert up.surface.ready() is None
+    assert up.surface.unready_reason() is None
     message = up.ann.mention_bot(own_thread(up, ask), "typed while it was away")
     await marked(up, message)
     stored = await up.shown(ask)
@@ -139,7 +139,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
         up = run_surface(discord, tmp_path / "a.db", "gateway")
         async with up as (surface, service, store, shower):
             made = Rig(discord, surface, service, store, shower, guild, channel, ann)
-            assert surface.ready() is None
+            assert surface.unready_reason() is None
             assert "lacks the Message Content intent" in caplog.text
             ask = await made.shown(await made.submit(TEXT))
             thread = own_thread(made, ask)
@@ -153,7 +153,7 @@ async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: 
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
         async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
-            assert "4004" in (surface.ready() or "")
+            assert "4004" in (surface.unready_reason() or "")
             assert len(discord.gateway.identifies) == 1
 
 
@@ -162,14 +162,14 @@ async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
         async with run_surface(discord, tmp_path / "a.db", "http") as (surface, *_):
-            assert surface.ready() is None
+            assert surface.unready_reason() is None
 
 
 async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         up = run_surface(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
         async with up as (surface, *_):
-            assert "discord.bot_token" in (surface.ready() or "")
+            assert "discord.bot_token" in (surface.unready_reason() or "")
             assert discord.gateway.identifies == []
 
 
@@ -220,7 +220,7 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: Any = None
-    gateway = gateway_client.Gateway(
+    gateway = gateway_client.GatewayClient(
         calls,
         "",
         content=True,
@@ -228,17 +228,17 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
         outage=Outage(gateway_client.logger, "Discord"),
         handlers={},
     )
-    assert gateway.trouble() == "the gateway is not connected yet"
-    gateway.connected(0, 3)
-    assert "shard 1, 2 of 3" in (gateway.trouble() or "")
-    gateway.connected(1, 3)
-    gateway.connected(2, 3)
+    assert gateway.outage_reason() == "the gateway is not connected yet"
+    gateway.mark_connected(0, 3)
+    assert "shard 1, 2 of 3" in (gateway.outage_reason() or "")
+    gateway.mark_connected(1, 3)
+    gateway.mark_connected(2, 3)
     monkeypatch.setattr(gateway_client, "GRACE", 0.0)
-    assert gateway.trouble() is None
+    assert gateway.outage_reason() is None
     for shard in (0, 1):
-        gateway.lost(shard)
-    gateway.connected(0, 3)
-    assert "shard 1 of 3" in (gateway.trouble() or "")
+        gateway.mark_disconnected(shard)
+    gateway.mark_connected(0, 3)
+    assert "shard 1 of 3" in (gateway.outage_reason() or "")
 
 
 @pytest.mark.rule("DISCORD-7")

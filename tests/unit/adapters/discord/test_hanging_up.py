@@ -14,7 +14,7 @@ from aiohttp import web
 from answerback.core.ask import Ask, Status
 from answerback.core.intents import Intent
 from answerback.ports.surface import Acted, Actor, Rejected
-from answerback.runtime.sockets import address_of, bind, listen
+from answerback.runtime.sockets import bind_socket, serve_app, socket_url
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord.http_endpoint import PATH
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -60,13 +60,13 @@ async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_
         monkeypatch.setattr(up.service, "apply", apply)
         app = web.Application()
         app.add_routes(up.surface.public_routes())
-        bound = await bind("127.0.0.1", 0, "public")
-        runner = await listen(app, bound)
+        bound = await bind_socket("127.0.0.1", 0, "public")
+        runner = await serve_app(app, bound)
         ask = await up.shown(await up.submit(ONE))
         waiting = asyncio.create_task(up.service.wait(ask.id, 60))
         other = sqlite3.connect(tmp_path / "answerback.db", isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        port = int(address_of(bound).rpartition(":")[2])
+        port = int(socket_url(bound).rpartition(":")[2])
         _, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.write(signed(up, ask))
         await came.wait()
@@ -77,7 +77,7 @@ async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_
         told = await waiting
         assert told is not None
         assert told.status is Status.ANSWERED
-        await up.shower.idle()
+        await up.shower.wait_until_idle()
         stored = await up.store.get(ask.id)
         assert stored is not None
         assert stored.shown_revision == stored.revision

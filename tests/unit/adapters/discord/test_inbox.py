@@ -9,11 +9,11 @@ from typing import Any
 import aiohttp
 import pytest
 
-from answerback.core.errors import UnreadableError
+from answerback.core.errors import UnreadableRowError
 from answerback.core.labels import Labels
 from answerback.service.submission_request import Agent, Submission
 from answerback_discord import group_membership, inbox_command, interactions, parse, slash_commands
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.sight import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
@@ -78,11 +78,13 @@ async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links
 
 @pytest.mark.rule("DISCORD-14")
 async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
-    made = [await up.submit(asked(f"Question {n}?")) for n in range(inbox_command.ON_A_PAGE + 2)]
+    made = [
+        await up.submit(asked(f"Question {n}?")) for n in range(inbox_command.ASKS_PER_PAGE + 2)
+    ]
     for ask in made:
         await up.shown(ask)
     first = await opened(up)
-    assert len(addresses(first)) == inbox_command.ON_A_PAGE
+    assert len(addresses(first)) == inbox_command.ASKS_PER_PAGE
     assert (await up.ann.click(LABELS.next, on=first.message)).answered
     second = up.ann.sees(first.message)
     assert "Question 8?" in second.text
@@ -114,9 +116,9 @@ async def test_an_inbox_that_cannot_be_read_is_no_failed_interaction(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def unreadable(*_: object) -> None:
-        raise UnreadableError("torn")
+        raise UnreadableRowError("torn")
 
-    monkeypatch.setattr(up.service, "waiting_for", unreadable)
+    monkeypatch.setattr(up.service, "list_waiting_for", unreadable)
     assert LABELS.unavailable in remove_escapes((await opened(up)).text)
 
 
@@ -152,14 +154,14 @@ async def test_the_command_is_registered_once_and_others_of_the_application_stay
     async with FakeDiscord() as discord, aiohttp.ClientSession() as http:
         other = {"name": "deploy", "description": "Deploys", "type": 1}
         discord.application.commands.append(other)
-        calls = Calls(http, discord.application.token, discord.api_url)
+        calls = DiscordApi(http, discord.application.token, discord.api_url)
         for _ in range(2):
-            await slash_commands.registered(calls, LABELS)
+            await slash_commands.register_with_retry(calls, LABELS)
             discord.application.commands[-1]["contexts"].reverse()  # as Discord may list them
         assert discord.faults.count(f"POST {COMMANDS}") == 1
         assert [each["name"] for each in discord.application.commands] == ["deploy", "inbox"]
         renamed = Labels(inbox_command="Was auf dich wartet")
-        await slash_commands.registered(calls, renamed)
+        await slash_commands.register_with_retry(calls, renamed)
         names = {each["name"]: each["description"] for each in discord.application.commands}
         assert names == {"deploy": "Deploys", "inbox": "Was auf dich wartet"}
 

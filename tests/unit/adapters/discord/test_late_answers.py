@@ -14,7 +14,7 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
 from answerback_discord import pending_edits as answers_module
-from answerback_discord.pending_edits import Answers
+from answerback_discord.pending_edits import PendingEdits
 from tests.service_parts import WAIT
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -34,7 +34,7 @@ SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
 async def caught_up(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask)
+            up.shower.request_sync(ask)
     return stored
 
 
@@ -107,8 +107,8 @@ async def test_who_turns_a_page_while_somebody_answers_is_told_so(
 
 
 async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone() -> None:
-    answers, ask, taken = Answers(0.0), _ask(2), _taken()
-    answers.answering(ask, taken)
+    answers, ask, taken = PendingEdits(0.0), _ask(2), _taken()
+    answers.track_response(ask, taken)
     waiting = asyncio.create_task(answers.brought(ask))
     await asyncio.sleep(0)
     waiting.cancel()
@@ -118,62 +118,66 @@ async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone
 
 
 async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit() -> None:
-    answers = Answers(0.0)
+    answers = PendingEdits(0.0)
     first, second = _taken(), _taken()
-    answers.answering(_ask(1), first)
-    answers.answering(_ask(2), second)
+    answers.track_response(_ask(1), first)
+    answers.track_response(_ask(2), second)
     first.set_result(True)
     second.set_result(True)
     assert not await answers.brought(_ask(2)), "nobody knows which of the two was applied last"
     for revision in (1, 2):
         settled = _taken()
-        answers.answering(_ask(revision), settled)
+        answers.track_response(_ask(revision), settled)
         settled.set_result(True)
     assert await answers.brought(_ask(2)), "the first was applied before the second was sent"
-    answers.answering(_ask(2), refused := _taken())
+    answers.track_response(_ask(2), refused := _taken())
     refused.set_result(False)
     assert not await answers.brought(_ask(2))
 
 
 async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_next() -> None:
-    answers, done, under_way = Answers(0.0), _taken(), _taken()
-    answers.answering(_ask(2), done)
+    answers, done, under_way = PendingEdits(0.0), _taken(), _taken()
+    answers.track_response(_ask(2), done)
     done.set_result(True)
-    answers.edited(_ask(2))
+    answers.record_edit(_ask(2))
     assert not await answers.brought(_ask(2))
-    answers.answering(_ask(3), under_way)
-    answers.edited(_ask(2))
+    answers.track_response(_ask(3), under_way)
+    answers.record_edit(_ask(2))
     under_way.set_result(True)
     assert not await answers.brought(_ask(3))
 
 
 async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() -> None:
-    answers, taken = Answers(60.0), _taken()
-    answers.answered(_ask(2))
-    answers.answering(_ask(3), taken)
+    answers, taken = PendingEdits(60.0), _taken()
+    answers.record_unconfirmed_response(_ask(2))
+    answers.track_response(_ask(3), taken)
     taken.set_result(True)
     assert not await answers.brought(_ask(3))
 
 
 async def test_what_looks_otherwise_at_the_same_revision_is_not_brought() -> None:
-    answers, taken = Answers(0.0), _taken()
-    answers.answering(_ask(2), taken)
+    answers, taken = PendingEdits(0.0), _taken()
+    answers.track_response(_ask(2), taken)
     taken.set_result(True)
     assert not await answers.brought(replace(_ask(2), unattended=True))
 
 
 async def test_answers_are_kept_for_so_many_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answers_module, "_KEPT", 2)
-    answers = Answers(60.0)
+    answers = PendingEdits(60.0)
     for number in range(3):
         ask = replace(_ask(2), id=f"ask_{number}")
-        answers.answered(ask)
+        answers.record_unconfirmed_response(ask)
     gone, kept = replace(_ask(2), id="ask_0"), replace(_ask(2), id="ask_1")
     elsewhere = replace(kept, message={"id": "6"})
-    assert [answers.may_come(ask) > 0 for ask in (gone, kept, elsewhere)] == [False, True, False]
+    assert [answers.seconds_unconfirmed(ask) > 0 for ask in (gone, kept, elsewhere)] == [
+        False,
+        True,
+        False,
+    ]
     for number in range(3):
         taken = _taken()
-        answers.answering(replace(_ask(2), id=f"other_{number}"), taken)
+        answers.track_response(replace(_ask(2), id=f"other_{number}"), taken)
         taken.set_result(True)
     gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
     elsewhere = replace(kept, message={"id": "6"})

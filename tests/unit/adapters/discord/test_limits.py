@@ -24,8 +24,8 @@ from answerback_discord import (
     posting,
     private_notes,
 )
-from answerback_discord.api_client import page_behind
-from answerback_discord.modal_pages import Look, Sheet, Slot
+from answerback_discord.api_client import query_after
+from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
 from tests.edges import edge
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
@@ -58,9 +58,9 @@ def test_the_label_of_a_button() -> None:
         labels = Labels(reply="x" * length)
         found = {button["label"] for button in of_type(2, shown(one(TEXT), labels))}
         assert ("x" * length in found) == full
-        again = private_notes.retry("Try again.", "ab1:x:1:take", Labels(answer="x" * length))
+        again = private_notes.retry_note("Try again.", "ab1:x:1:take", Labels(answer="x" * length))
         assert check_message(again) == []
-        [button] = of_type(2, list(components.walk(again["components"])))
+        [button] = of_type(2, list(components.iter_components(again["components"])))
         assert (button["label"] == "x" * length) == full
 
 
@@ -109,7 +109,7 @@ def test_a_choice_of_a_form() -> None:
         ask = schema_ask(a={"oneOf": one_choice})
         prompt = view_of(ask).prompt
         assert prompt is not None
-        assert modal_inputs.needs_full(prompt) != full
+        assert modal_inputs.needs_full_view(prompt) != full
 
 
 @edge("PLACEHOLDER")
@@ -136,15 +136,15 @@ def test_the_label_of_an_input() -> None:
         ask = schema_ask(a=field)
         prompt = view_of(ask).prompt
         assert prompt is not None
-        assert modal_inputs.needs_full(prompt) != full
+        assert modal_inputs.needs_full_view(prompt) != full
         assert bool(of_type(10, opened(ask))) != full  # what is cut stands above the inputs
 
 
 @edge("INPUT_PLACEHOLDER")
 def test_the_placeholder_of_an_input() -> None:
     for length, full in ((100, True), (101, False)):
-        slot = Slot("0", Look.LINE, "label", placeholder="x" * length)
-        [made] = of_type(4, filled(one(TEXT), Sheet("title", "", (slot,))))
+        slot = ModalInput("0", InputKind.LINE, "label", placeholder="x" * length)
+        [made] = of_type(4, filled(one(TEXT), ModalSpec("title", "", (slot,))))
         assert (made["placeholder"] == "x" * length) == full
 
 
@@ -164,7 +164,7 @@ def test_the_text_of_an_input() -> None:
 def test_the_title_of_a_modal() -> None:
     for length, full in ((45, True), (46, False)):
         view = view_of(one(TEXT, text="x" * length))
-        sheet = modal_inputs.sheet_of(view, Verb.WRITE, LABELS)
+        sheet = modal_inputs.modal_spec(view, Verb.WRITE, LABELS)
         assert sheet is not None
         data = modals.modal(view, sheet, Verb.WRITE, 0, {}, "nonce123", LABELS)
         assert (data["title"] == "x" * length) == full
@@ -175,7 +175,9 @@ def test_the_title_of_a_modal() -> None:
 @edge("MODAL_TITLE")
 def test_the_title_of_a_modal_of_several_pages() -> None:
     for length, full in ((45 - len(" · Page 1 of 2"), True), (46 - len(" · Page 1 of 2"), False)):
-        sheet = Sheet("x" * length, "", tuple(Slot(str(n), Look.LINE, "l") for n in range(6)))
+        sheet = ModalSpec(
+            "x" * length, "", tuple(ModalInput(str(n), InputKind.LINE, "l") for n in range(6))
+        )
         data: Any = modals.modal(view_of(one(TEXT)), sheet, Verb.FILL, 0, {}, "n", LABELS)
         assert data["title"].startswith("x" * length) == full
         assert check_modal(data) == []
@@ -211,9 +213,9 @@ def test_the_options_of_a_menu() -> None:
         ask = one(MULTI, options=options(count))
         [menu] = of_type(3, shown(ask))
         assert len(menu["options"]) == 25
-        assert option_controls.pages(ask.form.questions[0]) == pages
-        found = option_controls.Look(found=tuple(range(count)))
-        message = long_lists.opened(view_of(ask), LABELS, found)
+        assert option_controls.page_count(ask.form.questions[0]) == pages
+        found = option_controls.ListState(found=tuple(range(count)))
+        message = long_lists.render_option_list(view_of(ask), LABELS, found)
         assert check_message(message) == []
         said = LABELS.found.format(count=count, words="", shown=25)
         assert (said in "".join(texts_of(message))) == (pages > 1)
@@ -244,8 +246,8 @@ def test_the_choices_of_a_form() -> None:
 @edge("MODAL_COMPONENTS")
 def test_the_components_of_a_modal() -> None:
     for count, intro, pages in ((5, "", 1), (6, "", 2), (4, "intro", 1), (5, "intro", 2)):
-        slots = tuple(Slot(str(n), Look.LINE, "label") for n in range(count))
-        sheet = Sheet("title", intro, slots)
+        slots = tuple(ModalInput(str(n), InputKind.LINE, "label") for n in range(count))
+        sheet = ModalSpec("title", intro, slots)
         assert len(sheet.pages()) == pages
         filled(one(TEXT), sheet)
 
@@ -258,7 +260,7 @@ def test_the_messages_of_a_page() -> None:
         for each in listing["get"]["parameters"]
         if each["name"] == "limit"
     ]
-    assert page_behind("1") == {"after": "1", "limit": str(most)}
+    assert query_after("1") == {"after": "1", "limit": str(most)}
 
 
 def test_the_largest_message_has_fewer_components_than_discord_takes() -> None:

@@ -28,7 +28,7 @@ from answerback_discord import (
     show_in_full,
     slash_commands,
 )
-from answerback_discord.api_client import Calls
+from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
 from tests.edges import edge
 from tests.fakes.discord import rest_app, rules
@@ -54,7 +54,9 @@ ANSWER_TIMEOUT = api_client.ANSWER_TIMEOUT
 def test_all_texts_of_a_message_together() -> None:
     """A hundred units of the four thousand are kept for what stands around a text."""
     for length, full in ((3_900, True), (3_901, False)):
-        [text] = of_type(10, list(components.walk(private_notes.note("x" * length)["components"])))
+        [text] = of_type(
+            10, list(components.iter_components(private_notes.note("x" * length)["components"]))
+        )
         assert (text["content"] == "x" * length) == full
     for filling in ("x", "*", "\U0001f469"):
         ask = one(TEXT, text=filling * 20_000, context=filling * 20_000)
@@ -85,7 +87,7 @@ def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
 @edge("COMMAND_DESCRIPTION")
 def test_the_description_of_the_command() -> None:
     for length, full in ((100, True), (101, False)):
-        made = slash_commands.definition(Labels(inbox_command="x" * length))
+        made = slash_commands.command_definition(Labels(inbox_command="x" * length))
         assert rules.check_command(made) == []
         assert (made["description"] == "x" * length) == full
 
@@ -95,7 +97,9 @@ def test_a_page_of_the_inbox_holds_the_longest_asks() -> None:
     message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
     for filling in ("x", "*", "\U0001f469"):
         ask = replace(one(TEXT, text=filling * 20_000), message=message)
-        shown = inbox_command.page(Page((ask,) * inbox_command.ON_A_PAGE, "d2FpdGluZzox"), labels)
+        shown = inbox_command.page(
+            Page((ask,) * inbox_command.ASKS_PER_PAGE, "d2FpdGluZzox"), labels
+        )
         assert rules.check_callback({"type": 4, "data": shown}) == []
 
 
@@ -129,7 +133,7 @@ def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
         now = asyncio.get_running_loop()
         now.time = lambda: 5.0  # type: ignore[method-assign]
         session: Any = None
-        made = Calls(session, "token")
+        made = DiscordApi(session, "token")
         for count in range(60):
             try:
                 made._take("GET /channels/1")
@@ -143,8 +147,8 @@ def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
 @edge("EPOCH_MS")
 def test_an_id_says_when_it_was_made() -> None:
     documented = "175928847299117063"  # https://docs.discord.com/developers/reference#snowflakes
-    assert parse.moment(documented) == 1_462_015_105.796
-    assert parse.moment(str((1_700_000_000_123 - EPOCH_MS) << 22)) == 1_700_000_000.123
+    assert parse.snowflake_time(documented) == 1_462_015_105.796
+    assert parse.snowflake_time(str((1_700_000_000_123 - EPOCH_MS) << 22)) == 1_700_000_000.123
 
 
 # --- bits ----------------------------------------------------------------------------------------
@@ -160,7 +164,7 @@ def test_the_flags_of_a_message() -> None:
             "id": "1", "token": "t", "type": 3, "user": {"id": "2", "username": "ann"},
             "data": {"custom_id": "ab1:ask_1:1:back"}, "message": {"id": "3", "flags": flags},
         }  # fmt: skip
-        found = parse.interaction(click)
+        found = parse.parse_interaction(click)
         assert found is not None
         assert found.private == private
 
@@ -184,7 +188,7 @@ def test_the_app_asks_for_the_permissions_that_it_needs_and_no_other() -> None:
 def test_only_an_administrator_may_do_everything() -> None:
     for bit in range(50):
         roles: list[Json] = [{"id": "1", "permissions": str(1 << bit)}]
-        may = doctor.permissions("1", roles, {"roles": []}, [], "9")
+        may = doctor.compute_permissions("1", roles, {"roles": []}, [], "9")
         assert may == (-1 if bit == 3 else 1 << bit)
 
 
@@ -198,6 +202,6 @@ def test_the_flags_that_let_texts_be_read() -> None:
 
 @edge("FLAG_MESSAGE_CONTENT_LIMITED", "SETTABLE_FLAGS")
 def test_the_flags_that_are_set() -> None:
-    assert manifest.settings(None)["flags"] == rest_app.MESSAGE_CONTENT_LIMITED
+    assert manifest.application_settings(None)["flags"] == rest_app.MESSAGE_CONTENT_LIMITED
     assert doctor.flags_to_set((1 << 25) - 1) == rest_app.SETTABLE_FLAGS
     assert doctor.flags_to_set(0) == rest_app.MESSAGE_CONTENT_LIMITED

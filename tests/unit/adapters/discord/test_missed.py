@@ -185,7 +185,7 @@ async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(to
         await caught_up(up)
         stored = await up.store.get(ask.id)
         assert stored is not None
-        up.shower.poke(stored)
+        up.shower.request_sync(stored)
         await marked(town.ann, said)
         assert values(await up.shown(ask)) == ["already"]
 

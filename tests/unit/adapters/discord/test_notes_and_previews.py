@@ -40,7 +40,7 @@ async def asked(up: Rig, *, several: bool = False) -> Ask:
 
 
 def annotation(ask: Ask) -> Any:
-    result = registry.result_of(ask)
+    result = registry.render_result(ask)
     assert result is not None
     structured = result.structured
     assert isinstance(structured, dict)

@@ -39,7 +39,7 @@ async def asked(up: Rig, name: str, count: int = 3) -> Ask:
 
 
 async def result(up: Rig, ask: Ask) -> Any:
-    found = registry.result_of(await up.shown(ask))
+    found = registry.render_result(await up.shown(ask))
     assert found is not None
     return found.structured
 

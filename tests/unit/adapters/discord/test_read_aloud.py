@@ -28,7 +28,7 @@ pytestmark = pytest.mark.rule("DISCORD-15")
 def read_aloud(message: Json) -> list[tuple[str, str]]:
     """What is read, one after the other: the kind of each part, and its words."""
     said: list[tuple[str, str]] = []
-    for part in c.walk(message["components"]):
+    for part in c.iter_components(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
             said.append(("text", strip_layout(remove_escapes(str(part["content"])))))
         elif part["type"] == c.BUTTON:
@@ -76,7 +76,7 @@ def is_open(view: View, message: Json, said: list[tuple[str, str]]) -> None:
     if view.prompt.question.context:
         assert place(said, view.prompt.question.context) < asked
     assert asked < first_control
-    names = [decode(part.get("custom_id")) for part in c.walk(message["components"])]
+    names = [decode(part.get("custom_id")) for part in c.iter_components(message["components"])]
     ways = [i for i, each in enumerate(filter(None, names)) if each.verb is Verb.REPLY]
     assert ways, "Reply and End Turn come behind what answers"
     listed = view.prompt.question.options[:25] if len(view.prompt.question.options) <= 25 else ()

@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
-from answerback.core.view import View, texts_of, view_of
+from answerback.core.view import View, answer_lines, view_of
 from answerback.core.walker import Answer
 from answerback.testing import strategies
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode
 from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
 from answerback_discord.components import Json
-from answerback_discord.option_controls import Look
+from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord import sight
 from tests.unit.adapters.discord.examples import ask_of, large_forms, question, walked
@@ -43,9 +43,9 @@ def test_every_state_of_any_form_renders_within_discords_rules(ask: Ask, page: i
         )
         assert message["allowed_mentions"] == {"parse": []}
     if view.is_review or (view.prompt and view.prompt.question.options):
-        for look in (Look(page=page), Look(found=tuple(range(page)), words="w")):
+        for look in (ListState(page=page), ListState(found=tuple(range(page)), words="w")):
             for note in ("", LABELS.selection_changed):
-                listed = long_lists.opened(view, LABELS, look, note)
+                listed = long_lists.render_option_list(view, LABELS, look, note)
                 assert check_callback({"type": 4, "data": listed}) == []
 
 
@@ -64,7 +64,9 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
         seen += full_text(view, Verb.PREVIEW) + full_text(view, Verb.SHOW_IN_FULL)
     if view.prompt is not None and Verb.PAGE in verbs:
         for page in range(50):
-            seen += sight.texts_of(long_lists.opened(view, LABELS, Look(page=page)))
+            seen += sight.texts_of(
+                long_lists.render_option_list(view, LABELS, ListState(page=page))
+            )
     shown = sight.strip_layout("".join(seen))
     for words in said(view):
         assert sight.strip_layout(words) in shown, words
@@ -101,7 +103,7 @@ def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) 
 def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> None:
     view = view_of(ask)
     for verb in (Verb.WRITE, Verb.FILL, Verb.OTHER, Verb.REPLY, Verb.SEARCH):
-        sheet = modal_inputs.sheet_of(view, verb, LABELS)
+        sheet = modal_inputs.modal_spec(view, verb, LABELS)
         for page in range(len(sheet.pages()) if sheet else 0):
             assert sheet is not None
             data = modals.modal(view, sheet, verb, page, {}, "abcd1234", LABELS)
@@ -121,9 +123,11 @@ def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask)
     verb = kinds.get(prompt.question.answer_type)
     if verb is None:
         return
-    sheet = modal_inputs.sheet_of(view, verb, LABELS)
+    sheet = modal_inputs.modal_spec(view, verb, LABELS)
     assert sheet is not None
-    action = modal_inputs.read(prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots})
+    action = modal_inputs.parse_values(
+        prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots}
+    )
     assert not isinstance(action, tuple)
     if not (isinstance(prompt.prefill, dict) and "more" in prompt.prefill):
         assert action == Answer(value=prompt.prefill)
@@ -159,5 +163,5 @@ def said(view: View) -> Iterator[str]:
     for line in view.lines:
         yield line.question.text
         if line.given is not None:
-            yield from texts_of(line.question, line.given, Labels())
+            yield from answer_lines(line.question, line.given, Labels())
     yield view.reply or ""

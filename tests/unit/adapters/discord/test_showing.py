@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask, Destination
-from answerback.core.errors import GoneError, UnavailableError
+from answerback.core.errors import DestinationGoneError, PlatformUnavailableError
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback_discord import api_client
@@ -40,7 +40,7 @@ def posts(up: Rig, channel: Channel | None = None) -> int:
 async def converged(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask)
+            up.shower.request_sync(ask)
     return stored
 
 
@@ -233,13 +233,15 @@ async def test_a_channel_that_is_closed_to_the_app_is_not_asked_again_and_again(
     up.discord.faults.code(EDIT, 50001, times=1_000)
     await up.service.withdraw(asks[0].id)
     await up.service.act(asks[1].id, _yes(), _actor(up))
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
     assert up.discord.faults.count(EDIT) == 2
-    assert await up.store.behind(10) == [asks[1].id], "a record is given up, a question is not"
+    assert await up.store.list_outdated(10) == [asks[1].id], (
+        "a record is given up, a question is not"
+    )
     up.discord.faults.clear()
-    up.shower.poke(asks[1])
-    await up.shower.idle()
-    assert await up.store.behind(10) == []
+    up.shower.request_sync(asks[1])
+    await up.shower.wait_until_idle()
+    assert await up.store.list_outdated(10) == []
 
 
 @pytest.mark.parametrize("why", ["no permission", "too many"])
@@ -310,7 +312,7 @@ async def test_what_discord_calls_malformed_is_shown_plainly(
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     up.discord.faults.drop(POST, after=True)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(PlatformUnavailableError):
         await up.surface.remind(ask, 0)
     up.discord.clock.advance(600)
     await up.surface.remind(ask, 0)
@@ -333,7 +335,7 @@ async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up
     ask = await up.shown(await up.submit(ONE))
     other = up.discord.add_channel(up.guild, "other")
     old = up.ann.latest(up.channel).message
-    await up.surface.moved(ask, ask.message or {}, _to(other))
+    await up.surface.retire_message(ask, ask.message or {}, _to(other))
     assert up.ann.sees(old).controls == []
     assert f"<#{other.id}>" in up.ann.sees(old).text
 
@@ -341,7 +343,7 @@ async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up
 async def test_an_unknown_channel_is_a_gone_place(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     nowhere = replace(ask, message=None, destination=_to(None))
-    with pytest.raises(GoneError):
+    with pytest.raises(DestinationGoneError):
         await up.surface.show(nowhere, _save)
 
 

@@ -14,7 +14,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Reply
 from answerback_chat.control_codec import Verb
 from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
-from answerback_discord.option_controls import Look
+from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
 from tests.unit.adapters.discord.examples import after, ask_of, ended, options, question
 from tests.unit.adapters.snapshots import InFolder
@@ -126,10 +126,10 @@ def test_the_review(many: bool, shot: SnapshotAssertion) -> None:
 def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> None:
     view = view_of(states("multi_select-paged")["fresh"])
     for name, look in {
-        "second-page": Look(page=1, chosen=(2, 30)),
-        "found": Look(chosen=(2, 30), found=(30, 31)),
+        "second-page": ListState(page=1, chosen=(2, 30)),
+        "found": ListState(chosen=(2, 30), found=(30, 31)),
     }.items():
-        message = long_lists.opened(view, LABELS, look)
+        message = long_lists.render_option_list(view, LABELS, look)
         assert check_callback({"type": 4, "data": message}) == []
         assert message == shot(name=f"list.{name}")
 
@@ -138,7 +138,7 @@ def test_a_list_that_was_turned_ticked_and_searched(shot: SnapshotAssertion) -> 
 def test_the_modals(kind: str, shot: SnapshotAssertion) -> None:
     view = view_of(states(kind)["prefill"])
     for verb in (Verb.WRITE, Verb.FILL, Verb.REPLY):
-        sheet = modal_inputs.sheet_of(view, verb, LABELS)
+        sheet = modal_inputs.modal_spec(view, verb, LABELS)
         for page in range(len(sheet.pages()) if sheet else 0):
             assert sheet is not None
             data = modals.modal(view, sheet, verb, page, {}, "00000000", LABELS)

@@ -54,7 +54,7 @@ async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **f
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
     await up.service.act(ask.id, Answer(value=True), bob)
     await up.discord.faults.called(EDIT, edits + 1)
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
     moved = await up.store.get(ask.id)
     assert moved is not None
     await changed(up, ask, updated_at=moved.updated_at - 60)
@@ -112,7 +112,7 @@ async def test_who_is_late_with_a_modal_gets_the_words_back_and_the_message_is_s
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
     await up.service.act(ask.id, Answer(value=True), bob)
     await up.discord.faults.called(EDIT)
-    await up.shower.idle()
+    await up.shower.wait_until_idle()
     assert (await up.ann.submit()).answered
     assert "a long story" in up.ann.notes()[0].text
     assert "Bob was faster" in up.ann.notes()[0].text

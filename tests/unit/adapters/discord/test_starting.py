@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.core.errors import RefusedError, UnauthorizedError
+from answerback.core.errors import PayloadRejectedError, UnauthorizedError
 from answerback_chat import bot_identity
 from answerback_discord import adapter, gateway_client
 from tests.fakes.discord.server import FakeDiscord
@@ -29,7 +29,7 @@ async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
             before = discord.faults.count(ME)
-            assert surface.ready() is None, "clicks come in without it"
+            assert surface.unready_reason() is None, "clicks come in without it"
             await discord.faults.called(ME, before + 2)
             discord.faults.clear()
             asked = len(await discord.faults.called(ME, discord.faults.count(ME) + 1))
@@ -58,7 +58,7 @@ async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_on
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
     monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
-    monkeypatch.setattr(gateway_client, "FIRST_CONNECT", 0.01)
+    monkeypatch.setattr(gateway_client, "CONNECT_TIMEOUT", 0.01)
     async with FakeDiscord() as discord:
         discord.faults.server_error("GET /*", times=1_000)
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=gateway)
@@ -102,21 +102,21 @@ async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
     async with FakeDiscord() as discord:
         up = run_surface(discord, tmp_path / "a.db", "http", gateway=False)
         async with up as (surface, *_):
-            assert surface.ready() is None
+            assert surface.unready_reason() is None
             await discord.faults.called("POST /applications/*/commands")
             discord.faults.code("GET /*", 50027)
-            with pytest.raises(RefusedError):
+            with pytest.raises(PayloadRejectedError):
                 await surface.calls.get("/users/@me")
-            assert surface.ready() is None, "it was not the bot's token that was refused"
+            assert surface.unready_reason() is None, "it was not the bot's token that was refused"
             discord.faults.code("GET /*", 0, times=1_000)
             for _ in range(2):
                 with pytest.raises(UnauthorizedError):
                     await surface.calls.get("/users/@me")
-            assert "token is not valid" in (surface.ready() or "")
+            assert "token is not valid" in (surface.unready_reason() or "")
             asked = discord.faults.count(ME)
             await discord.faults.called(ME, asked + 2)
-            assert surface.ready() is not None
+            assert surface.unready_reason() is not None
             discord.faults.clear()
             async with asyncio.timeout(WAIT):
-                while surface.ready() is not None:  # noqa: ASYNC110 - it tells nobody
+                while surface.unready_reason() is not None:  # noqa: ASYNC110 - it tells nobody
                     await asyncio.sleep(0.01)

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.sanitize import visible
 from answerback_chat.text_fitting import utf16_length
-from answerback_discord.markdown_text import code_block, escape, fit, paged, pieces, share, shorten
+from answerback_discord.markdown_text import (
+    divide_room,
+    escape,
+    fit_line,
+    shorten,
+    shorten_code_block,
+    split_into_pages,
+    split_into_pieces,
+)
 from tests.fakes.discord.markdown import to_html
 from tests.unit.adapters.discord.sight import remove_escapes
 
@@ -46,7 +54,7 @@ def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
 
 @given(MARKS | ANY, st.integers(4, 60))
 def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
-    pages = paged(text, most)
+    pages = split_into_pages(text, most)
     assert all(0 < utf16_length(page) <= most for page in pages)
     shown = "".join(remove_escapes(page) for page in pages)
     assert "".join(shown.split()) == "".join(visible(text).split())
@@ -63,13 +71,13 @@ def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None
 
 @given(MARKS | ANY)
 def test_pieces_together_are_the_text(text: str) -> None:
-    together = "".join(remove_escapes(piece) for piece in pieces(text * 30))
+    together = "".join(remove_escapes(piece) for piece in split_into_pieces(text * 30))
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text * 30))
 
 
 @given(INVISIBLE_TEXTS)
 def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) -> None:
-    made = pieces(text)
+    made = split_into_pieces(text)
     assert all(utf16_length(piece) <= 2_000 for piece in made)
     together = "".join(remove_escapes(piece) for piece in made)
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text))
@@ -82,7 +90,7 @@ def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) 
 )
 def test_a_code_block_cannot_be_left(text: str, run: str) -> None:
     text = text.format(run)
-    shown, left_out = code_block(text, 100)
+    shown, left_out = shorten_code_block(text, 100)
     assert shown.count("```") == 2
     assert "href" not in to_html(shown)
     assert shown[4:-4].replace("\u200b", "") == text
@@ -90,18 +98,18 @@ def test_a_code_block_cannot_be_left(text: str, run: str) -> None:
 
 
 def test_a_code_block_is_shortened_to_its_room() -> None:
-    assert code_block("x" * 200, 100)[1]
-    assert len(code_block("x" * 200, 100)[0]) <= 100
+    assert shorten_code_block("x" * 200, 100)[1]
+    assert len(shorten_code_block("x" * 200, 100)[0]) <= 100
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
 def test_a_label_is_shortened_past_its_limit_only(over: int) -> None:
     text = "x" * (80 + over)
-    assert (fit(text, 80) == text) == (over <= 0)
-    assert len(fit(text, 80)) <= 80
+    assert (fit_line(text, 80) == text) == (over <= 0)
+    assert len(fit_line(text, 80)) <= 80
 
 
 def test_room_is_shared_so_that_short_texts_stand_whole() -> None:
-    assert share([10, 500, 20, 500], 430) == [10, 200, 20, 200]
-    assert share([], 100) == []
-    assert share([5, 5], 100) == [5, 5]
+    assert divide_room([10, 500, 20, 500], 430) == [10, 200, 20, 200]
+    assert divide_room([], 100) == []
+    assert divide_room([5, 5], 100) == [5, 5]

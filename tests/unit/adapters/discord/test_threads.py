@@ -33,7 +33,7 @@ async def shown(up: Rig, ask: Ask) -> Ask:
     """The ask once its message shows it."""
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.poke(ask)
+            up.shower.request_sync(ask)
     return stored
 
 

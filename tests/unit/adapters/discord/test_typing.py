@@ -324,7 +324,7 @@ async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for
     async with asyncio.timeout(WAIT):
         while not up.surface._background._tasks:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
-    up.shower.poke(await up.shown(ask))
+    up.shower.request_sync(await up.shown(ask))
     await marked(up, said, "✅")
     assert (await up.shown(ask)).walk.answers[0].value == "because"
     assert sum(one.author_id == up.discord.bot.id for one in up.channel.messages.values()) == 1
@@ -333,7 +333,7 @@ async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for
 async def test_the_author_of_a_reply_to_a_message_that_nobody_notes_is_told(
     up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(typed_messages, "NOTED_WITHIN", 0.0)
+    monkeypatch.setattr(typed_messages, "MESSAGE_ID_TIMEOUT", 0.0)
     ask = await asked(up)
     message = prompt(up, ask)
     await forgotten(up, ask)

@@ -15,7 +15,7 @@ from pathlib import Path
 from playwright.async_api import Page, async_playwright
 
 from answerback.core.ask import Ask
-from answerback.dialects.registry import result_of
+from answerback.dialects.registry import render_result
 from tests.chromium import ARGUMENTS, find_chromium
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.pictures import FOLDER
@@ -104,7 +104,7 @@ async def take(up: Rig, page: Page) -> list[tuple[bytes, float]]:
     said = await up.ada.mention_bot(CHANNEL, "After the nightly backup.", thread=first.ts)
     await up.taken(said)
     ask = await up.shown(ask)
-    result = result_of(ask)
+    result = render_result(ask)
     assert result is not None
     await film.frame(
         4.5, f"agent> ask_user(questions=[apply, when, note])\n       {result.content}"

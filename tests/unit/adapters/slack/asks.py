@@ -60,7 +60,7 @@ def one(kind: AnswerType, **changes: object) -> Ask:
 def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
     """The ask after these actions, each of which must fit."""
     for action in actions:
-        change = asks.acted(ask, action, at=ask.updated_at + 1, by=by)
+        change = asks.apply_action(ask, action, at=ask.updated_at + 1, by=by)
         assert isinstance(change, Change), change
         ask = change.ask
     return ask
@@ -157,4 +157,4 @@ def big_asks(draw: st.DrawFn) -> Ask:
     if ending == "end":
         return after(ask, EndTurn())
     status = Status.EXPIRED if ending == "expired" else Status.FAILED
-    return asks.ended(ask, status, at=ask.updated_at, reason=Reason.EXPIRED, message="No.").ask
+    return asks.end_ask(ask, status, at=ask.updated_at, reason=Reason.EXPIRED, message="No.").ask

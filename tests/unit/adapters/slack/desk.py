@@ -13,7 +13,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat.control_codec import Verb
-from answerback_slack.adapter import PATH
+from answerback_slack.adapter import EVENTS_PATH
 from tests.fakes import unhurried
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
@@ -44,7 +44,7 @@ class SlackStage:
         self.slack = slack
         self._setup = setup
         self._mode: Mode = mode
-        self._balanced = LoadBalancer(PATH, slack.deliver_to)
+        self._balanced = LoadBalancer(EVENTS_PATH, slack.deliver_to)
         self._up = AsyncExitStack()
         self._people = 0
         self.harness: SurfaceHarness

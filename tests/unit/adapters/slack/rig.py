@@ -13,11 +13,11 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.store import Store
-from answerback.runtime.app import chat_session
+from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback.testing.surface_harness import follow_other_replicas
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -37,7 +37,7 @@ class App:
     surface: SlackSurface
     service: Service
     store: Store
-    shower: Shower
+    shower: MessageSync
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Rig:
 
     async def shown(self, ask: Ask | str) -> Ask:
         """The ask as it stands once nothing is being shown any more."""
-        await self.app.shower.idle()
+        await self.app.shower.wait_until_idle()
         stored = await self.app.store.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
         return stored
@@ -127,7 +127,7 @@ async def run_app(
     """
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
-        http = await stack.enter_async_context(chat_session())
+        http = await stack.enter_async_context(chat_http_session())
         surface = SlackSurface(
             bot_token=slack.bot_token,
             app_token=slack.app_token if mode == "socket" else None,
@@ -139,10 +139,10 @@ async def run_app(
         )
         names = frozenset({"slack"})
         service = Service(store, clock, {"slack": surface}, known_surfaces=names, claim=claim)
-        shower = Shower(service, first_pause=0.02)
+        shower = MessageSync(service, first_pause=0.02)
         await stack.enter_async_context(follow_other_replicas(service, shower))
         stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.poke
+        service.hooks.show = shower.request_sync
         stack.push_async_callback(surface.stop)
         await surface.start(service)
         if mode == "http":

@@ -48,7 +48,7 @@ def options(count: int, label: str = "option") -> tuple[Option, ...]:
 
 def opened(ask: Ask, verb: Verb, labels: Labels = LABELS) -> Any:
     """The modal that a control of an ask opens."""
-    view = modals.opened(view_of(ask), Control(ask.id, ask.revision, verb), labels, "[]")
+    view = modals.build_modal(view_of(ask), Control(ask.id, ask.revision, verb), labels, "[]")
     assert view is not None
     return wire(view)
 

@@ -19,7 +19,7 @@ from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
-from answerback.ports.surface import Rejected, Why
+from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import home_view, modals, private_notes
 from answerback_slack.render import render
@@ -98,7 +98,7 @@ def three() -> Ask:
 def ended(status: Status, reason: Reason) -> Ask:
     """Ended by something else than a person."""
     ask = after(three(), Answer(value=True))
-    return asks.ended(ask, status, at=1, reason=reason, message="No chat surface.").ask
+    return asks.end_ask(ask, status, at=1, reason=reason, message="No chat surface.").ask
 
 
 ANSWERS = (Answer(value=True), Other(text="the *blue* cluster"), Answer(value="after the backup"))
@@ -147,7 +147,7 @@ def test_modal(name: str, as_json: SnapshotAssertion) -> None:
     case, verb = MODALS[name]
     ask = CASES[case]
     control = Control(ask.id, ask.revision, verb, "0" if verb is Verb.PREVIEW else "")
-    view = modals.opened(view_of(ask), control, LABELS, '["C1", "1.0", null]')
+    view = modals.build_modal(view_of(ask), control, LABELS, '["C1", "1.0", null]')
     assert view is not None
     read = json.loads(json.dumps(view))
     assert check_view(read) == []
@@ -161,12 +161,12 @@ EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
 def test_nobody_is_shown_by_an_id() -> None:
     nameless = Person(surface="slack", user_id="U0ADA")
     ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
-    change = asks.acted(ask, Answer(value=True), at=1, by=nameless)
+    change = asks.apply_action(ask, Answer(value=True), at=1, by=nameless)
     assert isinstance(change, asks.Change)
-    told = private_notes.mrkdwn_of(Rejected(Why.ENDED, change.ask), EVE, LABELS)
-    refused = private_notes.mrkdwn_of(Rejected(Why.NOT_ALLOWED, ask), EVE, LABELS)
+    told = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
+    refused = private_notes.rejection_mrkdwn(Rejected(RejectReason.NOT_ALLOWED, ask), EVE, LABELS)
     message = render(view_of(change.ask), LABELS)
-    modal = modals.notice(refused, "what was typed", LABELS)
+    modal = modals.rejected_submission_modal(refused, "what was typed", LABELS)
     for shown in (told, message.text, json.dumps(message.blocks)):
         assert "<@U0ADA>" in shown
         assert "U0ADA" not in shown.replace("<@U0ADA>", "")
@@ -181,7 +181,7 @@ def test_home(as_json: SnapshotAssertion) -> None:
         replace(one(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
     done = after(one(AnswerType.BOOLEAN), Answer(value=True))
-    view = home_view.home(asks, [done], LABELS, first=False, following="cursor")
+    view = home_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
     read = json.loads(json.dumps(view))
     assert check_view(read) == []
     SdkView(**read).validate_json()

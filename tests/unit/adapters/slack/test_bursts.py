@@ -20,14 +20,16 @@ from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 OTHER = "C0OTHER"
-POST_SECONDS = api_client.POST_SECONDS
+POST_SECONDS = api_client.POST_INTERVAL_SECONDS
 SPEED = 2.0
 """How much faster time passes than in Slack."""
 
 
 @pytest.fixture
 async def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    monkeypatch.setattr(api_client, "POST_SECONDS", api_client.POST_SECONDS / SPEED)
+    monkeypatch.setattr(
+        api_client, "POST_INTERVAL_SECONDS", api_client.POST_INTERVAL_SECONDS / SPEED
+    )
     async with rig(tmp_path) as made:
         made.slack.workspace.add_channel(OTHER, made.ada.id, made.bob.id, name="other")
         yield made
@@ -56,7 +58,7 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        api_client, "POST_SECONDS", POST_SECONDS
+        api_client, "POST_INTERVAL_SECONDS", POST_SECONDS
     )  # what a busy machine adds is less of it
     up.slack.buckets = Buckets(posts=2)
     asks = [await _submitted(up) for _ in range(24)]
@@ -99,7 +101,7 @@ async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
     asks = [await _submitted(up) for _ in range(3)]
     await up.slack.until(lambda: looking.hits and len(_shown(up)) == 3)
     up.slack.faults.clear()
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     assert sorted(_shown(up)) == sorted(ask.id for ask in asks)
 
 
@@ -128,20 +130,20 @@ async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig)
 async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show_queues, "MOST_IN_A_PLACE", 3)
+    monkeypatch.setattr(show_queues, "MAX_QUEUED_PER_PLACE", 3)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     asks = [await _submitted(up) for _ in range(12)]
     await up.slack.until(lambda: limited.hits)
     assert len(up.app.shower._lanes) == 3
     await up.slack.until(lambda: len(_shown(up)) == 12)
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     assert _shown(up) == [ask.id for ask in asks]
 
 
 async def test_all_places_have_their_turn_when_memory_is_full(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show_queues, "MOST", 4)
+    monkeypatch.setattr(show_queues, "MAX_QUEUED", 4)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3, channel=CHANNEL)
     for _ in range(6):
         await _submitted(up)
@@ -150,5 +152,5 @@ async def test_all_places_have_their_turn_when_memory_is_full(
         await _submitted(up, to=f"slack:{OTHER}")
     assert len(up.app.shower._lanes) == 4
     await up.slack.until(lambda: len(_shown(up)) == 6 and len(_shown(up, OTHER)) == 2)
-    await up.app.shower.idle()
-    assert await up.app.store.behind(10) == []
+    await up.app.shower.wait_until_idle()
+    assert await up.app.store.list_outdated(10) == []

@@ -7,8 +7,8 @@ import logging
 import aiohttp
 import pytest
 
-from answerback.runtime.app import chat_session
-from answerback_slack.api_client import client_of
+from answerback.runtime.app import chat_http_session
+from answerback_slack.api_client import create_web_client
 from tests.fakes.slack.server import FakeSlack
 
 SECRET = "the-secret-answer"
@@ -18,7 +18,7 @@ async def test_the_sdk_spells_out_no_call_for_the_log(caplog: pytest.LogCaptureF
     caplog.set_level(logging.DEBUG)
     async with FakeSlack() as slack, aiohttp.ClientSession() as http:
         slack.workspace.add_channel("C1")
-        client = client_of(slack.bot_token, slack.api_url, http)
+        client = create_web_client(slack.bot_token, slack.api_url, http)
         await client.chat_postMessage(channel="C1", text=SECRET)
         [message] = slack.messages("C1")
     assert message.text == SECRET
@@ -30,15 +30,15 @@ async def test_the_sdk_spells_out_no_call_for_the_log(caplog: pytest.LogCaptureF
 
 @pytest.mark.parametrize("text", ["Café 🎉 – 東京", "half a pair: \ud83c", "a\u2028b\0c"])
 async def test_any_text_reaches_slack_as_it_is(text: str) -> None:
-    async with FakeSlack() as slack, chat_session() as http:
+    async with FakeSlack() as slack, chat_http_session() as http:
         slack.workspace.add_channel("C1")
-        client = client_of(slack.bot_token, slack.api_url, http)
+        client = create_web_client(slack.bot_token, slack.api_url, http)
         await client.chat_postMessage(channel="C1", text=text)
         [message] = slack.messages("C1")
     assert message.text == text
 
 
 async def test_no_cookie_of_a_platform_is_kept() -> None:
-    async with chat_session() as http:
+    async with chat_http_session() as http:
         http.cookie_jar.update_cookies({"b": "tracked"})
         assert not len(http.cookie_jar)

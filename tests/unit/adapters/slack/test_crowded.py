@@ -22,11 +22,11 @@ async def test_a_connection_too_many_is_told_in_the_log_and_by_readiness_until_t
             url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
             others.append(await session.ws_connect(url))
         async with run_app(slack, tmp_path / "db", "socket") as app, asyncio.timeout(20):
-            while "Run fewer replicas" not in (app.surface.ready() or ""):  # noqa: ASYNC110 as below
+            while "Run fewer replicas" not in (app.surface.unready_reason() or ""):  # noqa: ASYNC110 as below
                 await asyncio.sleep(0.05)
-            assert f"Socket Mode: {socket_mode_client.CROWDED}" in caplog.text
+            assert f"Socket Mode: {socket_mode_client.TOO_MANY_CONNECTIONS}" in caplog.text
             for other in others:
                 await other.close()
-            while app.surface.ready() is not None:  # noqa: ASYNC110 it tells nobody
+            while app.surface.unready_reason() is not None:  # noqa: ASYNC110 it tells nobody
                 await asyncio.sleep(0.05)
             await slack.socket.connected(socket_mode_client.CONNECTIONS)

@@ -54,7 +54,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
         channels=["C0ELSE", "C0NONE"],
         groups=["S0NONE"],
     )
-    wrong = [finding for finding in await found(setup) if not finding.well]
+    wrong = [finding for finding in await found(setup) if not finding.is_ok]
     assert [finding.what.removeprefix("Slack: ") for finding in wrong] == [
         "scopes",
         "Socket Mode",
@@ -102,7 +102,7 @@ async def test_a_socket_that_cannot_be_opened_is_named(
         raise aiohttp.ClientConnectionError(url)
 
     monkeypatch.setattr(aiohttp.ClientSession, "_ws_connect", lost)
-    [told] = [one for one in await found(create_setup(slack)) if not one.well]
+    [told] = [one for one in await found(create_setup(slack)) if not one.is_ok]
     assert told.wrong == "no connection could be made"
     assert "WebSockets" in told.fix
 
@@ -124,7 +124,7 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
     told = await found(create_setup(slack))
     [off] = [finding for finding in told if finding.wrong]
     assert off.what == "Slack: Home tab"
-    assert off.well
+    assert off.is_ok
     assert "app_home_opened" in off.fix
 
 
@@ -143,7 +143,7 @@ async def test_wrong_credentials_are_named(
     slack: FakeSlack, changes: dict[str, str | None], word: str
 ) -> None:
     setup = replace(create_setup(slack), **changes)  # type: ignore[arg-type]
-    wrong = [finding for finding in await found(setup) if not finding.well]
+    wrong = [finding for finding in await found(setup) if not finding.is_ok]
     assert len(wrong) == 1
     assert word in f"{wrong[0].wrong}"
     assert wrong[0].fix

@@ -15,8 +15,8 @@ from pydantic import JsonValue
 from answerback.core.ask import Destination
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import value_of
-from answerback.core.schema_fields import fields_of
+from answerback.core.schema_field_values import value_from_entries
+from answerback.core.schema_fields import fields_from_schema
 from answerback_slack import modal_inputs, modals
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.sight import controls_of
@@ -66,7 +66,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
 ) -> None:
     fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(modal_inputs.inputs(fields, value, Labels())))
+    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, value, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     values = {}
@@ -77,7 +77,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
         elif isinstance(entry, list):
             entry = [int(option["value"]) for option in entry]
         values[control.block_id] = str(entry) if isinstance(entry, int) else entry
-    found = value_of(fields, modal_inputs.entered(fields, value, values))
+    found = value_from_entries(fields, modal_inputs.parse_entries(fields, value, values))
     if value == {"n": 7}:
         assert isinstance(found, tuple)  # beyond its own maximum: said so, and not changed
     else:
@@ -100,7 +100,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
 def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValue) -> None:
     fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(modal_inputs.inputs(fields, value, Labels())))
+    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, value, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     [control] = [c for block in blocks for c in controls_of(block)]
@@ -122,13 +122,13 @@ def test_what_no_input_can_hold_is_edited_as_json() -> None:
 
 
 def test_mistakes_find_their_field() -> None:
-    fields = fields_of(object_of(a={"type": "string"}, b={"type": "string"}))
+    fields = fields_from_schema(object_of(a={"type": "string"}, b={"type": "string"}))
     assert fields is not None
     problems = [
         Problem(pointer="/value/b", code="x", message="b is wrong"),
         Problem(pointer="/value", code="x", message="all is wrong"),
     ]
-    assert modal_inputs.errors(fields, problems, "/value") == {
+    assert modal_inputs.errors_by_block(fields, problems, "/value") == {
         "field.1": "b is wrong",
         "field.0": "all is wrong",
     }
@@ -211,9 +211,11 @@ async def test_digits_typed_for_a_moment_are_a_mistake_told_at_the_field(
 def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
     before: JsonValue, picked: str, value: str | None
 ) -> None:
-    fields = fields_of(object_of(**AT))
+    fields = fields_from_schema(object_of(**AT))
     assert fields is not None
-    found = value_of(fields, modal_inputs.entered(fields, before, {"field.0": picked}))
+    found = value_from_entries(
+        fields, modal_inputs.parse_entries(fields, before, {"field.0": picked})
+    )
     if value is not None:
         assert found == {"at": value}
     else:
@@ -235,7 +237,7 @@ def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
 async def test_places_are_checked_before_anybody_is_asked(
     up: Rig, place: dict[str, str], wrong: str | None
 ) -> None:
-    told = up.app.surface.check(Destination(surface="slack", **place))
+    told = up.app.surface.destination_problem(Destination(surface="slack", **place))
     assert (told is None) if wrong is None else (wrong in (told or ""))
 
 
@@ -243,7 +245,7 @@ async def test_a_surface_that_slack_does_not_know_says_so(tmp_path: Path) -> Non
     async with workspace() as (slack, _, _):
         slack.revoked = True
         async with run_app(slack, tmp_path / "db", "http") as app:
-            assert "token_revoked" in (app.surface.ready() or "")
+            assert "token_revoked" in (app.surface.unready_reason() or "")
             place = Destination(surface="slack", channel="D0ADA")
             assert app.surface.default_responders(place) == ("anyone",)
             assert app.surface.default_responders(Destination(surface="slack", channel="C1")) == ()

@@ -107,7 +107,7 @@ async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothin
     await up.shown(ask)
     await up.ada.delete(up.live(ask))
     await _told_all(up)
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     assert up.slack.count("chat.postMessage") == 1
 
 
@@ -254,7 +254,7 @@ async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
 ) -> None:
     ask = await up.submit(APPLY, NOTE)
     copy = up.live(ask).snapshot()
-    assert up.app.surface.ready() is None
+    assert up.app.surface.unready_reason() is None
     if how == "uninstalled":
         admin.uninstall(up.slack)
     elif how == "revoked":
@@ -263,12 +263,12 @@ async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
         up.slack.revoked = True
         await up.ada.click_on(copy, LABELS.yes)
     await up.slack.until(lambda: up.slack.calls[-1].method == "auth.test")
-    assert "Slack" in (up.app.surface.ready() or "")
+    assert "Slack" in (up.app.surface.unready_reason() or "")
     up.slack.revoked = False
     identifying = up.app.surface._identifying._task
     assert identifying is not None
     await identifying
-    assert up.app.surface.ready() is None
+    assert up.app.surface.unready_reason() is None
 
 
 async def test_a_persons_token_that_is_revoked_is_none_of_ours(up: Rig) -> None:
@@ -276,7 +276,7 @@ async def test_a_persons_token_that_is_revoked_is_none_of_ours(up: Rig) -> None:
     admin.revoke(up.slack, bot=False)
     await _told_all(up)
     assert up.slack.count("auth.test") == before
-    assert up.app.surface.ready() is None
+    assert up.app.surface.unready_reason() is None
 
 
 async def test_events_of_no_known_shape_are_acknowledged(up: Rig) -> None:

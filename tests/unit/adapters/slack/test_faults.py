@@ -14,13 +14,13 @@ from slack_sdk.socket_mode.aiohttp import SocketModeClient
 
 from answerback.core.ask import Ask, Destination, Status
 from answerback.core.errors import (
-    GoneError,
+    DestinationGoneError,
     NotDoneError,
+    PayloadRejectedError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
-    RefusedError,
     UnauthorizedError,
-    UnavailableError,
 )
 from answerback_slack import api_client, channel_history, errors, socket_mode_client
 from tests.fakes.slack.delivery import Ack
@@ -49,12 +49,12 @@ FAULTS: dict[str, dict[str, Any]] = {
 
 
 KINDS: dict[type[PlatformError], str] = {
-    UnavailableError: "service_unavailable internal_error fatal_error request_timeout",
+    PlatformUnavailableError: "service_unavailable internal_error fatal_error request_timeout",
     NotDoneError: "team_added_to_org streaming_state_conflict accesslimited expired_trigger_id "
     "exchanged_trigger_id invalid_trigger_id hash_conflict not_found",
-    RefusedError: "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long view_too_large "
+    PayloadRejectedError: "invalid_blocks invalid_blocks_format msg_blocks_too_long msg_too_long view_too_large "
     "no_text invalid_arguments metadata_too_large push_limit_reached duplicate_external_id",
-    GoneError: "channel_not_found not_in_channel is_archived is_inactive restricted_action "
+    DestinationGoneError: "channel_not_found not_in_channel is_archived is_inactive restricted_action "
     "restricted_action_thread_locked messages_tab_disabled user_not_found user_disabled "
     "cannot_reply_to_message message_not_found cant_update_message edit_window_closed no_such_code",
     UnauthorizedError: "invalid_auth not_authed token_revoked token_expired account_inactive "
@@ -66,7 +66,7 @@ KINDS: dict[type[PlatformError], str] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_code_is_of_the_kind_that_decides_what_comes_next(kind: type[PlatformError]) -> None:
     for code in KINDS[kind].split():
-        error = errors.of_code("chat.postMessage", code)
+        error = errors.error_from_code("chat.postMessage", code)
         assert type(error) is kind, code
         assert code in str(error)
 
@@ -240,9 +240,9 @@ async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_op
     assert "token_revoked" in (unseen.outcome.message or "")
     await up.ada.click_on(copy, LABELS.yes)
     await up.slack.until(lambda: up.slack.calls[-1].method == "chat.update")
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     up.slack.revoked = False
-    up.app.shower.poke(seen)
+    up.app.shower.request_sync(seen)
     seen = await up.shown(seen)
     assert seen.shown_revision == seen.revision == 2
 
@@ -279,7 +279,7 @@ async def test_a_restart_between_post_and_note_finds_the_message_again(
         async with run_app(slack, tmp_path / "db", mode) as app:
             up = Rig(slack, app, ada, bob)
             [message] = slack.messages(CHANNEL)
-            await app.shower.idle()
+            await app.shower.wait_until_idle()
             await ada.click(message, LABELS.yes)
             await slack.until(lambda: "A note?" in ada.sees(message).text)
             assert len(slack.messages(CHANNEL)) == 1
@@ -324,7 +324,7 @@ async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
     monkeypatch.setattr(SocketModeClient, "issue_new_wss_url", odd_at_first)
     async with rig(tmp_path) as up:
         await up.slack.socket.connected(socket_mode_client.CONNECTIONS)
-        assert up.app.surface.ready() is None
+        assert up.app.surface.unready_reason() is None
     failed = [each for each in caplog.records if each.message == "Socket Mode failed"]
     assert all(each.exc_info is not None for each in failed)
     assert len(failed) == socket_mode_client.CONNECTIONS
@@ -334,7 +334,7 @@ async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
 async def test_a_message_that_was_left_says_where_the_question_went(up: Rig) -> None:
     ask = await up.submit(APPLY)
     to = Destination(surface="slack", channel="C0ELSE")
-    await up.app.surface.moved(ask, ask.message or {}, to)
+    await up.app.surface.retire_message(ask, ask.message or {}, to)
     sight = up.ada.sees(up.live(ask))
     assert sight.text == LABELS.escalated.format(where="slack C0ELSE")
     assert sight.controls == ()
@@ -344,13 +344,13 @@ async def test_errors_are_told_apart_for_the_operator(up: Rig) -> None:
     client = up.app.surface._calls
     up.slack.faults.add("auth.test", status=429, retry_after=7)
     with pytest.raises(RateLimitedError) as limited:
-        await client.do("auth.test", client.client.auth_test)
+        await client.call("auth.test", client.client.auth_test)
     assert limited.value.retry_after == 7
     up.slack.scopes.discard("im:write")
     ask = await up.submit(APPLY, to="slack:@U0ADA", responders=None)
     assert ask.outcome is not None
     assert "add the scope im:write" in (ask.outcome.message or "")
-    with pytest.raises(GoneError):
-        await client.do(
+    with pytest.raises(DestinationGoneError):
+        await client.call(
             "conversations.info", lambda: client.client.conversations_info(channel="C0NONE")
         )

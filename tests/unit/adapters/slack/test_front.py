@@ -15,7 +15,13 @@ from hypothesis import strategies as st
 from slack_bolt import BoltResponse
 
 from answerback_slack import parse
-from answerback_slack.http_endpoint import MAX_BODY, Front, clicked, decoded, text_of
+from answerback_slack.http_endpoint import (
+    MAX_BODY_BYTES,
+    HttpEndpoint,
+    json_text_from_body,
+    parse_click,
+    parse_payload,
+)
 from tests.fakes.slack.delivery import SentRequest, sign
 from tests.unit.adapters.slack.rig import LABELS, Rig, rig
 
@@ -93,7 +99,7 @@ async def test_a_compressed_body_is_a_415(up: Rig, caplog: pytest.LogCaptureFixt
 async def test_a_huge_body_is_refused_unread(up: Rig) -> None:
     way = up.slack.http
     sent = way.request("interactive", {})
-    ack = await way.post(SentRequest(sent.headers, b"x" * (MAX_BODY + 1)))
+    ack = await way.post(SentRequest(sent.headers, b"x" * (MAX_BODY_BYTES + 1)))
     assert ack.status == 413 or "connection" in (ack.error or "")
 
 
@@ -140,12 +146,12 @@ async def test_a_payload_that_bolt_cannot_read_fails_alone(up: Rig) -> None:
 
 async def test_old_signatures_are_forgotten() -> None:
     now = [1_700_000_000.0]
-    front = Front("secret", _nothing, lambda: now[0])
+    front = HttpEndpoint("secret", _nothing, lambda: now[0])
     for step in range(5):
         now[0] = 1_700_000_000 + step * 400
         stamp = str(int(now[0]))
         signature = sign("secret", b"{}", stamp)
-        assert front.refusal(b"{}", stamp, signature) is None
+        assert front.rejection_reason(b"{}", stamp, signature) is None
         front._seen[signature] = now[0]
     assert len(front._seen) <= 3
 
@@ -183,14 +189,16 @@ def test_no_payload_makes_the_parser_raise(payload: dict[str, object], kind: str
         {"type": kind, "user": {"id": "U1"}, "view": {**payload, "callback_id": control}},
         {"event": {**payload, "type": kind}},
     ):
-        parse.interaction(body, parse.Identity("T1"))
-        parse.words(body)
+        parse.parse_interaction(body, parse.BotIdentity("T1"))
+        parse.typed_message_from_event(body)
 
 
 @given(_JSON)
 def test_a_body_is_decoded_as_the_standard_library_would(value: object) -> None:
     body = ("payload=" + quote_plus(json.dumps({"v": value}))).encode()
-    assert decoded(text_of("application/x-www-form-urlencoded", body)) == {"v": value}
+    assert parse_payload(json_text_from_body("application/x-www-form-urlencoded", body)) == {
+        "v": value
+    }
 
 
 @given(_PAYLOADS, _JSON)
@@ -208,15 +216,15 @@ def test_a_click_says_what_it_says_with_the_message_that_it_carries(
         "actions": [action],
         "message": payload,
     }
-    read = clicked(json.dumps(whole))
+    read = parse_click(json.dumps(whole))
     assert read is not None
     assert read == {
         name: whole[name] for name in whole if name in parse.ClickPayload.__annotations__
     }
     assert _said(read) == _said(whole)
-    assert clicked(json.dumps({**whole, "type": "view_submission"})) is None
+    assert parse_click(json.dumps({**whole, "type": "view_submission"})) is None
 
 
 def _said(payload: Mapping[str, object]) -> object:
-    found = parse.interaction(payload, parse.Identity("T1"))
-    return replace(found, came=0.0) if isinstance(found, parse.Click) else found
+    found = parse.parse_interaction(payload, parse.BotIdentity("T1"))
+    return replace(found, received_at=0.0) if isinstance(found, parse.Click) else found

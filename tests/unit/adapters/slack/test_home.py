@@ -16,10 +16,10 @@ import pytest
 from answerback.core.ask import Ask, Outcome, Status, Thread
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType
-from answerback.runtime.app import chat_session
+from answerback.runtime.app import chat_http_session
 from answerback.runtime.clock import SystemClock
 from answerback.service.service import Service
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_slack import home_tab, home_view
 from answerback_slack.adapter import SlackSurface
 from answerback_slack.manifest import EVENTS
@@ -45,14 +45,14 @@ GROUP = "S0DBA"
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
     """Homes follow at once, where a test does not look at how changes are gathered."""
-    monkeypatch.setattr(home_tab, "GATHER_SECONDS", 0.05)
+    monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 0.05)
     monkeypatch.setattr(home_tab, "_FIRST_PAUSE", 0.05)
 
 
 @pytest.fixture
 def gathering(soon: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Changes are gathered for as long as they are for people."""
-    monkeypatch.setattr(home_tab, "GATHER_SECONDS", 1.0)
+    monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 1.0)
 
 
 @pytest.fixture(params=MODES)
@@ -166,7 +166,7 @@ async def test_members_of_a_group_see_what_the_group_may_answer_come_and_go(up: 
 async def test_pages_are_turned_and_stay_turned_while_the_home_is_kept_up_to_date(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(home_view, "PAGE", 2)
+    monkeypatch.setattr(home_view, "PAGE_SIZE", 2)
     asks = [await up.submit(question(f"Number {n}?")) for n in range(5)]
     await opened(up, up.ada, "Number 0?", "Number 1?")
     assert (await home.press(up.ada, LABELS.next)).ok
@@ -212,7 +212,7 @@ async def test_of_several_processes_one_publishes_wherever_the_home_was_opened(
 @asynccontextmanager
 async def replica_of(up: Rig) -> AsyncIterator[App]:
     """Another process on the same store, as far as Slack can tell."""
-    async with chat_session() as http:
+    async with chat_http_session() as http:
         surface = SlackSurface(
             bot_token=up.slack.bot_token,
             app_token=up.slack.app_token,
@@ -225,8 +225,8 @@ async def replica_of(up: Rig) -> AsyncIterator[App]:
         surfaces = {"slack": surface}
         known = frozenset(surfaces)
         service = Service(up.app.store, SystemClock(), surfaces, known_surfaces=known)
-        shower = Shower(service, first_pause=0.02)
-        service.hooks.show = shower.poke
+        shower = MessageSync(service, first_pause=0.02)
+        service.hooks.show = shower.request_sync
         await surface.start(service)
         try:
             yield App(surface, service, up.app.store, shower)
@@ -263,7 +263,7 @@ async def test_however_many_may_answer_the_queue_of_homes_is_bounded_and_empties
     assert homes is not None
     for crowd in range(3):
         everybody = tuple(f"U{crowd}X{n}" for n in range(1_500))
-        homes.changed(replace(one(AnswerType.BOOLEAN), responders=everybody))
+        homes.refresh_for(replace(one(AnswerType.BOOLEAN), responders=everybody))
     assert len(homes._queue) == 2_000
     await opened(up, up.ada)  # goes first, whoever else is queued
     await homes._work.stop(20)  # what is under way is finished
@@ -342,8 +342,8 @@ def wire(view: Json) -> Json:
 def test_the_fullest_home_is_within_slacks_limits() -> None:
     text = "漢\U0001f469" * 10_000
     question = one(AnswerType.BOOLEAN, text=text)
-    waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(home_view.PAGE)]
+    waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(home_view.PAGE_SIZE)]
     ended = replace(question, outcome=Outcome(status=Status.FAILED, at=1_700_000_000.0))
-    recent = [listed(ended, 100 + n) for n in range(home_view.RECENT)]
-    view = wire(home_view.home(waits, recent, LABELS, first=False, following="c" * 500))
+    recent = [listed(ended, 100 + n) for n in range(home_view.RECENT_SIZE)]
+    view = wire(home_view.build_home_view(waits, recent, LABELS, first=False, following="c" * 500))
     assert check_view(view, foreign=False) == []

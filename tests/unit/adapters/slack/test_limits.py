@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_of
+from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import view_of
 from answerback.core.walker import Answer
 from answerback_chat.control_codec import Verb
@@ -58,13 +58,13 @@ def test_a_paragraph() -> None:
 
 @edge("CONTEXT_TEXT")
 def test_a_small_text() -> None:
-    made = {n: blocks.small("x" * n) for n in (3_000, 3_001)}
+    made = {n: blocks.small_text("x" * n) for n in (3_000, 3_001)}
     shortened_past({n: (wire(b)["elements"][0]["text"], b) for n, b in made.items()}, 3_000)
 
 
 @edge("HEADER_TEXT")
 def test_a_heading() -> None:
-    [short], [long] = (blocks.headline("x" * length) for length in (150, 151))
+    [short], [long] = (blocks.heading_blocks("x" * length) for length in (150, 151))
     assert [short["type"], long["type"]] == ["header", "section"]
     assert taken(short)
     assert taken(long)
@@ -72,31 +72,33 @@ def test_a_heading() -> None:
 
 @edge("CONTAINER_TITLE")
 def test_what_is_folded() -> None:
-    made = {n: blocks.folded("x" * n, [blocks.section("y")]) for n in (150, 151)}
+    made = {n: blocks.collapsed_container("x" * n, [blocks.section("y")]) for n in (150, 151)}
     shortened_past({n: (wire(b)["title"]["text"], b) for n, b in made.items()}, 150)
 
 
 @edge("BUTTON_TEXT")
 def test_a_button() -> None:
     made = {n: blocks.button("x" * n, "a", "v") for n in (75, 76)}
-    row = {n: (wire(b)["text"]["text"], blocks.actions("b", [b])) for n, b in made.items()}
+    row = {n: (wire(b)["text"]["text"], blocks.actions_block("b", [b])) for n, b in made.items()}
     shortened_past(row, 75)
 
 
 @edge("OPTION_TEXT")
 def test_an_option() -> None:
-    made = {n: blocks.option("x" * n, "0") for n in (75, 76)}
+    made = {n: blocks.option_object("x" * n, "0") for n in (75, 76)}
     shortened_past({n: (wire(o)["text"]["text"], menu(o)) for n, o in made.items()}, 75)
 
 
 @edge("OPTION_DESCRIPTION")
 def test_the_description_of_an_option() -> None:
-    made = {n: blocks.option("o", "0", "x" * n) for n in (75, 76)}
+    made = {n: blocks.option_object("o", "0", "x" * n) for n in (75, 76)}
     shortened_past({n: (wire(o)["description"]["text"], menu(o)) for n, o in made.items()}, 75)
 
 
 def menu(*made: Block) -> Block:
-    return blocks.actions("b", [{"type": "static_select", "action_id": "a", "options": [*made]}])
+    return blocks.actions_block(
+        "b", [{"type": "static_select", "action_id": "a", "options": [*made]}]
+    )
 
 
 @edge("OPTION_TEXT", "OPTION_DESCRIPTION")
@@ -104,7 +106,9 @@ def test_options_that_no_control_holds_stand_in_the_message() -> None:
     for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = (Option(value="v", label="x" * label, description="y" * description or None),)
         assert (
-            option_controls.OPTIONS.needs_text_list(one(MULTI, options=made).form.questions[0])
+            option_controls.OPTION_LIMITS.needs_text_list(
+                one(MULTI, options=made).form.questions[0]
+            )
             == listed
         )
         message = render(view_of(one(MULTI, options=made)), LABELS)
@@ -125,13 +129,13 @@ def test_choices_that_no_control_of_a_form_holds_stand_above_it() -> None:
 
 @edge("INPUT_LABEL")
 def test_the_label_of_an_input() -> None:
-    made = {n: blocks.entry("x" * n, "b", text_input()) for n in (2_000, 2_001)}
+    made = {n: blocks.input_block("x" * n, "b", text_input()) for n in (2_000, 2_001)}
     shortened_past({n: (wire(b)["label"]["text"], b) for n, b in made.items()}, 2_000)
 
 
 @edge("INPUT_HINT")
 def test_the_hint_of_an_input() -> None:
-    made = {n: blocks.entry("l", "b", text_input(), hint="x" * n) for n in (2_000, 2_001)}
+    made = {n: blocks.input_block("l", "b", text_input(), hint="x" * n) for n in (2_000, 2_001)}
     shortened_past({n: (wire(b)["hint"]["text"], b) for n, b in made.items()}, 2_000)
 
 
@@ -147,16 +151,16 @@ def test_a_form_says_whether_it_shows_all_of_a_field() -> None:
             "title": "x" * title,
             "description": "y" * description,
         }
-        fields = fields_of({"type": "object", "properties": {"a": field}})
+        fields = fields_from_schema({"type": "object", "properties": {"a": field}})
         assert fields is not None
-        assert modal_inputs.fully_shown(fields) == whole
+        assert modal_inputs.shows_fields_in_full(fields) == whole
 
 
 @edge("PLACEHOLDER")
 def test_a_placeholder() -> None:
     question = one(MULTI, options=options(11)).form.questions[0]
     for length, full in ((150, True), (151, False)):
-        [made] = option_controls.inputs(question, [], carry, "x" * length)
+        [made] = option_controls.option_inputs(question, [], carry, "x" * length)
         shown = wire(made)["element"]["placeholder"]["text"]
         assert (shown == "x" * length) == full
         assert taken(made)
@@ -184,7 +188,9 @@ def test_the_dialog_of_end_turn() -> None:
 def test_the_frame_of_a_modal() -> None:
     for length, full in ((24, True), (25, False)):
         text = "x" * length
-        view = wire(blocks.modal(text, "c", "", [blocks.section("s")], submit=text, close=text))
+        view = wire(
+            blocks.modal_view(text, "c", "", [blocks.section("s")], submit=text, close=text)
+        )
         shown = {view[part]["text"] for part in ("title", "submit", "close")}
         assert (shown == {text}) == full
         assert check_view(view, foreign=False) == []
@@ -207,7 +213,7 @@ def test_the_text_that_a_field_starts_from() -> None:
         ask = schema_ask({"a": {"type": "string", "default": "x" * length}})
         view = opened(ask, Verb.FILL)
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == modal_inputs.ACTION) == native
+        assert (first["action_id"] == modal_inputs.ACTION_ID) == native
         assert check_view(view, foreign=False) == []
     for least, native in ((3_000, True), (3_001, False)):
         view = opened(schema_ask({"a": {"type": "string", "minLength": least}}), Verb.FILL)
@@ -281,7 +287,7 @@ def test_the_blocks_of_a_form() -> None:
         long = {"enum": [str(i) + "x" * 2_960 for i in range(paragraphs)]}
         view = opened(schema_ask({**{f"f{i}": unseen for i in range(39)}, "long": long}), Verb.FILL)
         [first, *_] = elements_of(view["blocks"])
-        assert (first["action_id"] == modal_inputs.ACTION) == native
+        assert (first["action_id"] == modal_inputs.ACTION_ID) == native
         assert (len(view["blocks"]) == rules.BLOCKS_PER_MODAL) == native
         assert check_view(view, foreign=False) == []
 

@@ -19,11 +19,11 @@ from answerback.core.ask import Ask, Reason, Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer, Person
-from answerback.ports.surface import Rejected, Why
+from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, modals, private_notes, record_text, reminders
-from answerback_slack.http_endpoint import Front
-from answerback_slack.message_layout import Sheet
+from answerback_slack.http_endpoint import HttpEndpoint
+from answerback_slack.message_layout import MessageBuilder
 from answerback_slack.render import render
 from tests.edges import edge
 from tests.fakes.slack import rules
@@ -64,10 +64,10 @@ def asked(question: Question) -> Ask:
 
 @edge("BLOCKS_TEXT")
 def test_all_texts_of_a_message_together() -> None:
-    sheet = Sheet(view_of(one(TEXT)), LABELS)
-    assert sheet.left == 12_000
-    sheet.paragraphs("x" * 12_000, sheet.left)
-    assert (sheet.left, sheet.shortened) == (0, False)
+    sheet = MessageBuilder(view_of(one(TEXT)), LABELS)
+    assert sheet.remaining_room == 12_000
+    sheet.add_paragraphs("x" * 12_000, sheet.remaining_room)
+    assert (sheet.remaining_room, sheet.shortened) == (0, False)
     assert taken(*sheet.blocks)
     for length in (11_000, 40_000):
         made = (Option(value="v", label="x", description="y" * length),)
@@ -79,7 +79,7 @@ def test_all_texts_of_a_message_together() -> None:
 def test_a_notice_gives_back_as_much_as_a_view_holds() -> None:
     def notice(last: int) -> Any:
         typed = "x" * 3_000 * 80 + "y" * last
-        return wire(modals.notice("Why", typed, LABELS))
+        return wire(modals.rejected_submission_modal("Why", typed, LABELS))
 
     least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
     assert 0 < least < 3_000
@@ -99,7 +99,7 @@ def endings(label: str) -> list[View]:
     """An ask of a tool with this name, ended in every way that names it."""
     question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
     ask = ask_of(Form(questions=(question,), tool=label))
-    made = [asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
+    made = [asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
     made += [after(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))]
     return [view_of(each) for each in made]
 
@@ -109,13 +109,13 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
         for view in endings(label):
             message = render(view, LABELS)
             assert taken(*message.blocks, text=message.text)
-            assert taken(text=record_text.ending(view, LABELS) + "x" * 200)
+            assert taken(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
 
 
 @edge("CONTEXT_TEXT")
 def test_an_ending() -> None:
     [view, _] = endings("&" * 1_000)
-    shown = record_text.ending(view, LABELS)
+    shown = record_text.ending_mrkdwn(view, LABELS)
     assert 3_000 - len("&amp;") < units(shown) <= 3_000
 
 
@@ -124,7 +124,7 @@ def test_a_reminder_is_one_message_whoever_asked() -> None:
         ask = one(AnswerType.BOOLEAN, text="?")
         view = view_of(ask_of(ask.form.model_copy(update={"tool": label})))
         url = f"https://example.slack.com/archives/{'x' * 120}"
-        message = reminders.reminder(view, ("@S0" + "X" * 29,) * 99, url, LABELS)
+        message = reminders.build_reminder(view, ("@S0" + "X" * 29,) * 99, url, LABELS)
         assert taken(*message.blocks, text=message.text)
 
 
@@ -132,8 +132,13 @@ def test_a_note_fits_a_paragraph_whoever_asked() -> None:
     reader = Person(surface="slack", user_id="U0EVE")
     for label in LONG:
         ask = ask_of(one(AnswerType.BOOLEAN).form.model_copy(update={"tool": label}))
-        ended = asks.ended(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
-        assert units(private_notes.mrkdwn_of(Rejected(Why.ENDED, ended), reader, LABELS)) <= 3_000
+        ended = asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
+        assert (
+            units(
+                private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, ended), reader, LABELS)
+            )
+            <= 3_000
+        )
 
 
 # --- times ---------------------------------------------------------------------------------------
@@ -162,18 +167,18 @@ async def _heard(_payload: dict[str, Any]) -> BoltResponse:
 @edge("SIGNATURE_SECONDS")
 def test_the_age_of_a_request() -> None:
     now = 1_700_000_000
-    front = Front("secret", _heard, now=lambda: float(now))
+    front = HttpEndpoint("secret", _heard, now=lambda: float(now))
     for age, refused in ((-301, True), (-300, False), (300, False), (301, True)):
         stamp = str(now - age)
         made = hmac.new(b"secret", b"v0:" + stamp.encode() + b":{}", hashlib.sha256).hexdigest()
-        assert (front.refusal(b"{}", stamp, f"v0={made}") is not None) == refused
+        assert (front.rejection_reason(b"{}", stamp, f"v0={made}") is not None) == refused
 
 
 @edge("SIGNATURE_SECONDS")
 def test_a_signature_is_remembered_for_as_long_as_it_counts() -> None:
     """One of a clock that is five minutes ahead counts for ten."""
     now = [1_700_000_000.0]
-    front = Front("secret", _heard, now=lambda: now[0])
+    front = HttpEndpoint("secret", _heard, now=lambda: now[0])
     front._seen |= {"first": now[0]}
     for later, kept in ((600, True), (601, False)):
         now[0] = 1_700_000_000.0 + later

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 import answerback_slack
 from answerback_slack import manifest as manifests
-from answerback_slack.manifest import EVENTS, SCOPES, as_yaml, manifest
+from answerback_slack.manifest import EVENTS, SCOPES, manifest, to_yaml
 from tests.acceptance.process import command
 from tests.fakes.slack.methods import Methods, no_scope
 from tests.fakes.slack.server import BOT_SCOPES, FakeSlack
@@ -82,7 +82,7 @@ FILES: dict[str, str] = {"socket": "socket-mode.yaml", "http": "http.yaml"}
 @pytest.mark.parametrize("mode", FILES)
 def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: str) -> None:
     text = (ROOT / "manifests/slack" / FILES[mode]).read_text("utf-8")
-    assert text == as_yaml(manifest(mode)) + "\n", "run answerback manifest slack"
+    assert text == to_yaml(manifest(mode)) + "\n", "run answerback manifest slack"
     read = yaml.safe_load(text)
     assert list(Draft202012Validator(SCHEMA).iter_errors(read)) == []
     assert read["settings"]["socket_mode_enabled"] is (mode == "socket")
@@ -101,7 +101,7 @@ def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: str) -
 def test_the_scopes_asked_for_are_the_scopes_used() -> None:
     folder = Path(answerback_slack.__file__).parent
     sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
-    called = set(re.findall(r'\.do\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
+    called = set(re.findall(r'\.call\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
     assert {"chat.postMessage", "chat.update", "views.open", "conversations.history"} <= called
     methods: Methods = FakeSlack().methods
     needed: set[str] = set()
@@ -121,7 +121,7 @@ def test_the_scopes_asked_for_are_the_scopes_used() -> None:
 @pytest.mark.rule("SLACK-12", "CLI-7")
 @pytest.mark.parametrize("mode", FILES)
 def test_an_agents_manifest_adds_what_its_sessions_need(mode: str) -> None:
-    plain, agent = (yaml.safe_load(as_yaml(manifest(m))) for m in (mode, f"{mode}-agent"))
+    plain, agent = (yaml.safe_load(to_yaml(manifest(m))) for m in (mode, f"{mode}-agent"))
     assert list(Draft202012Validator(SCHEMA).iter_errors(agent)) == []
     assert agent["features"].pop("agent_view")
     assert agent["oauth_config"]["scopes"]["bot"].pop() == "assistant:write"

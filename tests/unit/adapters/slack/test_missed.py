@@ -14,7 +14,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback_chat import catch_up
 from answerback_slack import catch_up as on_slack
-from answerback_slack.api_client import Calls
+from answerback_slack.api_client import SlackApi
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
@@ -230,7 +230,7 @@ async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_thei
     assert newer.thread is not None
     reading, drafts, failures = on_slack._typed, SqliteStore.draft, ["locked"]
 
-    async def odd(calls: Calls, place: on_slack.Place, after: float) -> Any:
+    async def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
         if newer.thread and place.thread == newer.thread.id:
             raise KeyError("odd")
         return await reading(calls, place, after)

@@ -52,7 +52,7 @@ async def test_a_name_that_slack_does_not_tell_is_counted(up: Rig, code: str) ->
 async def test_a_message_does_not_wait_long_for_names(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(responder_names, "WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(responder_names, "LOOKUP_TIMEOUT_SECONDS", 0.05)
     up.slack.faults.add("users.info", hang=True)
     monkeypatch.setattr(api_client, "CALL_SECONDS", 3_600.0)
     ask = await up.submit(APPLY)
@@ -76,7 +76,7 @@ async def test_who_is_to_be_notified_is_mentioned_and_not_looked_up(up: Rig) -> 
     ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS", "made-up"])
     calls = len(up.slack.calls)
     view = view_of(ask)._replace(mention=True)
-    assert await up.app.surface._names.of(view) == {
+    assert await up.app.surface._names.look_up(view) == {
         up.ada.id: f"<@{up.ada.id}>",
         "@S0OPS": "<!subteam^S0OPS>",
     }

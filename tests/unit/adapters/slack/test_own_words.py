@@ -27,7 +27,7 @@ def call(name: str, options: list[dict[str, str]] = OPTIONS) -> dict[str, Any]:
 
 
 async def result(up: Rig, ask: Any) -> Any:
-    found = registry.result_of(await up.shown(ask))
+    found = registry.render_result(await up.shown(ask))
     assert found is not None
     return found.structured
 

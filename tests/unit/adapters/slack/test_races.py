@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Status
-from answerback.core.errors import UnavailableError
+from answerback.core.errors import PlatformUnavailableError
 from answerback.core.walker import Person
 from answerback_slack import group_membership, modals
 from tests.fakes.slack.checks import check_view
@@ -89,7 +89,9 @@ async def test_a_late_form_is_given_back_with_its_labels_and_choices(up: Rig) ->
     [("a", True), ('"', True), ("漢", False), ("\U0001f600", False), ("\u202e", False)],
 )
 def test_a_notice_holds_what_slack_takes_in_a_view(character: str, all_of_it: bool) -> None:
-    view = json.loads(json.dumps(modals.notice("Too late.", character * 120_000, LABELS)))
+    view = json.loads(
+        json.dumps(modals.rejected_submission_modal("Too late.", character * 120_000, LABELS))
+    )
     assert check_view(view, foreign=False) == []
     assert len(json.dumps(view)) > 120_000
     assert (view["blocks"][-1]["type"] == "section") == all_of_it
@@ -132,7 +134,7 @@ async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) ->
 async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_membership, "WITHIN_SECONDS", 0.05)
+    monkeypatch.setattr(group_membership, "LOOKUP_TIMEOUT_SECONDS", 0.05)
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     held = up.slack.faults.add("usergroups.users.list", hang=True, times=2)
     ask = await up.submit(APPLY, responders=["@S0OPS", "@S0TOO"])
@@ -142,7 +144,7 @@ async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
     assert await up.told(up.bob) == [LABELS.unchecked]
     await up.slack.until(lambda: held.hits == 2)
     held.release()
-    monkeypatch.setattr(group_membership, "WITHIN_SECONDS", 5.0)
+    monkeypatch.setattr(group_membership, "LOOKUP_TIMEOUT_SECONDS", 5.0)
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -216,5 +218,5 @@ async def test_an_unknown_group_lets_nobody_in(up: Rig) -> None:
     assert len(await up.told(up.ada)) == 1
     assert (await up.shown(ask)).open
     up.slack.faults.add("usergroups.users.list", status=500)
-    with pytest.raises(UnavailableError):
+    with pytest.raises(PlatformUnavailableError):
         await up.app.surface.groups_of(ADA, frozenset({"S0OTHER"}))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from answerback.core.ask import Ask, Change, Status
-from answerback.core.errors import RateLimitedError, UnavailableError
+from answerback.core.errors import PlatformUnavailableError, RateLimitedError
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
 APPLY = {"id": "apply", "text": "Apply the migration?", "answer_type": "boolean"}
@@ -29,7 +29,7 @@ def was_reminded(latest: Ask, _at: float) -> Change:
 async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS"])
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
-    with pytest.raises(UnavailableError):
+    with pytest.raises(PlatformUnavailableError):
         await up.app.surface.remind(ask, 0)
     await up.app.surface.remind(ask, 0)
     replies = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]

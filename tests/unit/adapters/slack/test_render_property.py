@@ -72,7 +72,10 @@ def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
 @settings(max_examples=settings().max_examples // 4)
 @given(big_asks())
 def test_a_record_that_is_folded_is_within_slacks_rules_and_has_every_word(ask: Ask) -> None:
-    flat, folded = (render(view_of(ask), LABELS, folding=folding) for folding in (False, True))
+    flat, folded = (
+        render(view_of(ask), LABELS, collapse_long_records=collapse_long_records)
+        for collapse_long_records in (False, True)
+    )
     folded = replace(folded, blocks=json.loads(json.dumps(folded.blocks)))
     arguments = {"channel": "C1", "text": folded.text, "blocks": folded.blocks}
     assert not check_message(arguments, update=True, foreign=False)
@@ -87,11 +90,11 @@ def test_any_modal_that_a_message_can_open_is_within_slacks_rules(ask: Ask) -> N
     view = view_of(ask)
     for control in controls_of(render(view, LABELS).blocks):
         if control.verb in _OPENING:
-            opened = modals.opened(view, control, LABELS, '["C1", "1.0", null]')
+            opened = modals.build_modal(view, control, LABELS, '["C1", "1.0", null]')
             assert opened is not None
             assert refusals(opened) == [], control.verb
-    for page in range(len(show_in_full.pages(show_in_full.full_text(view, LABELS)))):
-        assert refusals(show_in_full.full(view, LABELS, page, "[]")) == []
+    for page in range(len(show_in_full.split_into_pages(show_in_full.full_text(view, LABELS)))):
+        assert refusals(show_in_full.full_text_modal(view, LABELS, page, "[]")) == []
 
 
 @pytest.mark.rule("TEXT-2")
@@ -105,7 +108,7 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
     if any(control.verb is Verb.SHOW_IN_FULL for control in controls):
         shown = "".join(
             squeezed(piece)
-            for page in show_in_full.pages(show_in_full.full_text(view, LABELS))
+            for page in show_in_full.split_into_pages(show_in_full.full_text(view, LABELS))
             for piece in page
         )
     for text in everything_said(view):

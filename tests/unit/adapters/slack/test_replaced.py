@@ -122,7 +122,7 @@ async def test_rich_text_leads_on_to_where_the_question_went(up: Rig) -> None:
     up.slack.keeps_rich_text = True
     ask = await up.submit(EXPLAINED)
     to = Destination(surface="slack", channel="C0ELSE")
-    await up.app.surface.moved(ask, ask.message or {}, to)
+    await up.app.surface.retire_message(ask, ask.message or {}, to)
     sight = up.ada.sees(up.live(ask))
     assert sight.text.strip() == LABELS.escalated.format(where="slack C0ELSE")
     assert not sight.buttons

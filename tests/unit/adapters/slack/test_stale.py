@@ -44,7 +44,7 @@ async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_onc
     copy = up.live(ask).snapshot()
     refused = up.slack.faults.add("chat.update", error=code)
     await up.ada.click(up.live(ask), LABELS.yes)
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     assert refused.hits == 1
     assert up.live(ask).payload()["text"] == copy.payload["text"]
     await _aged(up, ask, 60)
@@ -73,7 +73,7 @@ async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(
     refused = up.slack.faults.add("chat.update", error=code)
     await up.ada.click(up.live(ask), LABELS.yes)
     await up.slack.until(lambda: refused.hits)
-    await up.app.shower.idle()
+    await up.app.shower.wait_until_idle()
     await _aged(up, ask, 60)
     await up.bob.click(up.live(ask), LABELS.no)
     assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]

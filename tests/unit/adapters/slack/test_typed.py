@@ -30,19 +30,19 @@ from answerback_slack import typed_messages
     ],
 )
 def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
-    assert typed_messages.decoded(sent) == meant
+    assert typed_messages.text_as_typed(sent) == meant
 
 
 def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
-    assert typed_messages.without_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
+    assert typed_messages.strip_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
     assert (
-        typed_messages.without_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
+        typed_messages.strip_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"
     )
-    assert typed_messages.without_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
-    assert typed_messages.without_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
-    assert typed_messages.without_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    assert typed_messages.strip_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
+    assert typed_messages.strip_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
+    assert typed_messages.strip_mention("  two  blanks ", "U0BOT") == "  two  blanks "
     inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
-    assert typed_messages.without_mention(inside, "U0BOT") == inside
-    assert typed_messages.without_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
-    assert typed_messages.mentions("hey <@U0BOT|answerback>", "U0BOT")
-    assert not typed_messages.mentions("hey <@U0BOTTLE>", "U0BOT")
+    assert typed_messages.strip_mention(inside, "U0BOT") == inside
+    assert typed_messages.strip_mention(f"<@U0BOT> {inside}", "U0BOT") == inside
+    assert typed_messages.mentions_user("hey <@U0BOT|answerback>", "U0BOT")
+    assert not typed_messages.mentions_user("hey <@U0BOTTLE>", "U0BOT")

@@ -289,13 +289,13 @@ async def test_words_under_a_message_that_becomes_known_while_it_is_looked_up_ar
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.submit(NOTE)
-    real, looks = up.app.service.open_in, list[str | None]()
+    real, looks = up.app.service.list_open_in, list[str | None]()
 
     async def open_in(surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         looks.append(thread)
         return [] if len(looks) == 1 else await real(surface, channel, thread)
 
-    monkeypatch.setattr(up.app.service, "open_in", open_in)
+    monkeypatch.setattr(up.app.service, "list_open_in", open_in)
     await up.taken(await up.says(ask, "just in time"))
     assert (await up.shown(ask)).walk.answers[0].value == "just in time"
 

@@ -10,15 +10,15 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
-from answerback.core.walker import Person, place_of
-from answerback.ports.person_key import Holder, operators
+from answerback.core.walker import Person, question_index
+from answerback.ports.person_key import KeyHolder, operator_holder
 from answerback.testing.surface_harness import (
     SWEEP,
     SurfaceHarness,
     combine_replicas,
     follow_other_replicas,
 )
-from answerback.workers.message_sync import Shower
+from answerback.workers.message_sync import MessageSync
 from answerback_web.page_access import PageLinks
 from tests.browser.site import SECRET, site
 from tests.stores import LoadBalancer, Setup
@@ -44,7 +44,7 @@ class WebStage:
         key = f"abk_{len(self._keys)}"
         person = Person(surface="web", user_id=f"{name}{len(self._keys)}@example.com", name=name)
         self._keys[key] = person
-        return SimulatedWebPerson(self, operators(key, person))
+        return SimulatedWebPerson(self, operator_holder(key, person))
 
     async def restart(self) -> None:
         await self._up.aclose()
@@ -54,10 +54,10 @@ class WebStage:
 
     async def _begun(self) -> SurfaceHarness:
         up = await self._up.enter_async_context(site(self._setup.database, keys=self._keys))
-        shower = Shower(up.service)
+        shower = MessageSync(up.service)
         await self._up.enter_async_context(follow_other_replicas(up.service, shower))
         self._up.push_async_callback(shower.stop)
-        up.service.hooks.show = shower.poke
+        up.service.hooks.show = shower.request_sync
         await shower.sweep(SWEEP)
         await self._balanced.serve(up.url)
         return SurfaceHarness(up.service, shower)
@@ -83,7 +83,7 @@ async def run_stage(setup: Setup) -> AsyncIterator[WebStage]:
 class SimulatedWebPerson:
     """See `answerback.testing.simulated_people.SimulatedPerson`."""
 
-    def __init__(self, stage: WebStage, holder: Holder) -> None:
+    def __init__(self, stage: WebStage, holder: KeyHolder) -> None:
         self._stage = stage
         self._holder = holder
         self.user_id = holder.person.user_id
@@ -162,7 +162,7 @@ class SimulatedWebPerson:
         await self._press("back")
 
     async def edit(self, ask: Ask, question: Question) -> None:
-        await self._press(f"edit:{place_of(ask.form, question.id)}")
+        await self._press(f"edit:{question_index(ask.form, question.id)}")
 
     async def submit(self) -> None:
         await self._press("submit")

@@ -14,8 +14,8 @@ from aiohttp import hdrs
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
 from answerback.core.walker import Answer, EndTurn, Person
-from answerback.ports.person_key import operators
-from answerback.ports.surface import Groups, Moves, Reminds
+from answerback.ports.person_key import operator_holder
+from answerback.ports.surface import SupportsGroups, SupportsMoves, SupportsReminders
 from answerback_web.page_access import is_own_page
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.service_parts import WAIT
@@ -138,7 +138,7 @@ async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> No
     alice = Person(surface="web", user_id="alice", name="Alice")
     async with site(tmp_path, keys={KEY: OPERATOR, "hers": alice}) as shared:
         ask = await shared.ask(TEXT)
-        hers = shared.surface._front.access.answering_link(ask.id, operators("hers", alice))
+        hers = shared.surface._front.access.answering_link(ask.id, operator_holder("hers", alice))
         async with reader(shared.url) as first, reader(shared.url) as second:
             one, other = await first.open(path(ask)), await second.open(f"/a/{hers}")
             done = await first.press(one, path(ask), "answer", {"text": "x"})
@@ -313,12 +313,12 @@ async def test_a_store_that_is_gone_is_said_in_words(web_site: Site, visitor: Re
 async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> None:
     surface, ask = web_site.surface, await web_site.ask(TEXT)
     assert not surface.live
-    assert surface.ready() is None
-    assert surface.check(ask.destination) is None
-    wrong = surface.check(Destination(surface="web", channel="C1"))
+    assert surface.unready_reason() is None
+    assert surface.destination_problem(ask.destination) is None
+    wrong = surface.destination_problem(Destination(surface="web", channel="C1"))
     assert wrong is not None
     assert 'write "web"' in wrong
-    assert not isinstance(surface, Reminds | Moves | Groups)
+    assert not isinstance(surface, SupportsReminders | SupportsMoves | SupportsGroups)
     await surface.stop()
 
 

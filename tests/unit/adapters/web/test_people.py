@@ -8,17 +8,17 @@ from pathlib import Path
 import pytest
 
 from answerback.core.labels import Labels
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
-from answerback.ports.person_key import operators
+from answerback.ports.person_key import operator_holder
 from answerback_web.page_access import PageLinks
 from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
 from tests.unit.adapters.web.examples import TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
-ALICE = Person(surface="web", user_id="alice", name="Alice Adams", known=Known.LINK)
-BOB = Person(surface="web", user_id="bob", name="bob", known=Known.LINK)
-ALICES = f"/inbox/{PageLinks(SECRET).inbox_name(operators('abp_alice', ALICE))}"
+ALICE = Person(surface="web", user_id="alice", name="Alice Adams", known=AuthMethod.LINK)
+BOB = Person(surface="web", user_id="bob", name="bob", known=AuthMethod.LINK)
+ALICES = f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder('abp_alice', ALICE))}"
 KEYS = {KEY: OPERATOR, "abp_alice": ALICE, "abp_bob": BOB}
 
 
@@ -65,7 +65,7 @@ async def test_whoever_is_not_named_sees_so_and_is_refused_privately(
     shared: Site, far: Reader
 ) -> None:
     ask = await shared.ask(TEXT, responders=["web:alice"])
-    bobs = f"/a/{PageLinks(SECRET).answering_link(ask.id, operators('abp_bob', BOB))}"
+    bobs = f"/a/{PageLinks(SECRET).answering_link(ask.id, operator_holder('abp_bob', BOB))}"
     page = await far.open(bobs)
     assert "Only the people who were asked may answer this" in page.text
     assert "Your key" not in page.text

@@ -18,11 +18,11 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import entries_of
-from answerback.core.schema_fields import fields_of
-from answerback.core.view import as_json, view_of
+from answerback.core.schema_field_values import entries_from_value
+from answerback.core.schema_fields import fields_from_schema
+from answerback.core.view import pretty_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
-from answerback.ports.person_key import operator, operators
+from answerback.ports.person_key import operator, operator_holder
 from answerback.testing import strategies
 from answerback_chat.sanitize import visible
 from answerback_web import inbox_items, limits, parse, render, responses
@@ -93,10 +93,10 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
             places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
             return sent(page, choice=places)
         case AnswerType.SCHEMA:
-            fields = fields_of(question.json_schema)
+            fields = fields_from_schema(question.json_schema)
             if fields is None:
-                return sent(page, json=as_json(value))
-            entries = entries_of(fields, value)
+                return sent(page, json=pretty_json(value))
+            entries = entries_from_value(fields, value)
             return sent(page, **{f"f{i}": str(entries[f.name] or "") for i, f in enumerate(fields)})
 
 
@@ -114,14 +114,14 @@ def test_any_form_is_walked_with_every_word_of_it_on_the_page(
         for word in wanted:
             assert folded(visible(word)) in text
         value = data.draw(strategies.values(question))
-        fields = fields_of(question.json_schema)
+        fields = fields_from_schema(question.json_schema)
         if fields and isinstance(value, dict):
             value = {field.name: value[field.name] for field in fields}
         if isinstance(value, str) and question.answer_type is AnswerType.TEXT:
             value = value.replace("\r\n", "\n")
         action = parse.interpret_post(answered_on(page, question, value), ask, LABELS)
         assert action == Answer(value=value)
-        change = asks.acted(ask, action, at=1.0, by=Person(surface="web", user_id="visitor"))
+        change = asks.apply_action(ask, action, at=1.0, by=Person(surface="web", user_id="visitor"))
         assert isinstance(change, asks.Change)
         ask = change.ask
     page = shown(ask)
@@ -172,7 +172,7 @@ def test_no_mix_of_our_own_fields_breaks_it_either(
         problems = meant.problems if isinstance(meant, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
     elif not isinstance(meant, AskBack):
-        change = asks.acted(ask_of(form), meant, at=1.0, by=None)
+        change = asks.apply_action(ask_of(form), meant, at=1.0, by=None)
         assert isinstance(change, asks.Change) or change.problems
 
 
@@ -277,8 +277,8 @@ def test_ages_in_the_inbox_are_rounded_down() -> None:
 
 def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
     access, foreign = PageLinks(b"a" * 32), PageLinks(b"b" * 32)
-    operator = operators("key", OPERATOR)
-    alice = operators("hers", Person(surface="web", user_id="alice"))
+    operator = operator_holder("key", OPERATOR)
+    alice = operator_holder("hers", Person(surface="web", user_id="alice"))
     holders = (operator, alice)
     link = access.link("ask_1")
     assert access.resolve(link, holders) == ("ask_1", link, None)
@@ -296,7 +296,7 @@ def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
 
 def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
     access = PageLinks(b"a" * 32)
-    old, new = operators("old", OPERATOR), operators("new", OPERATOR)
+    old, new = operator_holder("old", OPERATOR), operator_holder("new", OPERATOR)
     assert access.find_inbox_holder(access.inbox_name(old), (new, old)) == old
     assert access.find_inbox_holder(access.inbox_name(old), (new,)) is None
     assert access.find_inbox_holder("\udcff", (new,)) is None

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 from answerback.cli import main
 from answerback.core.errors import ConfigError
-from answerback.ports.plugin import Checkup
-from answerback.runtime.config import Public
-from answerback.runtime.config_file import load
+from answerback.ports.plugin import DoctorContext
+from answerback.runtime.config import PublicSettings
+from answerback.runtime.config_file import load_settings
 from answerback_web.plugin import WebPlugin, WebSettings
 from tests.unit.bot.api.conftest import Serve, serve
 
@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def loaded(text: str) -> WebSettings:
     Path("answerback.toml").write_text(text, "utf-8")
-    web: WebSettings = load().web  # type: ignore[attr-defined]  # a table of a plug-in
+    web: WebSettings = load_settings().web  # type: ignore[attr-defined]  # a table of a plug-in
     return web
 
 
@@ -96,8 +96,8 @@ async def test_the_doctor_warns_where_more_than_proxies_can_name_people(
 ) -> None:
     settings = WebSettings(user_header="X-User", trusted_proxies=(proxy,))
     async with aiohttp.ClientSession() as http:
-        found = [one async for one in WebPlugin().findings(settings, Checkup(http))]
-    assert all(one.well for one in found)
+        found = [one async for one in WebPlugin().findings(settings, DoctorContext(http))]
+    assert all(one.is_ok for one in found)
     told = [one.wrong for one in found if one.wrong]
     assert [wrong in one for one in told if wrong] == ([True] if wrong else [])
     assert bool(told) == bool(wrong)
@@ -108,7 +108,7 @@ async def test_the_service_warns_of_it_when_it_starts(
     serve: Serve, caplog: pytest.LogCaptureFixture
 ) -> None:
     web = WebSettings(user_header="X-User", trusted_proxies=("127.0.0.1",))
-    public = Public(port=0, url="https://ask.example")
+    public = PublicSettings(port=0, url="https://ask.example")
     with caplog.at_level(logging.WARNING):
         async with serve(public=public, web=web):
             pass

@@ -14,7 +14,7 @@ import pytest
 
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
-from answerback.runtime.config import Agent, Server, Storage, settings_type
+from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
 from tests.keys import bearer
 from tests.service_parts import WAIT
 
@@ -39,7 +39,7 @@ FORM: Json = {
 class Served:
     """A running service, a client of its API, and the tokens that were made for it."""
 
-    running: app.Running
+    running: app.RunningService
     http: aiohttp.ClientSession
     tokens: dict[str, str]
     person: dict[str, str]
@@ -106,7 +106,7 @@ def serve(tmp_path: Path) -> Serve:
     ) -> AsyncIterator[Served]:
         tokens = {name: new_token() for name in roles or {}}
         agents = {
-            name: Agent.model_validate(
+            name: AgentSettings.model_validate(
                 {
                     "token_hash": hash_of(tokens[name]),
                     "role": role,
@@ -117,14 +117,14 @@ def serve(tmp_path: Path) -> Serve:
             for name, role in (roles or {}).items()
         }
         settings = settings_type().model_construct(
-            server=Server(port=0),
-            storage=Storage(url=f"sqlite:///{tmp_path / 'asks.db'}"),
+            server=ServerSettings(port=0),
+            storage=StorageSettings(url=f"sqlite:///{tmp_path / 'asks.db'}"),
             agents=agents,
             **tables,  # type: ignore[arg-type]  # validated tables of the settings
         )
         timeout = aiohttp.ClientTimeout(total=60)
         async with (
-            app.running(settings) as running,
+            app.run_service(settings) as running,
             aiohttp.ClientSession(
                 running.api_url, timeout=timeout, cookie_jar=aiohttp.CookieJar(unsafe=True)
             ) as http,

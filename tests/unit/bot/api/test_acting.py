@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.ports.surface import Rejected, Why
+from answerback.ports.surface import Rejected, RejectReason
 from answerback_storage.person_key_file import PersonKeyFile
 from tests.service_parts import FakeSurface
 from tests.unit.bot.api.conftest import Json, Serve, Served
@@ -277,7 +277,7 @@ async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
     stored = await api.running.service.get(ask["id"])
 
     async def act(*_action: object, **_more: object) -> Rejected:
-        return Rejected(Why.UNCHECKED, stored)
+        return Rejected(RejectReason.UNCHECKED, stored)
 
     monkeypatch.setattr(api.running.service, "act", act)
     status, body = await api.act(ask, action="answer", value=True)

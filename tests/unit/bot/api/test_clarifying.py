@@ -203,9 +203,9 @@ async def test_there_is_nothing_to_explain_in_a_review(api: Served) -> None:
 
 @pytest.mark.rule("CLARIFY-1", "WEBHOOK-1")
 async def test_a_webhook_tells_of_it_before_it_tells_how_the_ask_ended(serve: Any) -> None:
-    from answerback.runtime.config import Callbacks
+    from answerback.runtime.config import CallbackSettings
 
-    callbacks = Callbacks.model_validate({"secret": SECRET})
+    callbacks = CallbackSettings.model_validate({"secret": SECRET})
     async with receiving() as receiver, serve(callbacks=callbacks) as api:
         ask = await api.asked(**CLARIFY, callback={"url": receiver.url})
         await api.act(ask, action="ask_back", text="Which table?")

@@ -8,10 +8,10 @@ import pytest
 from pydantic import SecretStr
 
 from answerback.api.wire import DeliveryPage
-from answerback.runtime.config import Callbacks
+from answerback.runtime.config import CallbackSettings
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
-SECRET = Callbacks(secret=(SecretStr("whsec_" + "QUJD" * 8),))
+SECRET = CallbackSettings(secret=(SecretStr("whsec_" + "QUJD" * 8),))
 NOBODY = "http://127.0.0.1:1/hook"
 
 

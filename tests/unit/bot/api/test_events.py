@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from answerback.api import event_stream
-from answerback.core.ask import Change, Entry
+from answerback.core.ask import Change, RecordEntry
 from answerback.ports.surface import Acted
 from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import Json, Serve, Served
@@ -103,7 +103,9 @@ async def test_what_is_no_event_is_passed_over_and_a_commit_without_a_line_tells
 ) -> None:
     service = api.running.service
     ask = await api.asked()
-    await service.store.note(ask["id"], Entry(at=1.0, kind="note", body={"for": "operators"}))
+    await service.store.add_entry(
+        ask["id"], RecordEntry(at=1.0, kind="note", body={"for": "operators"})
+    )
     async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)
         assert (await anext(stream))[1] == "prompt"

@@ -16,9 +16,9 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.http import StreamWriter
 from aiohttp.test_utils import make_mocked_request
 
-from answerback.api.late_answers import send
+from answerback.api.late_answers import send_response
 from answerback.core.errors import StoreError
-from answerback.service.late_answers import Carrier
+from answerback.service.late_answers import ResponseTracker
 from tests.unit.bot.api.conftest import Json, Serve, Served, until
 
 QUICK: Json = {"question": "Deploy?", "answer_type": "boolean"}
@@ -212,12 +212,12 @@ async def noted(api: Served) -> None:
     """Returns once what was told is noted, or has failed to be."""
 
     async def nothing_carried() -> bool:
-        return not api.running.service.telling._carried
+        return not api.running.service.late_answer_tracker._carried
 
     await until(nothing_carried)
 
 
-def never(_carrier: Carrier) -> Any:
+def never(_carrier: ResponseTracker) -> Any:
     """Of a response that is not sent."""
     raise AssertionError("it is not sent")
 
@@ -225,11 +225,11 @@ def never(_carrier: Carrier) -> Any:
 @pytest.mark.rule("LATE-1")
 async def test_an_answer_that_is_on_its_way_is_in_no_list(api: Served) -> None:
     ask = await api.asked(QUICK)
-    follower = Carrier(api.running.service.telling, never)
+    follower = ResponseTracker(api.running.service.late_answer_tracker, never)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    follower.carry(stored)
-    follower.carry(stored)
+    follower.hold_back(stored)
+    follower.hold_back(stored)
     await api.act(ask, action="answer", value=True)
     assert await ids(api) == []
     follower.close()
@@ -247,7 +247,7 @@ async def test_a_store_that_fails_to_note_it_tells_twice_and_never_less(
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(store, "told", failing)
+        broken.setattr(store, "set_seen_state", failing)
         for _ in range(2):
             assert await ids(api) == [ask["id"]]
             await noted(api)
@@ -272,11 +272,11 @@ async def test_a_response_that_cannot_be_sent_has_told_nothing(api: Served) -> N
     ask = await answered(api)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    carrier = Carrier(api.running.service.telling, never)
-    carrier.tell(stored)
-    await send(gone(), web.Response(text="answered"), carrier)
+    carrier = ResponseTracker(api.running.service.late_answer_tracker, never)
+    carrier.add_outcome(stored)
+    await send_response(gone(), web.Response(text="answered"), carrier)
     assert not carrier.is_sent
-    await carrier.take_back()
+    await carrier.undo_seen()
     carrier.close()
     assert await ids(api) == [ask["id"]]
 

@@ -10,29 +10,31 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from answerback.api.json_schemas import schemas
+from answerback.api.json_schemas import render_json_schemas
 from tests.unit.bot.api.conftest import Served
 
 MANIFESTS = Path(__file__).parents[4] / "manifests"
 
 
-@pytest.mark.parametrize("name", schemas())
+@pytest.mark.parametrize("name", render_json_schemas())
 def test_the_file_is_what_the_model_says(name: str) -> None:
     written = (MANIFESTS / name).read_text()
-    assert written == schemas()[name], "run: python -m answerback.api.json_schemas manifests"
+    assert written == render_json_schemas()[name], (
+        "run: python -m answerback.api.json_schemas manifests"
+    )
     jsonschema.Draft202012Validator.check_schema(json.loads(written))
 
 
 def test_the_command_that_the_test_names_writes_the_files(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "answerback.api.json_schemas", str(tmp_path)]
     subprocess.run(command, check=True, timeout=30, cwd=MANIFESTS.parent)
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == schemas()
+    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == render_json_schemas()
 
 
 @pytest.mark.rule("ASK-1")
 async def test_every_state_of_an_ask_fits_its_schema(api: Served) -> None:
-    whole = jsonschema.Draft202012Validator(json.loads(schemas()["ask.json"]))
-    result = jsonschema.Draft202012Validator(json.loads(schemas()["result.json"]))
+    whole = jsonschema.Draft202012Validator(json.loads(render_json_schemas()["ask.json"]))
+    result = jsonschema.Draft202012Validator(json.loads(render_json_schemas()["result.json"]))
     form = {
         "questions": [
             {"id": name, "prompt": name, "options": [{"value": "1", "label": "One"}]}

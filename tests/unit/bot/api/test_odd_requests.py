@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from answerback.runtime.config import Public
+from answerback.runtime.config import PublicSettings
 from tests.service_parts import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
@@ -114,7 +114,7 @@ async def test_mcp_and_hooks_take_compressed_bodies_too(api: Served, path: str) 
 
 
 async def test_forms_platforms_and_public_pages_take_no_compressed_bodies(serve: Serve) -> None:
-    async with serve(public=Public(port=0)) as api:
+    async with serve(public=PublicSettings(port=0)) as api:
         ask = await api.asked()
         link = ask["thread"]["url"]
         headers = FORM_TYPE + b"Content-Encoding: gzip\r\n"

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 
 from answerback.api import introspection, openapi
 from answerback.api.metrics import Metrics
-from answerback.api.operation import Operation, Reply
+from answerback.api.operation import Operation, ResponseSpec
 from answerback.api.replica_status import ReplicaStatus
 from answerback.api.wire import AskBody
 from answerback.ports.surface import Surface
@@ -63,7 +63,9 @@ async def test_readyz_names_a_surface_that_reaches_nobody(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web: Surface = api.running.service.surfaces["web"]
-    monkeypatch.setattr(web, "ready", lambda: "The token was revoked: put a new one in web.token.")
+    monkeypatch.setattr(
+        web, "unready_reason", lambda: "The token was revoked: put a new one in web.token."
+    )
     status, body = await api.get("/readyz")
     assert status == 503
     assert body["failing"] == [
@@ -119,7 +121,7 @@ def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
         return web.Response()
 
     def described(example: JsonValue) -> JsonValue:
-        replies = {200: Reply("Done.")}
+        replies = {200: ResponseSpec("Done.")}
         operation = Operation(
             *("do", "POST", "/do", "Does it.", handle, replies), body=AskBody, example=example
         )

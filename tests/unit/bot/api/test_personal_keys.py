@@ -9,15 +9,15 @@ from urllib.parse import quote
 
 import pytest
 
-from answerback.core.person import Known
+from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.ports.person_key import (
     holder_of,
+    name_problem,
     new_personal_key,
     operator,
-    operators,
-    personal,
-    wrong_name,
+    operator_holder,
+    personal_holder,
 )
 from answerback_storage.personal_links_file import PersonalLinksFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
@@ -182,13 +182,13 @@ async def test_a_search_of_what_is_open_goes_on_until_something_is_found(
 
 @pytest.mark.rule("AUTH-14")
 def test_addresses_take_more_than_what_is_kept_of_a_personal_key() -> None:
-    key, person = new_personal_key(), Person(surface="web", user_id="a", known=Known.LINK)
-    held = personal(operators(key, person).hashed, "abk_the service's own", person)
+    key, person = new_personal_key(), Person(surface="web", user_id="a", known=AuthMethod.LINK)
+    held = personal_holder(operator_holder(key, person).key_hash, "abk_the service's own", person)
     assert holder_of(key, [held]) == held
     assert holder_of("abk_the service's own", [held]) is None
-    assert held.seal != personal(held.hashed, "abk_another", person).seal
+    assert held.link_secret != personal_holder(held.key_hash, "abk_another", person).link_secret
     assert not held.is_operator
-    assert operators("abk_x", operator("web")).is_operator
+    assert operator_holder("abk_x", operator("web")).is_operator
 
 
 @pytest.mark.rule("WHO-4")
@@ -200,9 +200,9 @@ def test_addresses_take_more_than_what_is_kept_of_a_personal_key() -> None:
     ],
 )
 def test_nobody_is_called_what_could_be_taken_for_something_else(name: str) -> None:
-    assert wrong_name(name, "web") is not None
+    assert name_problem(name, "web") is not None
 
 
 @pytest.mark.parametrize("name", ["a", "alice@example.com", "Alice Ämter", "x:y", "x" * 128])
 def test_people_are_called_what_their_provider_calls_them(name: str) -> None:
-    assert wrong_name(name, "web") is None
+    assert name_problem(name, "web") is None

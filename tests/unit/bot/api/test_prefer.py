@@ -4,7 +4,7 @@ import pytest
 from aiohttp.test_utils import make_mocked_request
 from multidict import CIMultiDict
 
-from answerback.api.prefer import MAX_WAIT, wait_of
+from answerback.api.prefer import MAX_WAIT, preferred_wait
 
 
 @pytest.mark.rule("WAIT-2")
@@ -36,4 +36,4 @@ from answerback.api.prefer import MAX_WAIT, wait_of
 )
 def test_the_first_wait_that_can_be_understood_counts(lines: list[str], wait: int | None) -> None:
     headers = CIMultiDict([("Prefer", line) for line in lines])
-    assert wait_of(make_mocked_request("GET", "/", headers)) == wait
+    assert preferred_wait(make_mocked_request("GET", "/", headers)) == wait

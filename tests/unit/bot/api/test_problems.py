@@ -13,15 +13,15 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from answerback.api.problems import problems
-from answerback.core.errors import OutcomeUnknownError, StoreError
+from answerback.api.problems import problem_middleware
+from answerback.core.errors import CommitUnknownError, StoreError
 from tests.unit.bot.api.conftest import Serve, Served
 
 
 @pytest.mark.rule("API-3")
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(ZeroDivisionError("the inside"), 500), (OutcomeUnknownError("the inside"), 503)],
+    [(ZeroDivisionError("the inside"), 500), (CommitUnknownError("the inside"), 503)],
 )
 async def test_a_defect_is_told_without_its_inside_and_logged_with_the_asks_id(
     api: Served,
@@ -68,7 +68,7 @@ async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none(
     async def moved(_: web.Request) -> web.Response:
         raise web.HTTPSeeOther("/elsewhere")
 
-    app = web.Application(middlewares=[problems])
+    app = web.Application(middlewares=[problem_middleware])
     app.add_routes([web.get("/large", large), web.get("/moved", moved)])
     async with TestServer(app) as server, aiohttp.ClientSession(server.make_url("/")) as http:
         async with http.get("/large") as response:
@@ -103,7 +103,7 @@ async def test_only_a_commit_that_failed_is_called_unknown(
     ask = await api.asked()
 
     async def fails(*_: object, **__: object) -> None:
-        raise OutcomeUnknownError("a COMMIT failed")
+        raise CommitUnknownError("a COMMIT failed")
 
     monkeypatch.setattr(api.running.service.store, "change", fails)
     status, told = await api.act(ask, action="answer", value=True)

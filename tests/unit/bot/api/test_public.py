@@ -6,14 +6,14 @@ import aiohttp
 import pytest
 from pydantic import SecretStr
 
-from answerback.runtime.config import Public
+from answerback.runtime.config import PublicSettings
 from answerback_discord.plugin import DiscordSettings
 from tests.unit.bot.api.conftest import Serve
 
 
 @pytest.mark.rule("API-15")
 async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -> None:
-    async with serve(public=Public(port=0)) as api:
+    async with serve(public=PublicSettings(port=0)) as api:
         ask = await api.asked()
         public = api.running.public_url
         assert public is not None
@@ -31,7 +31,7 @@ async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -
 
 @pytest.mark.rule("API-21")
 async def test_the_public_address_is_the_configured_one_where_there_is_one(serve: Serve) -> None:
-    public = Public(port=0, url="https://ask.example/")
+    public = PublicSettings(port=0, url="https://ask.example/")
     async with serve(public=public) as api:
         ask = await api.asked()
         assert api.running.public_url == "https://ask.example/"
@@ -44,7 +44,7 @@ async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Ser
         bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"
     )
     async with (
-        serve(public=Public(port=0), discord=discord) as api,
+        serve(public=PublicSettings(port=0), discord=discord) as api,
         aiohttp.ClientSession() as http,
     ):
         hook = f"{api.running.public_url}/discord/interactions"

@@ -3,7 +3,7 @@
 import aiohttp
 import pytest
 
-from answerback_discord.parse import moment, since
+from answerback_discord.parse import changed_at, snowflake_time
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import PRIVATE_THREAD, Can, Channel
@@ -31,7 +31,7 @@ async def test_what_happens_in_one_millisecond_is_dated_one_after_another(
     route = f"/channels/{channel.id}/messages/{message['id']}"
     _, edited = await rest("PATCH", route, {"content": "x"})
     said = fake.person("ann", next(iter(fake.world.guilds.values()))).types(channel, "read it")
-    moments = [moment(message["id"]), since(edited), moment(str(said.id))]
+    moments = [snowflake_time(message["id"]), changed_at(edited), snowflake_time(str(said.id))]
     assert moments == sorted({each for each in moments if each is not None})
 
 
