@@ -1,8 +1,8 @@
-"""Claims: what a second process could also do is claimed in the store, for as long as a lease lasts.
+"""Claims: work that a second process could also do is claimed in the store for the length of a lease.
 
-A claim has a holder and ends by itself: a holder that dies is followed by another. Leases are measured by the store's
-own clock where it has one. SQLite and the store in memory belong to one process, so they measure them by its
-monotonic clock: setting the machine's clock makes no lease longer or shorter.
+A claim has a holder and expires: when a holder dies, another can take over. Leases are measured by the store's own
+clock if it has one. SQLite and the in-memory store belong to one process, so they use its monotonic clock: setting
+the machine's clock makes no lease longer or shorter.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from answerback.ports.store_values import StoredDelivery
 
 
 class ClaimKind(StrEnum):
-    """What is claimed."""
+    """The kind of work that is claimed."""
 
     MESSAGE = "message"
-    """Showing an ask: two processes must not race an edit."""
+    """Showing an ask: two processes must not race to edit its message."""
     TIMER = "timer"
-    """What an ask's deadline asks for: a reminder, an escalation, an inquiry, its expiry."""
+    """Whatever is due at an ask's next deadline: a reminder, an escalation, an inquiry or its expiry."""
     DELIVERY = "delivery"
     """Sending a webhook."""
 
 
 class Claim(NamedTuple):
-    """Who claims something, and for how many seconds."""
+    """A claim's holder and its length in seconds."""
 
     holder: str
     seconds: float
@@ -41,78 +41,82 @@ class Fence(NamedTuple):
 
 
 SOLE_CLAIM: Final = Claim("sole", 60.0)
-"""The claims of a process that has its store for itself.
+"""The claim of a process that has its store to itself.
 
-The name stays the same, so that a restart takes up at once what was left. The lease is longer than a message may take
-to be shown, and a webhook to be taken.
+The name is constant, so that a restarted process immediately resumes the work of the previous one. The lease is longer
+than it may take to show a message or to send a webhook.
 """
 MIN_REMAINING_FRACTION: Final = 0.75
-"""The part of a claim that must be left for it to be used as it is: of 60 seconds the 45 that a show may take."""
+"""The fraction of a claim that must remain for it to be used without renewal: of 60 seconds, the 45 that a show may
+take."""
 
 
 class Claims(Protocol):
-    """The store, as asked by those who share its work. Every method but `listen` may raise StoreError."""
+    """The part of the store that processes use to share its work. Every method but `listen` may raise StoreError."""
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
-        """The ask, its message claimed; None where there is no such ask, or another holds its message.
+        """Claim an ask's message and return the ask; None if there is no such ask or another holder has its message.
 
-        The message of an ask that is not behind cannot be claimed: the ask is returned as it is. A claim ends when
-        the message has come to show the ask's state. `answerback.ports.store.Write.claim` claims it together with
-        the change, and this then writes nothing.
+        If the message already shows the ask's current state, there is nothing to claim and the ask is returned
+        unchanged. The claim ends once the message shows the ask's state. `answerback.ports.store.Write.claim` claims
+        the message together with a change; this call then writes nothing.
         """
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first, their timers claimed.
+        """Claim the timers of due asks and return the asks' ids, earliest first.
 
-        Those that another holds are left out; those of the same holder are among them, and renewed. A claim ends
+        Timers of other holders are left out; those that this holder already has are included and renewed. A claim ends
         when the ask's next deadline changes.
         """
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come and that nobody holds, oldest first, claimed.
+        """Claim due pending deliveries that nobody holds and return them, oldest first.
 
-        Of each ask only the first undelivered one can be claimed. A claim ends when `save_delivery_results` tells what became of it.
+        Only the first undelivered one of each ask can be claimed. A claim ends when `save_delivery_results` stores the
+        result.
         """
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        """Renews a claim, also one that is over if nobody else has taken it; False: it is not the holder's any more."""
+        """Renew a claim, even an expired one that nobody else has taken; False if it no longer belongs to the
+        holder."""
 
     async def release(self, work: ClaimKind, holder: str) -> None:
-        """Gives back everything of a kind that the holder has claimed."""
+        """Release everything of one kind that the holder has claimed."""
 
     async def lease(self, name: str, claim: Claim) -> int | None:
-        """Takes or renews the lease of this name: its epoch, or None while another holds it.
+        """Take or renew the lease of this name; return its epoch, or None while another holds it.
 
-        The epoch grows with every new holding, also of the same holder once the lease was over.
+        The epoch increases each time the lease is taken, even by the same holder after it had expired.
         """
 
     async def release_lease(self, name: str, holder: str) -> None:
-        """Ends a lease, if this holder has it: another need not wait until it is over."""
+        """End a lease if this holder has it, so that another need not wait for it to expire."""
 
     async def time(self) -> float | None:
-        """The time by the store's own clock, in seconds since the epoch; None where it has none but this process's."""
+        """The store's own clock, in seconds since the epoch; None if it has none other than this process's."""
 
     async def set_retry_after(self, bucket: str, seconds: float) -> None:
-        """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
+        """Note that a platform accepts nothing for a rate-limit bucket for at least this many seconds."""
 
     async def get_retry_after(self, bucket: str) -> float:
-        """The seconds for which a bucket still has to be left alone; 0: it need not be."""
+        """The seconds for which a bucket must still be left alone; 0 if it need not be."""
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Has ``heard`` told of each ask that another process changes, on the event loop, until the store closes.
+        """Call ``heard``, on the event loop, with each ask that another process changes, until the store closes.
 
-        None instead of an id: news may have been lost, and `revisions` tells what changed meanwhile. A store that
-        belongs to one process has nothing to tell: who waits in this process is told of a commit by `change`.
+        An id of None means that notifications may have been lost; `revisions` shows what has changed in the meantime. A
+        store that belongs to one process notifies nobody: those who wait in this process learn of a commit from
+        `change`.
         """
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
-        """The revisions of asks, read at once; those that do not exist are left out."""
+        """The revisions of several asks, read together; asks that do not exist are left out."""
 
 
 class SharedClaims(NamedTuple):
-    """What this process shares with others: a store, and its name among them."""
+    """What this process shares with others: the store's claims, and its own name as a holder."""
 
     claims: Claims
     holder: str

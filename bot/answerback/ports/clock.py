@@ -7,31 +7,31 @@ from typing import Final, Protocol, TypeVar
 T = TypeVar("T")
 
 MIN_CLOCK_STEP: Final = 1.0
-"""Seconds by which the clock moves against the time that passed before it counts as set, not as drifting."""
+"""Seconds by which the clock must differ from the time that passed before it counts as set rather than drifting."""
 
 
 class Clock(Protocol):
-    """Tells the time; tests move it."""
+    """A source of time, which tests can control."""
 
     def now(self) -> float:
-        """Seconds since the epoch, UTC; whoever sets the machine's clock moves it."""
+        """Seconds since the epoch, UTC. Setting the machine's clock moves it."""
 
     def monotonic(self) -> float:
-        """Seconds since some moment: for what is over after a while, whatever the clock says."""
+        """Seconds since some fixed moment: for intervals, whatever the clock says."""
 
     async def sleep_until(self, when: float) -> None:
-        """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
+        """Return once ``now()`` has reached ``when``, or once the clock has been set back."""
 
 
 class ClockStepDetector:
-    """Notices that a clock was set back."""
+    """Detects that a clock was set back."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._ahead = clock.now() - clock.monotonic()
 
     def measure_set_back(self) -> float:
-        """The seconds by which the clock was set back since the last call; 0 where it was not."""
-        before, self._ahead = self._ahead, self._clock.now() - self._clock.monotonic()
-        back = before - self._ahead
-        return back if back > MIN_CLOCK_STEP else 0.0
+        """The seconds by which the clock was set back since the last call; 0 if it was not."""
+        previous, self._ahead = self._ahead, self._clock.now() - self._clock.monotonic()
+        set_back = previous - self._ahead
+        return set_back if set_back > MIN_CLOCK_STEP else 0.0

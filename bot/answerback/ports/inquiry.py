@@ -1,4 +1,4 @@
-"""The inquiry backend: whoever answers what need not be a person's to answer."""
+"""The inquiry backend: answers questions that need not be answered by a person."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ T = TypeVar("T")
 
 
 class Inquiry(Protocol):
-    """The configured backend that may answer what is not a person's to answer."""
+    """The configured backend that may answer questions which do not require a person."""
 
     async def answer(self, ask: Ask, question: Question) -> JsonValue:
-        """Its answer, not yet checked.
+        """Return its answer, not yet validated.
 
         Raises:
-            InquiryError: no answer could be had.
+            InquiryError: no answer could be obtained.
         """

@@ -1,4 +1,4 @@
-"""Extras: what of Answerback is installed only where it is used, and the sentence for whoever misses one."""
+"""Install extras: optional parts of Answerback, and the error message when one is missing."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from importlib.util import find_spec
 from typing import Final
 
 MCP: Final = ("mcp", ("mcp", "aiohttp_asgi"))
-"""The extra of the Model Context Protocol, and the packages that it installs. A surface's plug-in names its own."""
+"""The extra for the Model Context Protocol, and the packages it installs. A surface's plug-in names its own."""
 POSTGRES: Final = ("postgres", ("psycopg",))
-"""The extra of the PostgreSQL store."""
+"""The extra for the PostgreSQL store."""
 
 
 def missing_extra_message(extra: str, packages: Iterable[str], wanted_by: str) -> str | None:
-    """Which extra to install, in one sentence; None where all its packages are there.
+    """A sentence that says which extra to install; None if all its packages are installed.
 
     Args:
-        wanted_by: what needs it, as the sentence begins.
+        wanted_by: what needs it; the sentence begins with this.
     """
     if all(find_spec(package) is not None for package in packages):
         return None

@@ -1,4 +1,4 @@
-"""What a store keeps of the ends of asks that agents are still to be told."""
+"""Late answers: the ended asks whose outcomes a store still has to report to agents."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from answerback.core.ask import Ask
 
 
 class SeenState(IntEnum):
-    """How far an agent has been told how an ask ended."""
+    """How much an agent has seen of an ask's outcome."""
 
     UNSEEN = 0
     LISTED = 1
-    """In a list of late answers: the agent may ask for the list again with the number that it had before."""
+    """In a list of late answers: the agent may request the list again with the number that it had before."""
     SEEN = 2
-    """For good: by a call that waited, a webhook or a hook, or because the agent acknowledged the list."""
+    """Delivered for good: by a call that waited, a webhook or a hook, or because the agent acknowledged the list."""
 
 
 @dataclass(frozen=True, slots=True)
 class LateAnswer:
-    """An ended ask whose agent is to be told, with the number under which it is listed."""
+    """An ended ask to report to its agent, with the number under which it is listed."""
 
     number: int
     ask: Ask
@@ -30,15 +30,15 @@ class LateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LateAnswerQuery:
-    """Whose late answers are wanted.
+    """Selects the late answers of an agent.
 
     Args:
-        agent: the agent's name; empty where there are no tokens.
-        conversation: of this conversation only; empty: of those asked without one; None: of any.
-        after: the last number that the agent has. What was listed up to it is acknowledged, and what was
-            listed behind it is listed again. None: only what it has not been told at all.
+        agent: the agent's name; empty if there are no tokens.
+        conversation: only this conversation; empty: only asks without a conversation; None: all.
+        after: the last number that the agent has. Everything listed up to it is acknowledged, and everything
+            listed after it is listed again. None: only what the agent has not seen at all.
         without: ids of asks to leave out.
-        limit: how many at the most.
+        limit: how many at most.
     """
 
     agent: str
@@ -49,20 +49,19 @@ class LateAnswerQuery:
 
 
 class LateAnswerStore(Protocol):
-    """What agents have been told. An ask is owed from the `Write` that says so; see `Store`."""
+    """Keeps track of which outcomes agents have seen. A `Write` marks an ask as owed to its agent; see `Store`."""
 
     async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
-        """The ends of asks that an agent has not been told, in the order of their numbers.
+        """The ended asks whose outcomes an agent has not seen, in the order of their numbers.
 
-        An ask gets its number when it is listed first, and keeps it; numbers grow and are never given twice. The
-        numbers are durable before this returns, and what ``owing`` acknowledges is. Asks that cannot be read are
-        left out.
+        An ask gets its number when it is first listed, and keeps it; numbers increase and are never reused. The numbers
+        and the acknowledgement in ``owing`` are durable before this returns. Asks that cannot be read are left out.
         """
 
     async def set_seen_state(
         self, ask_ids: Collection[str], told: SeenState, at: float
     ) -> Sequence[str]:
-        """Notes how far agents have been told of these asks; returns those for which that was news.
+        """Note how much agents have seen of these asks; return the ids of those for which that is new.
 
-        A note is never taken back to a lesser one, except to `SeenState.UNSEEN`: then the telling failed.
+        The state never goes back to a lower one, except to `SeenState.UNSEEN` after the response failed to arrive.
         """

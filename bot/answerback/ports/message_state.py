@@ -1,4 +1,4 @@
-"""What is noted with an ask of its live message: what that shows, and since when. Pure."""
+"""What is stored about an ask's live message: which revision it shows, and since when. Pure."""
 
 from __future__ import annotations
 
@@ -19,46 +19,46 @@ def record_shown(
     thread: Thread,
     at: float | None = None,
 ) -> Ask:
-    """The latest ask with a note of the message that shows ``revision``.
+    """Return the latest ask with a note of the message that shows ``revision``.
 
-    ``of`` is the ask as it was when it was shown. If it has left that place meanwhile, the message is
-    one that it left behind; if it looks otherwise at the same revision, was missed meanwhile, or has left
-    another message behind that is not dealt with, it is to be shown again. So it is where a newer revision is noted:
-    of two that showed it at the same time, nobody knows who was the last. An empty message is none.
-    ``at`` is since when the message shows it, by the platform's clock.
+    ``of`` is the ask as it was when it was shown. If the ask has moved elsewhere since, this message is one that it
+    left behind. The ask is to be shown again if it looks different at the same revision, was missed in the meantime,
+    or has left behind another message that has not been dealt with. It is also shown again if a newer revision is
+    already noted: of two processes that showed it at the same time, nobody knows which was last. An empty message
+    means that there is none. ``at`` is the time from which the message shows the revision, by the platform's clock.
     """
     if latest.destination != of.destination:
         return replace(
             latest, left=AbandonedMessage(destination=of.destination, message=dict(message))
         )
     if revision < latest.shown_revision:
-        return mark_outdated(latest)  # this older state may have come over the newer one
+        return mark_outdated(latest)  # this older state may have overwritten the newer one
     changed = (latest.unattended, latest.missed) != (of.unattended, of.missed)
-    due = latest.left is not None or changed
+    needs_update = latest.left is not None or changed
     opened = latest.opened
     if revision == latest.revision and opened.shown is None and at is not None:
         opened = replace(opened, shown=at)
-    kept = dict(message) or None
+    reference = dict(message) or None
     place = thread if thread != Thread() else None
     return replace(
         latest,
-        shown_revision=min(revision, latest.revision - due),
+        shown_revision=min(revision, latest.revision - needs_update),
         seen=latest.seen or (revision == of.revision and bool(message)),
-        # The same objects where an edit changed nothing of them: a store writes what is new.
-        message=latest.message if kept == latest.message else kept,
+        # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
+        message=latest.message if reference == latest.message else reference,
         thread=latest.thread if place == latest.thread else place,
         opened=opened,
     )
 
 
 def mark_outdated(ask: Ask) -> Ask:
-    """The ask whose live message does not show what was noted, and is to be shown again."""
+    """Return the ask marked for showing again, because its live message does not show what was noted."""
     shown = min(ask.shown_revision, ask.revision - 1)
     return replace(ask, missed=ask.missed + 1, shown_revision=shown)
 
 
 def replace_channel_id(ask: Ask, old: str, new: str) -> Ask:
-    """The ask with another id of its channel. What is being shown meanwhile still belongs to it."""
+    """Return the ask with its channel's id replaced. A message that is being shown meanwhile still belongs to it."""
     if ask.message is None:
         channel = new if ask.destination.channel == old else ask.destination.channel
         return replace(ask, destination=replace(ask.destination, channel=channel))

@@ -1,7 +1,7 @@
-"""Search and the inbox: by which words an ask is found, and what a store is asked for.
+"""Search and the inbox: the words that an ask is found by, and the queries that a store answers.
 
-Every store takes its words from here, so that all of them find the same. An ask is found by the words of its questions
-from when it is stored, and by those of its answers from when it has ended.
+Every store gets its words from here, so that all of them find the same asks. An ask can be found by the words of its
+questions once it is stored, and by the words of its answers once it has ended.
 """
 
 from __future__ import annotations
@@ -18,35 +18,35 @@ from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
 
-_UNSPACED: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_UNSPACED_SCRIPTS: Final = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 """Kana and Han characters: written without spaces, so that each counts as a word."""
-_WORD: Final = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
-_WHOLE: Final = 64
-"""Characters by which a word is known: PostgreSQL takes no lexeme of 2 KB."""
+_WORD: Final = re.compile(f"[{_UNSPACED_SCRIPTS}]|[^\\W_{_UNSPACED_SCRIPTS}]+")
+_MAX_WORD_LENGTH: Final = 64
+"""Characters of a word that are indexed: PostgreSQL accepts no lexeme of 2 KB."""
 
 
 def split_words(*texts: str) -> tuple[str, ...]:
-    """The words of texts, each once: without case and accents."""
-    found: dict[str, None] = {}
+    """The words of some texts, each once, without case and accents."""
+    words: dict[str, None] = {}
     for text in texts:
-        folded = text.casefold() if text.isascii() else _plain(text)
-        found.update(dict.fromkeys(word[:_WHOLE] for word in _WORD.findall(folded)))
-    return tuple(found)
+        folded = text.casefold() if text.isascii() else _strip_accents(text)
+        words.update(dict.fromkeys(word[:_MAX_WORD_LENGTH] for word in _WORD.findall(folded)))
+    return tuple(words)
 
 
-def _plain(text: str) -> str:
+def _strip_accents(text: str) -> str:
     decomposed = unicodedata.normalize("NFKD", text.casefold()).casefold()
     return "".join(c for c in decomposed if unicodedata.category(c) != "Mn")
 
 
 def answerer_word(person: Person) -> str:
-    """The word by which asks are found that this person answered."""
+    """The word that finds the asks which this person answered."""
     who = f"{person.surface}:{person.user_id}".encode("utf-8", "surrogatepass")
     return f"by{hashlib.sha256(who).hexdigest()[:32]}"
 
 
 def question_words(ask: Ask) -> tuple[str, ...]:
-    """The words of what was asked."""
+    """The words of an ask's questions."""
     texts: list[str | None] = []
     for question in ask.form.questions:
         texts += (question.text, question.context, question.header, question.tool)
@@ -56,47 +56,47 @@ def question_words(ask: Ask) -> tuple[str, ...]:
 
 
 def answer_words(ask: Ask) -> tuple[str, ...]:
-    """The words of what was answered, and those for who did."""
-    given = ask.walk.answers
-    texts = [text for one in given for text in _texts(one.value)]
-    texts += [one.note for one in given if one.note]
+    """The words of an ask's answers, and those that stand for the people who answered."""
+    answers = ask.walk.answers
+    texts = [text for answer in answers for text in _iter_texts(answer.value)]
+    texts += [answer.note for answer in answers if answer.note]
     texts += [ask.walk.reply] if ask.walk.reply else []
     texts += [aside.text for aside in ask.asides]
-    people = [one.by for one in given if one.by]
+    people = [answer.by for answer in answers if answer.by]
     people += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
     texts += [person.name for person in people if person.name]
     return split_words(*texts, *map(answerer_word, people))
 
 
-def _texts(value: JsonValue) -> Iterator[str]:
+def _iter_texts(value: JsonValue) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from _each(value.values())
+        yield from _iter_all_texts(value.values())
     elif isinstance(value, list):
-        yield from _each(value)
+        yield from _iter_all_texts(value)
     elif isinstance(value, (int, float)) and not isinstance(value, bool):
         yield str(value)
 
 
-def _each(values: Iterable[JsonValue]) -> Iterator[str]:
+def _iter_all_texts(values: Iterable[JsonValue]) -> Iterator[str]:
     for value in values:
-        yield from _texts(value)
+        yield from _iter_texts(value)
 
 
 class Search(NamedTuple):
-    """Which asks are wanted; None: any."""
+    """The criteria of a search; None: any."""
 
     words: tuple[str, ...] = ()
-    """Of `split_words` and `answerer_word`: each has to be one of the ask's, or the beginning of one."""
+    """From `split_words` and `answerer_word`: each must be one of the ask's words, or the beginning of one."""
     status: Status | None = None
     agent: str | None = None
     since: float | None = None
     until: float | None = None
-    """Asks created from ``since`` on and before ``until``."""
+    """Asks created at or after ``since`` and before ``until``."""
 
     def matches(self, ask: Ask) -> bool:
-        """Whether an open ask has all that is wanted."""
+        """Whether an open ask meets all criteria."""
         return (
             self.status in {None, ask.status}
             and self.agent in {None, ask.request.agent}
@@ -106,11 +106,11 @@ class Search(NamedTuple):
         )
 
     def _has_words(self, words: tuple[str, ...]) -> bool:
-        return all(any(word.startswith(one) for word in words) for one in self.words)
+        return all(any(word.startswith(prefix) for word in words) for prefix in self.words)
 
 
 class AskSearch(Protocol):
-    """The store, as asked by people. Every method may raise StoreError, and ValueError for a made-up cursor."""
+    """The store's queries on behalf of people. Each may raise StoreError, and ValueError for an invalid cursor."""
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """Asks, newest first."""
@@ -118,9 +118,10 @@ class AskSearch(Protocol):
     async def list_for_responder(
         self, surface: str, user_id: str, after: str | None, limit: int
     ) -> Page[Ask]:
-        """Open asks of a surface whose responders are this person, a group or anyone, among others; oldest first."""
+        """Open asks of a surface whose responders include this person, a group or anyone; oldest first."""
 
 
 def may_wait_for(ask: Ask, user_id: str) -> bool:
-    """Whether responders of an ask are this person, a group or anyone: what `AskSearch.list_for_responder` looks for."""
+    """Whether an ask's responders include this person, a group or anyone: the test of
+    `AskSearch.list_for_responder`."""
     return any(one in {user_id, ANYONE} or one.startswith("@") for one in ask.responders)

@@ -1,4 +1,4 @@
-"""What a store is told and what it answers, beside the asks and what is written with them. Values only."""
+"""Values that a store takes and returns, along with asks and writes. Values only."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The idempotency key had been used: the first ask as it stands, and whether the body was the same."""
+    """The idempotency key had been used before: the current state of the first ask, and whether the body was the
+    same."""
 
     ask: Ask
     same_body: bool
@@ -39,7 +40,7 @@ class Existing:
 
 @dataclass(frozen=True, slots=True)
 class RememberedAnswer:
-    """An answer to be reused in the same turn, for the same agent (empty: there are no tokens)."""
+    """An answer to reuse in the same turn, for the same agent (empty: there are no tokens)."""
 
     agent: str
     conversation: str
@@ -51,7 +52,7 @@ class RememberedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """A line of the record with its number: growing over the whole store, not without gaps."""
+    """A line of the record with its number. Numbers increase over the whole store, but may have gaps."""
 
     seq: int
     entry: RecordEntry
@@ -59,7 +60,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[T]):
-    """Some rows and the cursor of the next page (None: that was all)."""
+    """Some rows and the cursor of the next page (None: this is the last page)."""
 
     rows: tuple[T, ...]
     after: str | None
@@ -67,7 +68,7 @@ class Page(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One webhook to send: written with the outcome it tells of."""
+    """A webhook to send: stored together with the outcome that it reports."""
 
     id: str
     ask_id: str
@@ -79,7 +80,7 @@ class Delivery:
 
 
 class DeliveryState(StrEnum):
-    """Where a webhook delivery stands."""
+    """The state of a webhook delivery."""
 
     PENDING = "pending"
     DELIVERED = "delivered"
@@ -88,7 +89,7 @@ class DeliveryState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class StoredDelivery:
-    """A delivery with what became of it. ``next_at`` is None unless it is pending."""
+    """A delivery and its progress. ``next_at`` is None unless it is pending."""
 
     delivery: Delivery
     state: DeliveryState

@@ -24,16 +24,16 @@ T = TypeVar("T")
 
 
 class Actor(NamedTuple):
-    """Somebody who acts: the person and the groups (user groups, roles) they are known to be in.
+    """The person who acts, and the groups (user groups, roles) they are known to be in.
 
-    ``groups_known`` are the groups that were looked up; membership in another one is still open.
+    ``groups_known`` are the groups that were looked up; membership in any other is undetermined.
     """
 
     person: Person
     groups: frozenset[str] = frozenset()
     groups_known: frozenset[str] = frozenset()
     all_groups: bool = False
-    """Whether ``groups`` are all there are, so that none is to be looked up."""
+    """Whether ``groups`` is complete, so that none needs to be looked up."""
 
 
 class RejectReason(StrEnum):
@@ -42,21 +42,21 @@ class RejectReason(StrEnum):
     NOT_FOUND = "not_found"
     NOT_ALLOWED = "not_allowed"
     UNCHECKED = "unchecked"
-    """Whether this person may act could not be found out now."""
+    """It could not be determined right now whether this person may act."""
     STALE = "stale"
     ENDED = "ended"
     INVALID = "invalid"
 
 
 class Acted(NamedTuple):
-    """The action counted: the ask as it stands now. ``repeated``: this delivery had been counted before."""
+    """The action was applied: the ask after it. ``repeated``: this delivery had already been applied."""
 
     ask: Ask
     repeated: bool = False
 
 
 class Rejected(NamedTuple):
-    """The action changed nothing; ``ask`` is the ask as it stands (None when there is none of this id)."""
+    """The action changed nothing; ``ask`` is the current ask (None if there is none with this id)."""
 
     why: RejectReason
     ask: Ask | None = None
@@ -64,10 +64,10 @@ class Rejected(NamedTuple):
 
 
 class CommitSubscription(Protocol):
-    """Waits for commits; nothing is kept of it once it is left."""
+    """A subscription to commits. Nothing is kept of it once its context is left."""
 
     async def next_commit(self) -> Ask | None:
-        """Returns after the next commit, with the ask; None when the process is stopping."""
+        """Wait for the next commit and return the ask; None when the process is stopping."""
 
 
 class Asks(LiveMessages, Protocol):
@@ -84,29 +84,30 @@ class Asks(LiveMessages, Protocol):
         digest: str = "",
         at: float | None = None,
     ) -> Acted | Rejected:
-        """`apply` with an action that is known already.
+        """`apply` with an action that is already known.
 
         Args:
-            revision: the revision the person saw; another one is `RejectReason.STALE`.
-            delivery: the platform's id of this delivery; the same one again is `Acted(repeated=True)`.
-            digest: of what is delivered, where its id is a caller's own key.
-            at: when they acted, by the platform's clock.
+            revision: the revision that the person saw; any other is `RejectReason.STALE`.
+            delivery: the platform's id of this delivery; the same id again gives `Acted(repeated=True)`.
+            digest: of what is delivered, if the delivery's id is a caller's own key.
+            at: when the person acted, by the platform's clock.
         """
 
     async def apply(
         self, intent: Intent, actor: Actor, *, fence: Fence | None = None
     ) -> Acted | Rejected:
-        """Does what a responder wants of an ask, in one step: resolved and decided on the ask as it stands.
+        """Apply a responder's intent in one step: it is resolved and decided against the current ask.
 
-        An intent that wants nothing stores nothing: `Acted` with the ask as it stands says that they may act on it.
+        An intent without an action stores nothing: `Acted` with the current ask then means that the person may act on
+        it.
 
         Args:
-            fence: the lease under which this process heard of it, where it did.
+            fence: the lease under which this process received the intent, if any.
 
         Raises:
-            StoreError: nothing is known to be saved; tell the person to try again.
-            LeaseLostError: nothing was saved, since the lease was lost; whoever holds it does the rest.
-            IdempotencyKeyReusedError: nothing was saved, since the id of this delivery came with another digest before.
+            StoreError: it is unknown whether anything was saved; ask the person to try again.
+            LeaseLostError: nothing was saved because the lease was lost; its new holder does the rest.
+            IdempotencyKeyReusedError: nothing was saved because this delivery's id came with another digest before.
         """
 
     async def apply_typed(
@@ -119,14 +120,15 @@ class Asks(LiveMessages, Protocol):
         delivery: str,
         revision: int | None = None,
     ) -> Acted | Rejected:
-        """`apply` with what typed words stand for. A problem tells the person what to do where they stand for nothing
-        (`RejectReason.INVALID`) or may be older than the open question (`RejectReason.STALE`; ``at`` None: nobody knows when)."""
+        """`apply` with the action that typed text stands for. A problem explains to the person what to do if the text
+        stands for nothing (`RejectReason.INVALID`) or may be older than the open question (`RejectReason.STALE`; with
+        ``at`` None, its time is unknown)."""
 
     async def get(self, ask_id: str) -> Ask | None:
-        """The ask as it stands, or None."""
+        """The current ask, or None."""
 
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
-        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at the most."""
+        """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at most."""
 
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
@@ -134,126 +136,125 @@ class Asks(LiveMessages, Protocol):
     async def list_waiting_for(
         self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
     ) -> Page[Ask]:
-        """The open asks that a person may answer on their surface, over all agents, oldest first.
+        """The open asks that a person may answer on their surface, from all agents, oldest first.
 
         Args:
-            known: groups that they are in, which need not be looked up.
+            known: groups that they are known to be in, which need not be looked up.
 
         Raises:
-            ValueError: ``after`` is no cursor of a page before.
+            ValueError: ``after`` is not a cursor of an earlier page.
         """
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
-        """The asks that have ended with answers of a person's, the newest first."""
+        """The asks that have ended with answers from a person, newest first."""
 
     async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
-        """The asks of a search: all for None, else a person's own (`answerback.service.list_open.search_for`).
+        """The asks that match a search: all for None, else a person's own (`answerback.service.inbox.search_for`).
 
         Raises:
-            ValueError: ``after`` is no cursor of a page before.
+            ValueError: ``after`` is not a cursor of an earlier page.
         """
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
-        """A page of the record of an ask behind a number, the oldest line first."""
+        """A page of an ask's record after a given number, oldest line first."""
 
     def follow(self, what: str) -> AbstractContextManager[CommitSubscription]:
-        """Follows the commits to one ask (its id), or to every ask of a surface (its name)."""
+        """Follow the commits to one ask (by its id) or to every ask of a surface (by its name)."""
 
     async def draft(self, key: str) -> JsonValue:
-        """What a person has entered so far in a form of several pages; None when there is nothing."""
+        """A person's unfinished input in a form of several pages; None if there is none."""
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
-        """Keeps (or with None drops) a draft, over restarts, for a few days."""
+        """Keep (or with None drop) a draft for a few days; it survives restarts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The live message shows ``revision`` now. ``message`` is the surface's own reference, kept with the ask."""
+    """The live message now shows ``revision``. ``message`` is the surface's own reference, stored with the ask."""
 
     revision: int
     message: Mapping[str, JsonValue]
     thread: Thread
     at: float | None = None
-    """Since when it surely shows it, by the platform's clock."""
+    """The time from which it certainly shows it, by the platform's clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryLater:
-    """The live message is being brought up to date by other means: look again in so many seconds."""
+    """The live message is being updated by other means: check again in the given number of seconds."""
 
     seconds: float
 
 
 class Surface(Protocol):
-    """A place where people are: renders stored asks and hands in what people do.
+    """A place where people answer: it renders stored asks and passes on what people do.
 
-    What else it may be capable of, it declares by having the method: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`. The service does
-    without. `show` and those methods may raise PlatformError, one of its kinds.
+    It declares optional capabilities by having their methods: `SupportsReminders`, `SupportsMoves`, `SupportsGroups`.
+    The service works without them. `show` and those methods may raise a kind of PlatformError.
     """
 
     name: str
     live: bool
-    """Whether there is a live message to keep up to date; without one (a web page) `show` only names the thread."""
+    """Whether there is a live message to keep up to date; if not (a web page), `show` only names the thread."""
 
     async def start(self, asks: Asks) -> None:
-        """Connects. Returns once connected, or once a first attempt failed that is being repeated."""
+        """Connect. Returns once connected, or once a first attempt has failed and is being retried."""
 
     async def stop(self) -> None:
-        """Disconnects; what is being handed in is finished first."""
+        """Disconnect, after finishing the actions that are being passed on."""
 
     def unready_reason(self) -> str | None:
-        """None when people can be reached, else one sentence that says why not and what to do."""
+        """None if people can be reached, else one sentence that says why not and what to do."""
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
-        """Makes the live message show the ask as given: posts it the first time, edits it afterwards.
+        """Make the live message show this ask: post it the first time, edit it afterwards.
 
-        Idempotent: showing the same ask again changes nothing. ``save`` stores a reference in the
-        middle of showing (a thread that was made before its message, say), so that a crash cannot
-        double it.
+        Idempotent: showing the same ask again changes nothing. ``save`` stores a reference halfway through (for
+        example, a thread that was created before its message), so that a crash does not create it twice.
         """
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Who may act at this destination when nobody said so; empty: nobody, the ask is refused."""
+        """Who may act at this destination if nobody was named; empty: nobody, so the ask is refused."""
 
     def destination_problem(self, destination: Destination) -> str | None:
-        """None when the destination is well-formed here, else one sentence that says what is wrong."""
+        """None if the destination is well-formed for this surface, else one sentence that says what is wrong."""
 
 
 @runtime_checkable
 class SupportsReminders(Protocol):
-    """A surface that can ping people. Without it, the ask stays where it is seen."""
+    """A surface that can ping people. Without this, an ask is only seen where it is shown."""
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """Pings the responders in the thread, pointing at the live message.
+        """Ping the responders in the thread, pointing at the live message.
 
-        ``number`` is the reminder's place (0, 1, …). Safe to call again for the same number: it is
-        posted once.
+        ``number`` is the reminder's index (0, 1, …). It is safe to call this again with the same number: the reminder
+        is posted once.
         """
 
 
 @runtime_checkable
 class SupportsMoves(Protocol):
-    """A surface whose message stays behind when the ask goes to another place. Without it, nothing is left."""
+    """A surface whose message stays behind when the ask moves elsewhere. Without this, nothing is left behind."""
 
     async def retire_message(
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> None:
-        """Turns the message ``left`` (at the place that an ask left) into a note without controls."""
+        """Turn the message ``left`` (at the place that the ask left) into a note without controls."""
 
 
 @runtime_checkable
 class SupportsLeading(Protocol):
-    """A surface with something that one process at a time does, of those that share a store."""
+    """A surface with work that only one of the processes sharing a store does at a time."""
 
     def is_leader(self) -> bool | None:
-        """Whether this process does it; None: it shares its store with nobody, or nothing of the kind is configured."""
+        """Whether this process does it; None if the store is not shared or no such work is configured."""
 
 
 @runtime_checkable
 class SupportsGroups(Protocol):
-    """A surface that knows who is in which group. Without it, nobody is in any."""
+    """A surface that knows who is in which group. Without this, nobody is in any."""
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """Which of these groups (without the leading @) the person is in."""
