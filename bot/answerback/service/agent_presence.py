@@ -1,10 +1,10 @@
-"""Whether an agent still waits for an ask: a call that waits, a stream, a hook, or a look at it now and then.
+"""Agent presence: whether an agent still waits for an ask, through a call, a stream, a hook or regular polling.
 
-Nothing is written when a wait is renewed. Only where nobody has come back for a while are people told, once; and what
-is stored of an agent that waits lapses by itself, so that a crash of ours leaves nobody waiting for ever.
+Renewing a wait writes nothing. People are notified once, and only after nobody has come back for a while. What is
+stored about a waiting agent expires, so that a crash of this process never makes an agent look present for ever.
 
-Where several processes share the store, one alone cannot tell that nobody waits. It stores that the wait is about to
-lapse, which the others hear of as of any change; the one where the agent waits now stores that it does.
+If several processes share the store, none of them alone can know that nobody waits. It stores that the presence is
+about to expire. The others receive this like any change, and the one where the agent waits stores that it does.
 """
 
 from __future__ import annotations
@@ -23,171 +23,171 @@ from answerback.ports.clock import Clock
 logger = logging.getLogger(__name__)
 
 GRACE: Final = 30.0
-"""Seconds for which an agent may be away before people are told: between two calls, or while its model thinks."""
+"""Seconds for which an agent may be away before people are notified: between two calls, or while its model thinks."""
 LEASE: Final = 300.0
-"""Seconds for which it is stored that an agent waits; it is stored again in the middle of them."""
+"""Seconds for which the stored presence of an agent is valid; it is renewed halfway through."""
 HANDOVER: Final = 5.0
-"""Seconds in which another process can say that the agent waits there, before people are told that it is gone."""
+"""Seconds that another process has to report that the agent waits there, before people are told that it left."""
 
 
 def change_presence(ask: Ask, at: float, *, attended: bool | None) -> Change | None:
-    """The ask with a note whether its agent waits; None: not here, and perhaps elsewhere."""
+    """Note on the ask whether its agent waits; None: not in this process, but perhaps in another."""
     if attended is None and ask.unattended:
         return None
-    lasts = HANDOVER if attended is None else LEASE
-    until = None if attended is False else at - ask.created_at + ask.set_back + lasts
-    now = replace(ask, attended_for=until, unattended=attended is False)
-    if ask.unattended != now.unattended:
-        # The same revision shown anew: whoever is about to answer is not put off by it.
-        now = replace(now, shown_revision=ask.revision - 1)
-    return Change(now, ())
+    seconds = HANDOVER if attended is None else LEASE
+    until = None if attended is False else at - ask.created_at + ask.set_back + seconds
+    updated = replace(ask, attended_for=until, unattended=attended is False)
+    if ask.unattended != updated.unattended:
+        # The same revision is shown again, so that nobody who is about to answer is interrupted.
+        updated = replace(updated, shown_revision=ask.revision - 1)
+    return Change(updated, ())
 
 
 class StorePresence(Protocol):
-    """Stores whether the agent waits for an ask, and has its message say so; None: not here, and perhaps elsewhere."""
+    """Stores whether the agent waits for an ask and updates its message; None: not here, but perhaps elsewhere."""
 
     async def __call__(self, ask_id: str, *, attended: bool | None) -> object:
-        """Stores it."""
+        """Store it."""
 
 
 class AgentPresence:
-    """Who waits in this process, and who has just left.
+    """The agents that wait in this process, and those that have just left.
 
     Args:
-        alone: no other process shares the store.
+        alone: whether no other process shares the store.
     """
 
-    def __init__(self, clock: Clock, attend: StorePresence, *, alone: bool = True) -> None:
+    def __init__(self, clock: Clock, store_presence: StorePresence, *, alone: bool = True) -> None:
         self._clock = clock
-        self._attend = attend
-        self._gone = False if alone else None
-        """What is stored where nobody has come back for a while."""
-        self._listening: Counter[str] = Counter()
+        self._store_presence = store_presence
+        self._absent_state = False if alone else None
+        """The state to store once nobody has come back for a while."""
+        self._waiting: Counter[str] = Counter()
         self._renewed: dict[str, float] = {}
-        """When it was stored last that somebody waits, by the monotonic clock, the earliest first."""
-        self._left: dict[str, float] = {}
-        """When the last one left whom nobody has followed, the earliest first."""
-        self._some = asyncio.Event()
+        """When each presence was last stored, by the monotonic clock, earliest first."""
+        self._recently_left: dict[str, float] = {}
+        """When the last waiter of each ask left, if nobody has come back since, earliest first."""
+        self._changed = asyncio.Event()
 
     def has_waiter(self, ask_id: str) -> bool:
-        """Whether somebody waits for an ask here, or has just left."""
-        return ask_id in self._listening or ask_id in self._left
+        """Whether somebody waits for the ask in this process, or has just left."""
+        return ask_id in self._waiting or ask_id in self._recently_left
 
     def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
-        """The agent waits for an ask for as long as the context lasts."""
+        """Count the agent as waiting for an ask for as long as the context lasts."""
         if ask.request.callback is not None or not ask.open:
             return nullcontext()
-        return _Listening(self, ask.id, renews=self._lapses_soon(ask))
+        return _TrackedWait(self, ask.id, renews=self._expires_soon(ask))
 
     async def record_poll(self, ask: Ask) -> None:
-        """The agent has looked at an ask. Where people were told that it moved on, a look changes nothing."""
+        """Note that the agent has polled an ask. Once people were told that it moved on, polling changes nothing."""
         if not ask.unattended:
             async with self.track_wait(ask):
                 pass
 
     async def handle_remote_change(self, ask: Ask) -> None:
-        """Another process has changed an ask: perhaps it does not know who waits for it here."""
-        waits = ask.id in self._listening or (not ask.unattended and ask.id in self._left)
-        if waits and ask.open and self._lapses_soon(ask):
+        """Handle an ask that another process has changed: it may not know who waits for it here."""
+        waits = ask.id in self._waiting or (not ask.unattended and ask.id in self._recently_left)
+        if waits and ask.open and self._expires_soon(ask):
             await self.renew(ask.id)
 
     def forget(self, ask_id: str) -> None:
-        """Nobody is expected to come back for an ask."""
-        self._left.pop(ask_id, None)
+        """Stop expecting anybody to come back for an ask."""
+        self._recently_left.pop(ask_id, None)
 
     async def run(self) -> None:
-        """Stores what has become of those who left, and that the others still wait; until cancelled."""
+        """Store who has left and who still waits; runs until cancelled."""
         while True:
-            self._some.clear()
+            self._changed.clear()
             next_at = await self.run_once()
             if next_at is None:
-                await self._some.wait()
+                await self._changed.wait()
             else:
-                # Whoever leaves from now on is away for long enough when this is over.
+                # Anybody who leaves from now on will have been away for long enough when this wait is over.
                 wait = min(max(next_at - self._clock.monotonic(), 0.0), GRACE)
                 await self._clock.sleep_until(self._clock.now() + wait)
 
     async def run_once(self) -> float | None:
-        """Stores what is to be stored now; when there is more, by the monotonic clock (None: there is nobody)."""
+        """Store what is due now; return when to run next, by the monotonic clock (None: nobody is tracked)."""
         now = self._clock.monotonic()
-        for ask_id in _before(self._left, now - GRACE):
-            if self._left.pop(ask_id, None) is not None:
-                await self._store(ask_id, attended=self._gone)
-                if self.has_waiter(ask_id):  # they have come back meanwhile
+        for ask_id in _ids_until(self._recently_left, now - GRACE):
+            if self._recently_left.pop(ask_id, None) is not None:
+                await self._store(ask_id, attended=self._absent_state)
+                if self.has_waiter(ask_id):  # they have come back in the meantime
                     await self._store(ask_id, attended=True)
-        for ask_id in _before(self._renewed, now - LEASE / 2):
+        for ask_id in _ids_until(self._renewed, now - LEASE / 2):
             await self.renew(ask_id)
-        times = [at + GRACE for at in _first(self._left)]
-        times += [at + LEASE / 2 for at in _first(self._renewed)]
+        times = [at + GRACE for at in _earliest(self._recently_left)]
+        times += [at + LEASE / 2 for at in _earliest(self._renewed)]
         return min(times, default=None)
 
     def add_waiter(self, ask_id: str) -> None:
-        """One more waits for an ask."""
-        self._left.pop(ask_id, None)
-        self._listening[ask_id] += 1
+        """Add a waiter for an ask."""
+        self._recently_left.pop(ask_id, None)
+        self._waiting[ask_id] += 1
         self._renewed.setdefault(ask_id, self._clock.monotonic())
-        self._some.set()
+        self._changed.set()
 
-    def _lapses_soon(self, ask: Ask) -> bool:
-        lapses = ask.presence_lapses_at
-        return lapses is None or lapses < self._clock.now() + LEASE / 2
+    def _expires_soon(self, ask: Ask) -> bool:
+        expires_at = ask.presence_lapses_at
+        return expires_at is None or expires_at < self._clock.now() + LEASE / 2
 
     def remove_waiter(self, ask_id: str) -> None:
-        """One of those who waited for an ask has left."""
-        self._listening[ask_id] -= 1
-        if not self._listening[ask_id]:
-            del self._listening[ask_id], self._renewed[ask_id]
-            self._left[ask_id] = self._clock.monotonic()
-            self._some.set()
+        """Remove a waiter for an ask."""
+        self._waiting[ask_id] -= 1
+        if not self._waiting[ask_id]:
+            del self._waiting[ask_id], self._renewed[ask_id]
+            self._recently_left[ask_id] = self._clock.monotonic()
+            self._changed.set()
 
     async def renew(self, ask_id: str) -> None:
-        """Stores that somebody waits for an ask."""
+        """Store that somebody waits for an ask."""
         if self._renewed.pop(ask_id, None) is not None:
             self._renewed[ask_id] = self._clock.monotonic()
         await self._store(ask_id, attended=True)
 
     async def _store(self, ask_id: str, *, attended: bool | None) -> None:
         try:
-            await self._attend(ask_id, attended=attended)
+            await self._store_presence(ask_id, attended=attended)
         except StoreError as error:
-            # What is stored lapses, and then the upkeep tells people.
+            # The stored presence expires, and the scheduler then notifies people.
             extra = {"action": "attend_failed", "ask_id": ask_id}
-            logger.warning("Whether the agent waits is not stored: %s", error, extra=extra)
+            logger.warning("Could not store whether the agent is waiting: %s", error, extra=extra)
 
 
-class _Listening:
-    """One who waits for an ask. Small, because there is one for each agent that waits: no generator."""
+class _TrackedWait:
+    """One wait for an ask. There is one for each waiting agent, so it is small and no generator."""
 
-    __slots__ = ("_ask_id", "_listeners", "_renews")
+    __slots__ = ("_ask_id", "_presence", "_renews")
 
-    def __init__(self, listeners: AgentPresence, ask_id: str, *, renews: bool) -> None:
-        self._listeners = listeners
+    def __init__(self, presence: AgentPresence, ask_id: str, *, renews: bool) -> None:
+        self._presence = presence
         self._ask_id = ask_id
         self._renews = renews
 
     async def __aenter__(self) -> None:
-        self._listeners.add_waiter(self._ask_id)
+        self._presence.add_waiter(self._ask_id)
         if self._renews:
             try:
-                await self._listeners.renew(self._ask_id)
+                await self._presence.renew(self._ask_id)
             except asyncio.CancelledError:
-                self._listeners.remove_waiter(self._ask_id)
+                self._presence.remove_waiter(self._ask_id)
                 raise
 
     async def __aexit__(self, *_: object) -> None:
-        self._listeners.remove_waiter(self._ask_id)
+        self._presence.remove_waiter(self._ask_id)
 
 
-def _before(times: dict[str, float], at: float) -> list[str]:
-    """Whose times have come; the earliest stand first."""
-    found = []
+def _ids_until(times: dict[str, float], at: float) -> list[str]:
+    """The ids whose time is not after ``at``; the dict is ordered by time."""
+    ids = []
     for ask_id, time in times.items():
         if time > at:
             break
-        found.append(ask_id)
-    return found
+        ids.append(ask_id)
+    return ids
 
 
-def _first(times: dict[str, float]) -> list[float]:
-    """The earliest time, if there is one."""
+def _earliest(times: dict[str, float]) -> list[float]:
+    """The earliest time, in a list of at most one."""
     return [next(iter(times.values()))] if times else []

@@ -1,4 +1,5 @@
-"""What every way in for agents beside the API shares: who calls, finishing what was begun, telling repeats apart."""
+"""What all entry points for agents, other than the API, share: authentication, completing changes, detecting
+repeats."""
 
 from __future__ import annotations
 
@@ -23,16 +24,16 @@ from answerback.service.submission_request import Agent, Submission
 from answerback.service.submit import Submitted
 
 RESPONSE_TRACKER: Final = web.RequestKey("carrier", ResponseTracker)
-"""What the response to a request tells its agent."""
+"""The tracker of the outcomes that the response to a request reports to its agent."""
 
 T = TypeVar("T")
 
 
 class Finish(Protocol):
-    """Carries a change through to its end, even if the caller hangs up meanwhile."""
+    """Runs a change to completion, even if the caller hangs up."""
 
     async def __call__(self, change: Coroutine[object, object, T]) -> T:
-        """Runs it."""
+        """Run it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,19 @@ class Callers:
     """The callers of a listener.
 
     Args:
-        agent_of: the agent whose token a request bears (None: no tokens are configured); raises
+        agent_of: the agent whose token a request presents (None: no tokens are configured); raises
             ProblemError for a bad one.
-        finish: see `Finish`.
+        run_to_completion: see `Finish`.
     """
 
     agent_of: Callable[[web.Request], Agent | None]
     run_to_completion: Finish
 
     def agent(self, request: web.Request) -> Agent | None:
-        """The agent that calls.
+        """The agent that makes the request.
 
         Raises:
-            ProblemError: 401 without a known token, 403 with a front end's.
+            ProblemError: 401 without a known token, 403 with a front end's token.
         """
         agent = self.agent_of(request)
         if agent is not None and agent.role != "agent":
@@ -63,11 +64,11 @@ class Callers:
     async def submit(
         self, service: Service, body: Submission, agent: Agent | None, key: str | None
     ) -> Submitted:
-        """Submits for an agent; the same ``key`` with the same body finds the first ask.
+        """Submit for an agent; the same ``key`` with the same body returns the first ask.
 
         Raises:
-            InvalidCallError: with every mistake.
-            ProblemError: the key was used for another body.
+            InvalidCallError: with every error in the call.
+            ProblemError: the key was used with another body.
         """
         digest = digest_of(body.model_dump(mode="json"))
         submitting = service.submit(body, agent=agent, idempotency_key=key, digest=digest)
@@ -75,7 +76,7 @@ class Callers:
 
 
 async def read_body(request: web.Request) -> bytes:
-    """The bytes of the body of an agent's request.
+    """Read the body of an agent's request.
 
     Raises:
         ProblemError: 400, 408, 413 or 415.
@@ -88,16 +89,16 @@ async def read_body(request: web.Request) -> bytes:
 
 
 async def run_to_completion(change: Coroutine[object, object, T]) -> T:
-    """A `Finish` that nobody waits for at the end of the process."""
+    """A `Finish` that the end of the process does not wait for."""
     return await asyncio.shield(asyncio.ensure_future(change))
 
 
 def digest_of(body: JsonValue) -> str:
-    """The same for the same JSON, however it was written."""
+    """A digest that is the same for equal JSON, whatever its formatting."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def may_see(agent: Agent | None, ask: Ask) -> bool:
-    """Whether an agent may know of an ask: only of its own."""
+    """Whether an agent may see an ask: only its own."""
     return agent is None or ask.request.agent == agent.name

@@ -1,6 +1,6 @@
-"""What is wrong with a JSON body that is no tool call: every mistake with its place, in the words of JSON.
+"""Errors in a JSON body that is not a tool call: each with its place, in terms of JSON.
 
-What a tool call's arguments may hold is told by `answerback.dialects.call_reader`.
+Errors in a tool call's arguments are reported by `answerback.dialects.call_reader`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from answerback.core.errors import Problem
 from answerback.core.json_schema import schemas
 from answerback.core.json_schema.validation_cost import size
 
-_CODES: Final = {
+_CODE_BY_TYPE: Final = {
     "missing": "required",
     "extra_forbidden": "unknown_value",
     "literal_error": "unknown_value",
@@ -24,9 +24,9 @@ _CODES: Final = {
     "value_error": "wrong_type",
 }
 
-_WORDS: Final = {
+_WORDS_BY_TYPE: Final = {
     "missing": "is missing",
-    "extra_forbidden": "is not a field that is known here",
+    "extra_forbidden": "is not a known field",
     "string_type": "must be a string",
     "string_too_short": "must not be empty",
     "string_unicode": "holds half a surrogate pair, which is no text",
@@ -37,32 +37,32 @@ _WORDS: Final = {
     "float_type": "must be a number",
     "greater_than": "must be a number greater than 0",
 }
-"""What pydantic finds, in the words of JSON; what is not here is told in pydantic's own."""
-_CHOICES: Final = {
+"""Pydantic's error types in terms of JSON; any other type keeps pydantic's own message."""
+_UNION_FIELDS: Final = {
     "to": "must be a string or an object",
     "responders": 'must be an array of ids, or "anyone"',
 }
-"""Fields that may be of several types."""
+"""Fields that accept several types."""
 
 _MAX_VALUES: Final = 2_000
-"""JSON values of a body beside what the call is about: a thousand responders and all else there is."""
-_DEEP: Final = 64
-_MOST_ADVISED: Final = 20
-"""Mistakes of a body among which an unknown field is compared with those that there are: that takes time."""
+"""JSON values of a body apart from the call itself: enough for a thousand responders and everything else."""
+_MAX_DEPTH: Final = 64
+_MAX_SUGGESTIONS: Final = 20
+"""Errors up to which an unknown field is compared with the known ones, because comparing takes time."""
 
 
 def find_size_problem(body: JsonValue, free: Collection[str]) -> Problem | None:
-    """What is wrong with a body of more values than anybody means; naming every mistake in it would take seconds.
+    """Report a body with more values than any real one; listing every error in it would take seconds.
 
     Args:
-        free: members that may be as large as a body may be.
+        free: members that may be as large as the whole body may be.
     """
     bounded = (
         {key: value for key, value in body.items() if key not in free}
         if isinstance(body, dict)
         else body
     )
-    nodes = size(bounded, _DEEP).nodes
+    nodes = size(bounded, _MAX_DEPTH).nodes
     if nodes <= _MAX_VALUES:
         return None
     words = (
@@ -74,28 +74,34 @@ def find_size_problem(body: JsonValue, free: Collection[str]) -> Problem | None:
 def problems_of(
     error: ValidationError, about_unknown: Callable[[str], str] = lambda field: ""
 ) -> tuple[Problem, ...]:
-    """Pydantic's findings as problems with JSON pointers.
+    """Convert pydantic's errors to problems with JSON pointers.
 
     Args:
-        about_unknown: what else is said of a field of the document that is not known.
+        about_unknown: returns what to add about an unknown field of the document.
     """
-    found: dict[str, Problem] = {}
+    problems: dict[str, Problem] = {}
     for item in error.errors(include_url=False, include_input=False, include_context=False):
-        # the names of a union's members are in pydantic's path, and no part of the document
+        # pydantic's path contains the names of union members, which are not part of the document
         path = [
             p
             for p in item["loc"]
             if p not in {"str", "constrained-str", "To"} and "[" not in str(p)
         ]
         where = schemas.json_pointer(path)
-        code = _CODES.get(item["type"], "wrong_type")
+        code = _CODE_BY_TYPE.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
-        several = _CHOICES.get(name) if code == "wrong_type" else None
-        words = several or _WORDS.get(item["type"]) or f"is wrong: {item['msg']}"
-        if item["type"] == "extra_forbidden" and len(path) == 1 and len(found) < _MOST_ADVISED:
+        union_words = _UNION_FIELDS.get(name) if code == "wrong_type" else None
+        words = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is wrong: {item['msg']}"
+        if (
+            item["type"] == "extra_forbidden"
+            and len(path) == 1
+            and len(problems) < _MAX_SUGGESTIONS
+        ):
             words += about_unknown(name)
         message = f"{name} {words}."
-        found.setdefault(where, Problem(pointer=where, code=code, message=message))
-    # Of a field that may be of several types, what is wrong within one says all.
-    inner = {f"/{name}" for name in _CHOICES if any(w.startswith(f"/{name}/") for w in found)}
-    return tuple(problem for where, problem in found.items() if where not in inner)
+        problems.setdefault(where, Problem(pointer=where, code=code, message=message))
+    # For a field that accepts several types, an error inside one of them says everything.
+    fields_with_details = {
+        f"/{name}" for name in _UNION_FIELDS if any(w.startswith(f"/{name}/") for w in problems)
+    }
+    return tuple(problem for where, problem in problems.items() if where not in fields_with_details)

@@ -1,4 +1,4 @@
-"""Keeping a claim for as long as the work goes on, and giving the work up where the claim is lost."""
+"""Hold a claim for as long as the work takes, and abandon the work if the claim is lost."""
 
 from __future__ import annotations
 
@@ -14,54 +14,56 @@ from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim
 logger = logging.getLogger(__name__)
 
 STOP_WITHIN: Final = 3.0
-"""Seconds for which a stop lets what is under way end: a call that is cut off may still be carried out."""
-_RENEWALS: Final = 4
-"""Tries to renew a claim before it is over."""
+"""Seconds for which shutdown waits for work in progress: a call that is cut off may still be carried out."""
+_RENEWAL_ATTEMPTS: Final = 4
+"""Attempts to renew a claim before it expires."""
 
 
 @asynccontextmanager
 async def hold_claim(
     renew: Callable[[], Awaitable[bool]],
     claim: Claim,
-    longest: float,
+    max_seconds: float,
     since: float | None = None,
 ) -> AsyncIterator[None]:
-    """Bounds work to so many seconds, and to the time for which its claim is held.
+    """Limit work to a number of seconds, and to the time for which its claim is held.
 
-    A process that was paused for longer than its lease so gives up what it was doing before it does any more of it.
+    A process that was suspended for longer than its lease therefore abandons its work before it does any more of it.
 
     Args:
-        renew: renews the claim where less than `MIN_REMAINING_FRACTION` of it is left; False where another has taken it.
-        since: when the claim was asked for, by the event loop's time: it may have been a while until it was known to
+        renew: renews the claim once less than `MIN_REMAINING_FRACTION` of it remains; False if another has taken it.
+        since: when the claim was requested, by the event loop's time: it may have taken a while until it was known to
             be held. None: just now.
 
     Raises:
-        TimeoutError: the time is over, or the claim is lost.
+        TimeoutError: the time is up, or the claim is lost.
     """
     loop = asyncio.get_running_loop()
     held = claim.seconds * MIN_REMAINING_FRACTION
-    if held >= longest:
-        async with asyncio.timeout(longest):
+    if held >= max_seconds:
+        async with asyncio.timeout(max_seconds):
             yield
         return
-    asked = loop.time() if since is None else since
-    if loop.time() >= asked + held:
-        raise TimeoutError("The claim may be over before the work begins")
-    async with asyncio.timeout(longest), asyncio.timeout_at(asked + held) as bound:
+    requested_at = loop.time() if since is None else since
+    if loop.time() >= requested_at + held:
+        raise TimeoutError("The claim may expire before the work begins")
+    async with asyncio.timeout(max_seconds), asyncio.timeout_at(requested_at + held) as bound:
 
-        async def keep() -> None:
+        async def keep_renewing() -> None:
             while True:
-                await asyncio.sleep(held / _RENEWALS)
-                asked = loop.time()
+                await asyncio.sleep(held / _RENEWAL_ATTEMPTS)
+                requested_at = loop.time()
                 try:
-                    mine = await renew()
+                    still_held = await renew()
                 except StoreError as error:
-                    logger.warning("A claim is renewed later: %s", error, extra={"action": "keep"})
+                    logger.warning(
+                        "A claim is not renewed yet: %s", error, extra={"action": "keep"}
+                    )
                     continue
-                bound.reschedule(asked + held if mine else asked)
+                bound.reschedule(requested_at + held if still_held else requested_at)
 
-        keeping = asyncio.create_task(keep())
+        renewal_task = asyncio.create_task(keep_renewing())
         try:
             yield
         finally:
-            keeping.cancel()
+            renewal_task.cancel()

@@ -1,4 +1,4 @@
-"""What becomes of an ask whose time is up."""
+"""The end of an ask that has expired."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerback.service.act_or_refuse import ChangeCommitter
 
 
 def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
-    """The end of an ask whose time is up: what the configuration answers stays its to answer."""
+    """End an expired ask, with its defaults if it allows them; routing rules still apply to the other questions."""
     if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
         change = Change(replace(ask, walk=walker.resume(ask.form, ask.walk)), ())
         while (change := commits.apply_routing(change, at)).ask.open:

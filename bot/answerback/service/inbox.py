@@ -1,4 +1,4 @@
-"""What waits for one person, over all agents; and in which of the groups they are that asks are for."""
+"""A person's inbox: what waits for them from all agents, and which of the asks' groups they are in."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ async def list_waiting_for(
 ) -> Page[Ask]:
     """The open asks that a person may answer, oldest first; a page may have fewer than ``limit`` of them.
 
-    Those whose responders name them or a group that the surface says they are in. What anyone may answer who sees it
-    waits for them where it is in no channel: the service cannot tell who sees a channel.
+    These are the asks whose responders include them, or a group that the surface says they are in. An ask that anyone
+    may answer waits for them only outside channels, because the service cannot tell who sees a channel.
 
     Args:
-        known: groups that they are in, which need not be looked up.
+        known: groups that they are known to be in, which need not be looked up.
 
     Raises:
-        ValueError: no page gave this cursor.
+        ValueError: the cursor came from no page.
     """
     while True:
         page = await store.list_for_responder(person.surface, person.user_id, after, limit)
         groups = frozenset(
-            one[1:] for ask in page.rows for one in ask.responders if one.startswith("@")
+            name[1:] for ask in page.rows for name in ask.responders if name.startswith("@")
         )
         surface = surfaces.get(person.surface)
-        found = await find_groups_among(surface, person, groups - known) or frozenset()
-        asks = tuple(ask for ask in page.rows if _is_for(ask, person.user_id, found | known))
+        member_of = await find_groups_among(surface, person, groups - known) or frozenset()
+        asks = tuple(
+            ask for ask in page.rows if _is_waiting_for(ask, person.user_id, member_of | known)
+        )
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
@@ -56,7 +58,7 @@ async def search_for(
     after: str | None,
     limit: int,
 ) -> Page[Ask]:
-    """The asks of a search that are a person's: those that wait for them where open ones are wanted, else those that
+    """A person's asks that match a search: those that wait for them if the search is for open ones, else those that
     they answered. A page may have fewer than ``limit`` of them."""
     if wanted.status is not Status.OPEN:
         words = (*wanted.words, answerer_word(person))
@@ -70,36 +72,34 @@ async def search_for(
 
 
 def concerns(ask: Ask, person: Person) -> bool:
-    """Whether an ask is a person's: one that they answered, or may answer without being in any group."""
-    there = [given.by for given in ask.walk.answers if given.by]
-    there += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
-    if any((one.surface, one.user_id) == (person.surface, person.user_id) for one in there):
+    """Whether an ask belongs to a person: they answered it, or may answer it without being in any group."""
+    answered_by = [answer.by for answer in ask.walk.answers if answer.by]
+    answered_by += [ask.outcome.ended_by] if ask.outcome and ask.outcome.ended_by else []
+    if any((one.surface, one.user_id) == (person.surface, person.user_id) for one in answered_by):
         return True
-    here = ask.open and ask.destination.surface == person.surface
-    return here and _is_for(ask, person.user_id, frozenset())
+    open_here = ask.open and ask.destination.surface == person.surface
+    return open_here and _is_waiting_for(ask, person.user_id, frozenset())
 
 
 async def find_groups_among(
     surface: Surface | None, person: Person, groups: frozenset[str], ask_id: str | None = None
 ) -> frozenset[str] | None:
-    """Those of these groups that a person is in; None where the surface will tell later.
+    """The groups among these that a person is in; None if the surface cannot say yet.
 
-    A surface that is not there, or that may not tell, says no.
+    If the surface does not exist or refuses the lookup, the person counts as in none.
     """
     if groups and surface is not None and isinstance(surface, SupportsGroups):
         try:
             return await surface.groups_of(person, groups)
         except PlatformError as error:
             extra = {"action": "groups_unknown", "ask_id": ask_id, "code": error.code}
-            logger.warning(
-                "Whether somebody is in a group could not be found out: %s", error, extra=extra
-            )
+            logger.warning("Could not look up the groups of a person: %s", error, extra=extra)
             if isinstance(error, (RateLimitedError, PlatformUnavailableError)):
                 return None
     return frozenset()
 
 
-def _is_for(ask: Ask, user_id: str, groups: frozenset[str]) -> bool:
+def _is_waiting_for(ask: Ask, user_id: str, groups: frozenset[str]) -> bool:
     named = {user_id, *(f"@{group}" for group in groups)}
     if not named.isdisjoint(ask.responders):
         return True

@@ -1,4 +1,4 @@
-"""A late answer in words for a model that has moved on from its question. Pure."""
+"""Describe a late answer to a model that has moved on from its question. Pure."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from answerback.dialects import registry
 from answerback.service.serialize import ask_json
 
 _ENGLISH: Final = Labels()
-_SHOWN: Final = 200
-"""Characters of a question that remind a model of it."""
+_MAX_QUESTION_CHARS: Final = 200
+"""Characters of a question that are enough to remind a model of it."""
 
 
 def describe_late_answer(ask: Ask) -> str:
-    """What a person answered, and to what."""
+    """Say what a person answered, and to which question."""
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
@@ -26,13 +26,17 @@ def describe_late_answer(ask: Ask) -> str:
 
 
 def late_answer_json(ask: Ask) -> dict[str, JsonValue]:
-    """The ask as JSON, and the words."""
+    """The ask as JSON, with its description as ``message``."""
     return {**ask_json(ask), "message": describe_late_answer(ask)}
 
 
 def _questions(ask: Ask) -> str:
     first, *more = ask.form.questions
-    text = first.text if len(first.text) <= _SHOWN else f"{first.text[:_SHOWN]}…"
+    text = (
+        first.text
+        if len(first.text) <= _MAX_QUESTION_CHARS
+        else f"{first.text[:_MAX_QUESTION_CHARS]}…"
+    )
     return f'"{text}"' + (f" and {len(more)} more" if more else "")
 
 
@@ -40,13 +44,13 @@ def _answer(ask: Ask) -> str:
     result = registry.render_result(ask)
     if result is None:
         raise AssertionError("an ask that ended otherwise than by End Turn has a result")
-    given = [line for line in view_of(ask).lines if line.given is not None]
-    if ask.request.dialect != "approval" or not given:
+    answered = [line for line in view_of(ask).lines if line.given is not None]
+    if ask.request.dialect != "approval" or not answered:
         return result.content
-    # What a host's prompt is answered is for the host; a model reads what was decided.
+    # An answer to a host's prompt is meant for the host; a model reads the decision.
     return "\n".join(
         text
-        for line in given
+        for line in answered
         if line.given
         for text in answer_lines(line.question, line.given, _ENGLISH)
     )

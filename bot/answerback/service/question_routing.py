@@ -1,4 +1,4 @@
-"""Who answers a question: the configuration, the inquiry backend, a person, or nobody. One decision table, pure."""
+"""Who answers a question: the configuration, the inquiry backend, a person, or nobody. One decision table. Pure."""
 
 from __future__ import annotations
 
@@ -13,49 +13,49 @@ from answerback.core.form import Question
 from answerback.dialects import detection
 
 
-class _Config(BaseModel):
+class _ConfigModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class QuestionRule(_Config):
-    """``[tools.<name>.questions.<id>]``: what the operator says of one question."""
+class QuestionRule(_ConfigModel):
+    """``[tools.<name>.questions.<id>]``: the operator's settings for one question."""
 
     answer: JsonValue = None
     """A fixed answer; nobody is asked."""
     target: Literal["user", "assistant"] = "user"
     """``assistant`` sends the question to the inquiry backend."""
     prompt_label: str | None = None
-    """Who asks, as people see it."""
+    """The name of the asker that people see."""
 
 
-class ToolRule(_Config):
-    """``[tools.<name>]``: what the operator says of one tool."""
+class ToolRule(_ConfigModel):
+    """``[tools.<name>]``: the operator's settings for one tool."""
 
     enable: bool = True
     questions: dict[str, QuestionRule] = {}
 
 
-class Rules(_Config):
-    """``[tools]``: by a name of the tool or of its dialect; for `tool_question`, by the tool that asks as well.
+class Rules(_ConfigModel):
+    """``[tools]``, by the name of the tool or of its dialect; for `tool_question`, also by the tool that asks.
 
-    What is said under one name of a dialect holds for all its names: a model chooses the name that it calls.
+    Settings under one name of a dialect apply to all its names, because the model chooses the name that it calls.
     """
 
     tools: dict[str, ToolRule] = {}
 
     def disabling_key(self, dialect: str, name: str = "", tool: str | None = None) -> str | None:
-        """The key that switches off a dialect, called by this name and for this tool; None where none does."""
+        """The key that switches off a dialect, called by this name and for this tool; None if there is none."""
         for key in _names(dialect, name, tool):
             if key in self.tools and not self.tools[key].enable:
                 return f"tools.{key}.enable"
         return None
 
     def enabled(self, dialect: str) -> bool:
-        """Whether a dialect is offered."""
+        """Whether a dialect is enabled."""
         return self.disabling_key(dialect) is None
 
     def labels(self, dialect: str, name: str, tool: str | None) -> dict[str, str]:
-        """Who asks, by question id, where the operator says so."""
+        """The asker's name by question id, for questions where the operator sets it."""
         return {
             question_id: rule.prompt_label
             for key in reversed(_names(dialect, name, tool))
@@ -65,50 +65,50 @@ class Rules(_Config):
         }
 
     def rule_for(self, ask: Ask, question: Question) -> tuple[str, QuestionRule]:
-        """The rule for a question and the configuration key where its answer is (or would be) written.
+        """The rule for a question, and the configuration key where its answer is (or would be) set.
 
-        Each setting is taken from the first of the names that has it.
+        Each setting comes from the most specific name that has it.
         """
         names = _names(ask.request.dialect, ask.request.name, question.tool or ask.form.tool)
-        found = {
+        settings_by_name = {
             name: self.tools[name].questions[question.id].model_dump(exclude_unset=True)
             for name in names
             if name in self.tools and question.id in self.tools[name].questions
         }
         merged: dict[str, JsonValue] = {}
-        for settings in reversed(found.values()):
+        for settings in reversed(settings_by_name.values()):
             merged |= settings
-        answering = [name for name, settings in found.items() if "answer" in settings]
-        name = next(iter([*answering, *found]), ask.request.name)
+        answering = [name for name, settings in settings_by_name.items() if "answer" in settings]
+        name = next(iter([*answering, *settings_by_name]), ask.request.name)
         return f"tools.{name}.questions.{question.id}", QuestionRule.model_validate(merged)
 
 
 def _names(dialect: str, name: str, tool: str | None) -> list[str]:
-    """The names under which the configuration may speak of a call, the most exact first."""
-    every = (tool or "", name, *detection.tool_names_of(dialect), dialect)
-    return list(dict.fromkeys(filter(None, every)))
+    """The names under which a call may be configured, most specific first."""
+    names = (tool or "", name, *detection.tool_names_of(dialect), dialect)
+    return list(dict.fromkeys(filter(None, names)))
 
 
 @dataclass(frozen=True, slots=True)
 class UseFixedAnswer:
-    """The configured answer, which fits."""
+    """The configured answer, which is valid."""
 
     value: JsonValue
 
 
 @dataclass(frozen=True, slots=True)
 class Inquire:
-    """The inquiry backend is to answer."""
+    """The inquiry backend should answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskPerson:
-    """A person is to answer, on the surface."""
+    """A person should answer, on the surface."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Nobody can answer: the ask fails with these words for the model."""
+    """Nobody can answer: the ask fails with this message for the model."""
 
     reason: Reason
     message: str
@@ -117,18 +117,18 @@ class Fail:
 Routing = UseFixedAnswer | Inquire | AskPerson | Fail
 
 WITHOUT_PEOPLE: Final = "continue without user input or explain what information is missing"
-"""What a model can do where nobody can be asked."""
+"""What a model can do if nobody can be asked."""
 
 
 def no_retry_message(why: str, advice: str = "") -> str:
-    """Why an ask failed, as sentences that keep a model from trying again; ``advice`` says what to do instead."""
+    """Say why an ask failed so that a model does not try again; ``advice`` says what to do instead."""
     return (
         f"{why.rstrip(' .')}. Do not retry this tool call in this turn{advice and '; ' + advice}."
     )
 
 
 def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry: bool) -> Routing:
-    """Decides who answers.
+    """Decide who answers.
 
     Args:
         surface: whether the ask's surface is configured and connected.

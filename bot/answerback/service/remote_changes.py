@@ -1,7 +1,7 @@
-"""What other processes with the same store commit: whoever waits for it in this process is woken.
+"""Changes committed by other processes that share the store: wakes whoever waits for them in this process.
 
-The store tells of each change (`answerback.ports.claims.Claims.listen`). What it could not tell is found by reading the
-revisions of everything that is waited for: after each new connection, and every few seconds.
+The store notifies of each change (`answerback.ports.claims.Claims.listen`). Changes without a notification are found by
+reading the revisions of everything that is waited for, after each reconnection and every few seconds.
 """
 
 from __future__ import annotations
@@ -20,75 +20,75 @@ from answerback.service.notify import Signals
 
 logger = logging.getLogger(__name__)
 
-_EVERY: Final = 5.0
-"""Seconds between two looks for what no notification told."""
-_GRACE: Final = 0.5
-"""Seconds that a notification may take: what was not told by then was lost."""
-_AT_ONCE: Final = 5_000
-"""Asks whose revisions one query reads."""
+_POLL_SECONDS: Final = 5.0
+"""Seconds between two polls for changes without a notification."""
+_NOTIFICATION_GRACE: Final = 0.5
+"""Seconds that a notification may take; if it has not arrived by then, it was lost."""
+_MAX_IDS_PER_QUERY: Final = 5_000
+"""How many asks' revisions one query reads."""
 
 
 class RemoteChangeListener:
-    """Hears of other processes' commits, and passes them on.
+    """Receives other processes' commits, and passes them on.
 
     Args:
-        listeners: the agents that wait in this process.
+        presence: the agents that wait in this process.
         surfaces: the names of the surfaces whose asks may be followed.
-        moved_on: is told of every ask that another process changed.
-        every: seconds between two looks for what no notification told.
+        on_remote_change: called with the id of every ask that another process changed.
+        every: seconds between two polls for changes without a notification.
     """
 
     def __init__(
         self,
         store: Store,
         signals: Signals,
-        listeners: AgentPresence,
+        presence: AgentPresence,
         surfaces: Collection[str] = (),
         *,
         on_remote_change: Callable[[str], None] = lambda _ask_id: None,
-        every: float = _EVERY,
+        every: float = _POLL_SECONDS,
     ) -> None:
         self._store = store
         self._signals = signals
         self._surfaces = frozenset(surfaces)
-        self._listeners = listeners
-        self._moved_on = on_remote_change
+        self._presence = presence
+        self._on_remote_change = on_remote_change
         self._every = every
         self._changed: dict[str, None] = {}
-        self._told = asyncio.Event()
+        self._notified = asyncio.Event()
         self._lost = asyncio.Event()
-        self._heard_at = time.monotonic()
+        self._notified_at = time.monotonic()
         self.missed_count = 0
-        """How many wakings a notification should have brought, and the look every few seconds did."""
+        """How many waiters were woken by polling that a notification should have woken."""
 
     @property
     def seconds_since_notification(self) -> float:
-        """Seconds since a notification was heard, or since the start."""
-        return time.monotonic() - self._heard_at
+        """Seconds since the last notification, or since the start."""
+        return time.monotonic() - self._notified_at
 
     def handle_notification(self, ask_id: str | None) -> None:
-        """Takes in what the store tells: an ask that was changed; None: news may have been lost."""
+        """Accept a notification: the id of a changed ask, or None if notifications may have been lost."""
         if ask_id is None:
             self._lost.set()
             return
-        self._heard_at = time.monotonic()
+        self._notified_at = time.monotonic()
         self._changed[ask_id] = None
-        self._told.set()
+        self._notified.set()
 
     async def dispatch_changes(self) -> None:
-        """Wakes who waits for what was heard; runs until cancelled."""
+        """Wake whoever waits for the changed asks; runs until cancelled."""
         while True:
-            await self._told.wait()
-            self._told.clear()
+            await self._notified.wait()
+            self._notified.clear()
             changed, self._changed = self._changed, {}
             for ask_id in changed:
-                self._moved_on(ask_id)
+                self._on_remote_change(ask_id)
                 followed = not self._signals.followed.isdisjoint({ask_id} | self._surfaces)
-                if followed or self._listeners.has_waiter(ask_id):
+                if followed or self._presence.has_waiter(ask_id):
                     await self._wake(ask_id)
 
     async def poll_missed_changes(self) -> None:
-        """Finds what was not told; runs until cancelled."""
+        """Find changes without a notification; runs until cancelled."""
         while True:
             lost = False
             with suppress(TimeoutError):
@@ -96,51 +96,55 @@ class RemoteChangeListener:
                     lost = await self._lost.wait()
             self._lost.clear()
             try:
-                await self._look(lost=lost)
+                await self._poll(lost=lost)
             except StoreError as error:
                 extra = {"action": "hearing"}
-                logger.warning("What others changed is looked for later: %s", error, extra=extra)
+                logger.warning(
+                    "Could not check what other processes changed: %s", error, extra=extra
+                )
 
-    async def _look(self, *, lost: bool) -> None:
-        behind = await self._behind()
-        if behind and not lost:
-            await asyncio.sleep(_GRACE)
-            behind = await self._behind()
-        for ask_id, revision in behind.items():
-            missed = [
-                one for one in self._signals.behind(ask_id, revision) if one.known is not None
+    async def _poll(self, *, lost: bool) -> None:
+        outdated = await self._find_outdated()
+        if outdated and not lost:
+            await asyncio.sleep(_NOTIFICATION_GRACE)
+            outdated = await self._find_outdated()
+        for ask_id, revision in outdated.items():
+            unaware = [
+                follower
+                for follower in self._signals.behind(ask_id, revision)
+                if follower.known is not None
             ]
-            self.missed_count += bool(missed) and not lost
+            self.missed_count += bool(unaware) and not lost
             await self._wake(ask_id)
         if lost:
             await self._wake_surfaces()
 
-    async def _behind(self) -> dict[str, int]:
-        """The asks that have moved on from what those know who wait for them, with their revisions."""
-        behind: dict[str, int] = {}
+    async def _find_outdated(self) -> dict[str, int]:
+        """The asks whose waiters may not have seen the current revision, with those revisions."""
+        outdated: dict[str, int] = {}
         followed = [what for what in self._signals.followed if what not in self._surfaces]
-        for first in range(0, len(followed), _AT_ONCE):
-            revisions = await self._store.revisions(followed[first : first + _AT_ONCE])
-            behind |= {
+        for start in range(0, len(followed), _MAX_IDS_PER_QUERY):
+            revisions = await self._store.revisions(followed[start : start + _MAX_IDS_PER_QUERY])
+            outdated |= {
                 ask_id: revision
                 for ask_id, revision in revisions.items()
                 if any(self._signals.behind(ask_id, revision))
             }
-        return behind
+        return outdated
 
     async def _wake(self, ask_id: str) -> None:
         try:
             ask = await self._store.get(ask_id)
-        except StoreError as error:  # the next look finds it
+        except StoreError as error:  # the next poll finds it
             extra = {"action": "hearing", "ask_id": ask_id}
-            logger.warning("What another process changed cannot be read: %s", error, extra=extra)
+            logger.warning("Could not read what another process changed: %s", error, extra=extra)
             return
         if ask is not None:
             self._signals.notify(ask)
-            await self._listeners.handle_remote_change(ask)
+            await self._presence.handle_remote_change(ask)
 
     async def _wake_surfaces(self) -> None:
-        """Whoever follows all asks of a surface looks at them again."""
+        """Make whoever follows all asks of a surface look at them again."""
         for surface in self._surfaces.intersection(self._signals.followed):
             for ask in (await self._store.page(surface=surface, limit=1)).rows:
                 self._signals.notify(ask)

@@ -1,4 +1,4 @@
-"""Waiting for the end of an ask. Callers wait by the thousand, so while they wait nothing of the ask is held."""
+"""Waiting for the end of an ask. Thousands of callers wait at a time, so they hold nothing of the ask meanwhile."""
 
 from __future__ import annotations
 
@@ -16,38 +16,38 @@ logger = logging.getLogger(__name__)
 
 
 class Waiters:
-    """Those who wait in this process, until it stops."""
+    """The callers that wait in this process, until it stops."""
 
-    def __init__(self, commits: ChangeCommitter, listeners: AgentPresence) -> None:
+    def __init__(self, commits: ChangeCommitter, presence: AgentPresence) -> None:
         self._commits = commits
-        self._listeners = listeners
+        self._presence = presence
         self.stopping = False
 
     def stop(self) -> None:
-        """Releases everybody who waits, each with the ask as it stands."""
+        """Release everybody who waits, each with the current ask."""
         self.stopping = True
         self._commits.signals.release()
 
     async def wait(
         self, ask_id: str, seconds: float, known: Ask | None, *, listens: bool
     ) -> Ask | None:
-        """The ask once it has ended, or as it stands then (see `answerback.service.service.Service.wait`)."""
-        over = _is_news if listens else _has_ended
+        """Return the ask once it has ended, or its state at the end (see `answerback.service.service.Service.wait`)."""
+        condition = _is_news if listens else _has_ended
         with self._commits.signals.follow(ask_id) as follower:
             ask = await self._read(ask_id, known)
             del known
             if ask is None or not ask.open or self.stopping:
                 return ask
             follower.known = max(ask.revision, follower.known or 0)
-            if over(ask):
+            if condition(ask):
                 follower.wake(ask)
-            listening = self._listeners.track_wait(ask) if listens else nullcontext()
+            tracked_wait = self._presence.track_wait(ask) if listens else nullcontext()
             del ask
-            async with listening:
-                ask = await follower.wait_until(over, seconds)
+            async with tracked_wait:
+                ask = await follower.wait_until(condition, seconds)
         ask = ask or await self._commits.store.get(ask_id)
         if listens and ask is not None and has_untold_question(ask):
-            await self._told(ask)
+            await self._mark_asides_told(ask)
         return ask
 
     async def _read(self, ask_id: str, known: Ask | None) -> Ask | None:
@@ -56,11 +56,11 @@ class Waiters:
         except StoreError as error:
             if known is None:
                 raise
-            logger.warning("Waiting without reading: %s", error, extra={"ask_id": ask_id})
+            logger.warning("Waiting without reading the ask: %s", error, extra={"ask_id": ask_id})
             return known
 
-    async def _told(self, ask: Ask) -> None:
-        """Notes that the agent has been told what it was asked; where that fails, it is told again."""
+    async def _mark_asides_told(self, ask: Ask) -> None:
+        """Note that the agent has received what people asked back; if this fails, it gets it again."""
         try:
             await self._commits.change(
                 ask.id,
@@ -70,7 +70,7 @@ class Waiters:
             )
         except StoreError as error:
             extra = {"action": "clarify_unnoted", "ask_id": ask.id}
-            logger.warning("That the agent was asked back is not noted: %s", error, extra=extra)
+            logger.warning("Could not note that the agent was asked back: %s", error, extra=extra)
 
 
 def _has_ended(ask: Ask) -> bool:
@@ -78,5 +78,5 @@ def _has_ended(ask: Ask) -> bool:
 
 
 def _is_news(ask: Ask) -> bool:
-    """Whether an agent who waits for an ask is to be told how it stands."""
+    """Whether there is something to report to a waiting agent."""
     return not ask.open or has_untold_question(ask)

@@ -37,7 +37,7 @@ async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
     """A call that waits; leaving the context is hanging up."""
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
-        while not service.presence._listening[ask.id]:  # noqa: ASYNC110 nothing tells of it
+        while not service.presence._waiting[ask.id]:  # noqa: ASYNC110 nothing tells of it
             await asyncio.sleep(0)
     try:
         yield
@@ -186,7 +186,7 @@ async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
     await service.withdraw(ask.id)
     ended = await now(service, ask)
     async with service.presence.track_wait(ended):
-        assert not service.presence._listening
+        assert not service.presence._waiting
     await parts.clock.advance(GRACE)
     assert await service.presence.run_once() is None
     assert not (await now(service, ask)).unattended
@@ -208,11 +208,11 @@ async def test_who_hangs_up_while_it_is_being_stored_that_they_wait_waits_no_mor
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
         await storing.wait()
-    assert service.presence._listening[ask.id] == 1
+    assert service.presence._waiting[ask.id] == 1
     call.cancel()
     with suppress(asyncio.CancelledError):
         await call
-    assert ask.id not in service.presence._listening
+    assert ask.id not in service.presence._waiting
 
 
 async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
@@ -278,7 +278,7 @@ async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
         while not tried.is_set():
             await parts.clock.advance(GRACE)
             await asyncio.sleep(0)
-    assert "Whether the agent waits is not stored: The disk is full." in caplog.text
+    assert "Could not store whether the agent is waiting: The disk is full." in caplog.text
     assert not loop.done()
     loop.cancel()
 

@@ -212,7 +212,7 @@ async def noted(api: Served) -> None:
     """Returns once what was told is noted, or has failed to be."""
 
     async def nothing_carried() -> bool:
-        return not api.running.service.late_answer_tracker._carried
+        return not api.running.service.late_answer_tracker._held
 
     await until(nothing_carried)
 
