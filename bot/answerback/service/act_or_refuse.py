@@ -1,8 +1,9 @@
-"""Acts on an ask, or refuses: an action is authorised, decided and stored in one transaction, then waiters are told.
+"""Acts on an ask, or refuses: an action is authorised, decided and stored in one transaction; then waiters are
+notified.
 
-A late action (the ask has ended), a stale one (it names an older revision) and one by somebody who may not act are
-refused here. `AskActions` is what people do; `ChangeCommitter` is what all changes share. Decisions are pure: they see the ask
-as it stands in the transaction.
+An action is refused here if it is late (the ask has ended), stale (it names an older revision) or by somebody who may
+not act. `AskActions` handles what people do; `ChangeCommitter` is shared by all changes. Decisions are pure: they see
+the ask as it is in the transaction.
 """
 
 from __future__ import annotations
@@ -36,11 +37,11 @@ logger = logging.getLogger(__name__)
 
 
 class ChangeCommitter:
-    """Stores changes of asks and tells of them.
+    """Stores changes of asks and notifies of them.
 
     Args:
         has_inquiry: whether an inquiry backend is configured.
-        claim: what this process claims of what follows from a change.
+        claim: this process's claim on the work that follows from a change.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class ChangeCommitter:
     async def change(
         self, ask_id: str, decide: Callable[[Ask, float], Change | None]
     ) -> Acted | Rejected:
-        """Changes an open ask; ``decide`` is pure, and None leaves the ask as it is."""
+        """Change an open ask; ``decide`` is pure, and None leaves the ask as it is."""
         at = self.clock.now()
 
         def decision(ask: Ask | None) -> Decision[Write | Rejected | Acted]:
@@ -79,21 +80,21 @@ class ChangeCommitter:
             write = self.build_write(change, at)
             return Decision(write, write)
 
-        told, _ = await self.store.change(ask_id, decision, then=self.publish_result)
-        return Acted(told.ask) if isinstance(told, Write) else told
+        result, _ = await self.store.change(ask_id, decision, then=self.publish_result)
+        return Acted(result.ask) if isinstance(result, Write) else result
 
     def apply_routing(self, change: Change, at: float, *, reached: bool = False) -> Change:
-        """Goes on for as long as nobody has to be asked: fixed answers are taken, what nobody can answer fails.
+        """Continue for as long as nobody has to be asked: take fixed answers, and fail what nobody can answer.
 
         Args:
-            reached: whether somebody acted where the ask is shown: people can be asked there.
+            reached: whether somebody acted where the ask is shown, so that people can be asked there.
         """
         ask, entries = change.ask, change.entries
         while (question := ask.question) is not None and not ask.inquiring:
             # Once it is shown, an ask stays on its surface: whoever sees it can still answer it.
             reachable = reached or ask.message is not None or self._reachable(ask)
             if reachable and not self.rules.tools:
-                break  # the configuration says nothing: people are asked
+                break  # the configuration has no rules: people are asked
             routed = question_routing.route(
                 ask, question, self.rules, surface=reachable, inquiry=self._has_inquiry
             )
@@ -126,7 +127,7 @@ class ChangeCommitter:
     def build_write(
         self, change: Change, at: float, *, memory: RememberedAnswer | None = None
     ) -> Write:
-        """What one transaction stores of a change, its webhook included."""
+        """What one transaction stores for a change, including its webhook."""
         ask = change.ask
         surface = self.surfaces.get(ask.destination.surface)
         if surface is None or not surface.live or ask.inquiring:
@@ -139,13 +140,13 @@ class ChangeCommitter:
         owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN
         return Write(ask, change.entries, deliveries, memory, owed=owed, claim=self._claim)
 
-    def publish_result(self, told: object) -> None:
-        """Tells of a change, if that is what a decision came to: whoever made it may have hung up meanwhile."""
-        if isinstance(told, Write):
-            self.publish(told)
+    def publish_result(self, result: object) -> None:
+        """Notify of a change if the decision was one, even if the caller has hung up meanwhile."""
+        if isinstance(result, Write):
+            self.publish(result)
 
     def publish(self, write: Write) -> None:
-        """Tells everybody who has to do with what was just stored."""
+        """Notify everybody concerned with what was just stored."""
         ask = write.ask
         if ask.outcome is not None:
             extra = {"action": ask.status.value, "ask_id": ask.id, "agent": ask.request.agent}
@@ -165,14 +166,14 @@ class ChangeCommitter:
 
 @dataclass(frozen=True, slots=True)
 class _NeedsGroups:
-    """Whether the actor may act depends on groups that were not looked up yet."""
+    """Whether the actor may act depends on groups that have not been looked up yet."""
 
     ask: Ask
     groups: frozenset[str]
 
 
 class AskActions:
-    """Lets people act on asks: the part of the service that decides whether they may, and what comes of it."""
+    """Lets people act on asks: the part of the service that decides whether they may, and what follows."""
 
     def __init__(self, commits: ChangeCommitter, labels: Labels) -> None:
         self._commits = commits
@@ -189,7 +190,7 @@ class AskActions:
         digest: str = "",
         at: float | None = None,
     ) -> Acted | Rejected:
-        """Acts on an ask as a responder (see `answerback.ports.surface.Asks`)."""
+        """Act on an ask as a responder (see `answerback.ports.surface.Asks`)."""
         return await self.apply(
             Intent(ask_id, action, revision, delivery, at, digest=digest), actor
         )
@@ -197,23 +198,25 @@ class AskActions:
     async def apply(
         self, intent: Intent, actor: Actor, *, fence: Fence | None = None
     ) -> Acted | Rejected:
-        """Does what a responder wants of an ask (see `answerback.ports.surface.Asks`)."""
+        """Apply a responder's intent to an ask (see `answerback.ports.surface.Asks`)."""
         began = time.perf_counter()
-        told = await self._applied(intent, actor, fence)
+        outcome = await self._apply_with_groups(intent, actor, fence)
         if intent.wanted is None:
-            return told
-        counted = "repeated" if isinstance(told, Acted) and told.repeated else "acted"
-        result = told.why.value if isinstance(told, Rejected) else counted
+            return outcome
+        counted = "repeated" if isinstance(outcome, Acted) and outcome.repeated else "acted"
+        result = outcome.why.value if isinstance(outcome, Rejected) else counted
         seconds = time.perf_counter() - began
         surface, action = actor.person.surface, intent.wanted.action
         self._commits.hooks.acted(surface, action, result, seconds)
-        return told
+        return outcome
 
-    async def _applied(self, intent: Intent, actor: Actor, fence: Fence | None) -> Acted | Rejected:
+    async def _apply_with_groups(
+        self, intent: Intent, actor: Actor, fence: Fence | None
+    ) -> Acted | Rejected:
         commits = self._commits
         while True:
             decide = partial(self._decide, intent, actor, commits.clock.now())
-            told, repeated = await commits.store.change(
+            outcome, repeated = await commits.store.change(
                 intent.ask_id,
                 decide,
                 delivery=intent.delivery,
@@ -224,14 +227,14 @@ class AskActions:
             if repeated:
                 ask = await commits.store.get(intent.ask_id)
                 return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
-            if isinstance(told, Write):
-                return Acted(told.ask)
-            if not isinstance(told, _NeedsGroups):
-                return told
-            known = await self._with_groups(told.ask, actor, told.groups)
-            if known is None:
-                return Rejected(RejectReason.UNCHECKED, told.ask)
-            actor = known
+            if isinstance(outcome, Write):
+                return Acted(outcome.ask)
+            if not isinstance(outcome, _NeedsGroups):
+                return outcome
+            with_groups = await self._look_up_groups(outcome.ask, actor, outcome.groups)
+            if with_groups is None:
+                return Rejected(RejectReason.UNCHECKED, outcome.ask)
+            actor = with_groups
 
     def _decide(
         self, intent: Intent, actor: Actor, now: float, ask: Ask | None
@@ -244,11 +247,11 @@ class AskActions:
         if action is None:
             return Decision(None, Acted(ask))
         if isinstance(action, UnresolvedAction):
-            found = resolve_action(action, ask, intent.at, actor.person, self.labels)
-            if isinstance(found, Unclear):
-                why = RejectReason.STALE if found.early else RejectReason.INVALID
-                return Decision(None, Rejected(why, ask, (found.problem,)))
-            action = found
+            resolved = resolve_action(action, ask, intent.at, actor.person, self.labels)
+            if isinstance(resolved, Unclear):
+                why = RejectReason.STALE if resolved.early else RejectReason.INVALID
+                return Decision(None, Rejected(why, ask, (resolved.problem,)))
+            action = resolved
         if isinstance(action, Answer) and action.remember and not can_remember(ask):
             problem = Problem(
                 pointer="/remember",
@@ -257,7 +260,7 @@ class AskActions:
             )
             return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
         opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
-        if reached:  # another surface has another clock
+        if reached:  # another surface's clock cannot be compared
             opened = QuestionOpening(at=intent.at, typed=isinstance(intent.wanted, TypedText))
         if isinstance(action, AskBack):
             change = clarification.apply_ask_back(
@@ -269,12 +272,12 @@ class AskActions:
             return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
         asked_back = isinstance(action, AskBack)
         routed = change if asked_back else self._commits.apply_routing(change, now, reached=reached)
-        memory = _memory(ask, action) if isinstance(action, Answer) else None
+        memory = _answer_to_remember(ask, action) if isinstance(action, Answer) else None
         write = self._commits.build_write(routed, now, memory=memory)
         return Decision(write, write)
 
     def _refused(self, intent: Intent, actor: Actor, ask: Ask) -> Rejected | _NeedsGroups | None:
-        """Why nobody may do anything with the ask, this person may not, or not at the revision that they saw."""
+        """Refuse an ended ask, a person who may not act, or a revision that is not the current one."""
         if not ask.open:
             return Rejected(RejectReason.ENDED, ask)
         if (missing := self._missing_groups(ask, actor)) is not None:
@@ -287,7 +290,7 @@ class AskActions:
 
     @staticmethod
     def _missing_groups(ask: Ask, actor: Actor) -> frozenset[str] | None:
-        """None: may act. Otherwise the groups that are still to be looked up; empty: may not act."""
+        """None: may act. Otherwise the groups that have yet to be looked up; empty: may not act."""
         if ANYONE in ask.responders or actor.person.user_id in ask.responders:
             return None
         groups = frozenset(r[1:] for r in ask.responders if r.startswith("@"))
@@ -295,16 +298,18 @@ class AskActions:
             return None
         return frozenset() if actor.all_groups else groups - actor.groups_known
 
-    async def _with_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
-        """The actor with what the surface knows of these groups; None where it will tell later."""
+    async def _look_up_groups(self, ask: Ask, actor: Actor, groups: frozenset[str]) -> Actor | None:
+        """The actor with these groups looked up on the surface; None if the surface cannot say yet."""
         surface = self._commits.surfaces.get(ask.destination.surface)
-        found = await find_groups_among(surface, actor.person, groups, ask.id)
-        if found is None:
+        member_of = await find_groups_among(surface, actor.person, groups, ask.id)
+        if member_of is None:
             return None
-        return actor._replace(groups=actor.groups | found, groups_known=actor.groups_known | groups)
+        return actor._replace(
+            groups=actor.groups | member_of, groups_known=actor.groups_known | groups
+        )
 
 
-def _memory(ask: Ask, action: Answer) -> RememberedAnswer | None:
+def _answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer | None:
     if not action.remember:
         return None
     request, question = ask.request, ask.question

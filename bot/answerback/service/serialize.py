@@ -1,4 +1,4 @@
-"""The ask, its record and its events as the JSON that crosses the wire. Every reader gets these shapes."""
+"""Serialises asks, records and events as JSON for the wire. Every reader gets these shapes."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ EVENT_NAMES: Final = {
     "context": "context",
     "ended": "outcome",
 }
-"""What a line of the record is called among an ask's Server-Sent Events; other lines are none."""
+"""The names of record entries as Server-Sent Events of an ask; other entries are not sent."""
 
 
 def iso(at: float) -> str:
-    """A time as RFC 3339 in UTC, to the millisecond."""
+    """Format a time as RFC 3339 in UTC, to the millisecond."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def ask_json(ask: Ask) -> dict[str, JsonValue]:
-    """The ask, as agents and webhooks get it."""
+    """The ask, as agents and webhooks receive it."""
     result, interim = registry.render_result(ask), render_interim_result(ask)
     outcome = ask.outcome
     return {
@@ -73,7 +73,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
 
 
 def prompt_json(view: View) -> dict[str, JsonValue] | None:
-    """What is prompted now: a question or the review; None once ended."""
+    """The current prompt, a question or the review; None once ended."""
     if view.outcome is not None:
         return None
     controls: list[JsonValue] = [control.value for control in view.controls]
@@ -92,7 +92,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
             "controls": ["edit", "submit", *controls],
             "kind": "review",
             "editable": edits,
-            "answered": _answered(view),
+            "answered": _answers_so_far(view),
             "reviewed": True,
         }
     question = view.prompt.question
@@ -118,7 +118,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "controls": controls,
         "asides": [_aside(aside) for aside in view.prompt.asides],
         "kind": "question",
-        "answered": _answered(view),
+        "answered": _answers_so_far(view),
         "reviewed": view.reviewed,
     }
 
@@ -132,7 +132,7 @@ def _aside(aside: Aside) -> dict[str, JsonValue]:
     return {"text": aside.text, "by": person_json(aside.by), "at": iso(aside.at)}
 
 
-def _answered(view: View) -> JsonValue:
+def _answers_so_far(view: View) -> JsonValue:
     """The answers so far as people read them, in English."""
     return [
         {
@@ -157,14 +157,14 @@ def _person(person: Person) -> dict[str, JsonValue]:
 
 
 def _by(person: Person | None) -> JsonValue:
-    """A person in the record, with how their name is known where no platform says who they are."""
+    """A person in the record, with how they were identified if no platform did."""
     if person is None or person.known is None:
         return person_json(person)
     return {**_person(person), "known": person.known.value}
 
 
 def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
-    """A line of the record: a ``request``, its ``response``, how the ask ended, or a note beside them."""
+    """A line of the record: a ``request``, its ``response``, how the ask ended, or a note about it."""
     entry = stored.entry
     line: dict[str, JsonValue] = {
         "seq": stored.seq,
@@ -195,7 +195,7 @@ def entry_json(stored: StoredEntry) -> dict[str, JsonValue]:
 
 
 def delivery_json(stored: StoredDelivery) -> dict[str, JsonValue]:
-    """A webhook delivery and what became of it."""
+    """A webhook delivery and its state."""
     delivery = stored.delivery
     return {
         "id": delivery.id,
@@ -224,7 +224,7 @@ def _thread(ask: Ask) -> dict[str, JsonValue] | None:
 
 
 def build_webhook(ask: Ask, url: str, at: float, event: str) -> Delivery:
-    """The webhook that tells what has become of an ask, to be delivered to an address."""
+    """The webhook that reports an event of an ask to a URL."""
     body: JsonValue = {
         "type": f"ask.{event}",
         "timestamp": iso(at),

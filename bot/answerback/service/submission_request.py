@@ -1,6 +1,6 @@
-"""What an agent submits beside the tool call: where to ask, who may answer, for how long.
+"""The body of a submission: along with the tool call, it says where to ask, who may answer and for how long.
 
-Reads it, and finds every mistake in it at once.
+Reading it reports all its errors together.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from answerback.dialects.call_reader import did_you_mean
 from answerback.service.body_errors import find_size_problem, problems_of
 
 DEFAULT_SURFACE: Final = "web"
-_MAX_NAME: Final = 1_000
+_MAX_NAME_LENGTH: Final = 1_000
 _MAX_SECONDS: Final = 366 * 86_400
 
 
-def _all_text(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
     if not schemas.is_all_encodable(value):
-        raise ValueError("holds half a surrogate pair, which is no text")
+        raise ValueError("contains half a surrogate pair, which is not valid text")
     return value
 
 
-_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME)]
+_Name = Annotated[str, Field(min_length=1, max_length=_MAX_NAME_LENGTH)]
 _Seconds = Annotated[float, Field(strict=True, gt=0, le=_MAX_SECONDS, allow_inf_nan=False)]
 _Responders = Annotated[tuple[_Name, ...], Field(max_length=1_000)] | Literal["anyone"]
 
 
-class _Strict(BaseModel):
+class _StrictModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Callback(_Strict):
-    """Where a webhook tells the outcome."""
+class Callback(_StrictModel):
+    """Where to send the webhook with the outcome."""
 
     url: Annotated[str, Field(min_length=1, max_length=2_000)]
 
 
-class To(_Strict):
+class To(_StrictModel):
     """A destination, spelled out."""
 
     surface: _Name
@@ -53,7 +53,7 @@ class To(_Strict):
     user: _Name | None = None
 
 
-class Submission(_Strict):
+class Submission(_StrictModel):
     """The body of ``POST /v1/asks``."""
 
     name: Annotated[_Name, Field(description="The tool's name, as the model called it.")]
@@ -92,36 +92,36 @@ class Submission(_Strict):
     mode: Annotated[
         Literal["wait", "async"] | None,
         Field(
-            description="async: nothing waits for the answer. `interim_result` tells the model so, and the answer "
-            "comes late."
+            description="async: nothing waits for the answer. `interim_result` explains this to the model, and the "
+            "answer arrives late."
         ),
     ] = None
     accepts: Annotated[
         tuple[Literal["clarify"], ...],
         Field(
             max_length=1,
-            description="clarify: people may ask the agent to explain, which it gets as `clarify`.",
+            description="clarify: people may ask the agent to explain; it receives their question as `clarify`.",
         ),
     ] = ()
-    metadata: Annotated[dict[str, JsonValue], AfterValidator(_all_text)] = {}
+    metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
 
 
-class RouteEscalation(_Strict):
-    """``[routes.<name>.escalate]``: what is done when nobody answered ``after`` seconds."""
+class RouteEscalation(_StrictModel):
+    """``[routes.<name>.escalate]``: what happens if nobody has answered after ``after`` seconds."""
 
     after: _Seconds
     to: str | To | None = None
     responders: _Responders = ()
 
 
-class Route(_Strict):
+class Route(_StrictModel):
     """``[routes.<name>]``: a named destination with its own rules."""
 
     to: str | To
     responders: Annotated[tuple[_Name, ...], Field(min_length=1)] | Literal["anyone"] | None = None
-    """Who may act there; a call may name fewer of them, and nobody else."""
+    """Who may act there; a call may name some of them, but nobody else."""
     responders_from_call: bool = True
-    """Whether a call may say who may act."""
+    """Whether a call may name the responders."""
     mention: bool = False
     """Whether the first post notifies the responders."""
     remind_after: tuple[_Seconds, ...] = ()
@@ -133,7 +133,7 @@ class Route(_Strict):
 
 @dataclass(frozen=True, slots=True)
 class Routes:
-    """All routes, and the one that is taken when an ask names none (a route's name or a destination)."""
+    """All routes, and the default (a route's name or a destination) for asks that name none."""
 
     default: str = DEFAULT_SURFACE
     by_name: Mapping[str, Route] = field(default_factory=dict)
@@ -141,24 +141,24 @@ class Routes:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """Who submits or acts through the API: a token's name, what it may do and where it may ask."""
+    """A caller of the API that submits or acts: a token's name, what it may do and where it may ask."""
 
     name: str
     role: Literal["agent", "surface"] = "agent"
     routes: tuple[str, ...] = ()
-    """The names of the routes it may use; empty: every route and destination."""
+    """The names of the routes that it may use; empty: every route and destination."""
     label: str | None = None
-    """What people see as the one who asks; None: its name."""
+    """The name of the asker that people see; None: the token's name."""
 
     @property
     def display_name(self) -> str:
-        """The one who asks, as people see it."""
+        """The name of the asker that people see."""
         return self.label or self.name
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Where and how long to ask, from the submission, its route and the defaults."""
+    """Where and for how long to ask, from the submission, its route and the defaults."""
 
     destination: Destination
     responders: tuple[str, ...] | None
@@ -171,26 +171,28 @@ class Plan:
 
 
 def read_submission(body: JsonValue) -> Submission:
-    """The submission that a JSON body is.
+    """Validate a JSON body as a submission.
 
     Raises:
-        InvalidCallError: with every mistake.
+        InvalidCallError: with every error in the body.
     """
     if (too_many := find_size_problem(body, free=("arguments", "metadata"))) is not None:
-        raise InvalidCallError(_tool(body), [too_many])
+        raise InvalidCallError(_tool_name(body), [too_many])
     try:
         return Submission.model_validate(body)
     except ValidationError as error:
-        raise InvalidCallError(_tool(body), problems_of(error, _about_unknown)) from None
+        raise InvalidCallError(
+            _tool_name(body), problems_of(error, _advise_on_unknown_field)
+        ) from None
 
 
-def _about_unknown(field: str) -> str:
-    """What to do about a field that a submission does not have: often it is a part of the tool call."""
+def _advise_on_unknown_field(field: str) -> str:
+    """What to do about a field that a submission does not have: often it belongs to the tool call."""
     nearest = did_you_mean(field, Submission.model_fields)
-    return nearest or '; what the tool was called with belongs in "arguments"'
+    return nearest or '; the arguments of the tool call belong in "arguments"'
 
 
-def _tool(body: JsonValue) -> str:
+def _tool_name(body: JsonValue) -> str:
     name = body.get("name") if isinstance(body, dict) else None
     return name[:100] if isinstance(name, str) and schemas.is_encodable(name) else "ask"
 
@@ -198,11 +200,11 @@ def _tool(body: JsonValue) -> str:
 def plan(
     submission: Submission, routes: Routes, surfaces: frozenset[str], agent: Agent | None
 ) -> Plan | tuple[Problem, ...]:
-    """Where a submission leads.
+    """Decide where and for how long to ask, or return the problems of the submission.
 
     Args:
-        surfaces: the names of all surfaces there are, configured or not.
-        agent: who submits; None where no tokens are configured.
+        surfaces: the names of all existing surfaces, configured or not.
+        agent: who submits; None if no tokens are configured.
     """
     to = submission.to
     allowed = agent.routes if agent else ()
@@ -211,7 +213,7 @@ def plan(
     if allowed and (not isinstance(to, str) or to not in allowed):
         names = ", ".join(f'"{name}"' for name in allowed)
         return (
-            _unknown(
+            _unknown_route(
                 f'This token may only use the routes {names}; set "to" to one of them or leave it out.'
             ),
         )
@@ -219,7 +221,7 @@ def plan(
     destination = parse_destination(route.to if route else to, surfaces)
     if isinstance(destination, str):
         known = ", ".join(f'"{name}"' for name in routes.by_name) or "none"
-        return (_unknown(f"{destination} Configured routes: {known}."),)
+        return (_unknown_route(f"{destination} Configured routes: {known}."),)
     responders = _responders(submission.responders, route, destination.surface)
     if isinstance(responders, Problem):
         return (responders,)
@@ -236,16 +238,16 @@ def plan(
 
 
 def parse_destination(to: str | To, surfaces: frozenset[str]) -> Destination | str:
-    """The destination that ``to`` names, or a sentence that says why it names none."""
+    """Parse the destination that ``to`` names, or return a sentence that says why it names none."""
     if isinstance(to, To):
         if to.surface not in surfaces:
-            return _no_surface(to.surface, surfaces)
+            return _no_such_surface(to.surface, surfaces)
         return Destination(**to.model_dump())
     surface, colon, place = to.partition(":")
     if surface not in surfaces:
-        return _no_surface(to, surfaces)
+        return _no_such_surface(to, surfaces)
     if colon and not place:
-        return f'"{to}" names no channel behind the colon.'
+        return f'"{to}" names no channel after the colon.'
     if place.startswith("@"):
         return (
             Destination(surface=surface, user=place[1:]) if place[1:] else f'"{to}" names no user.'
@@ -256,59 +258,61 @@ def parse_destination(to: str | To, surfaces: frozenset[str]) -> Destination | s
     return Destination(surface=surface, channel=channel or None, thread=thread or None)
 
 
-def _no_surface(name: str, surfaces: frozenset[str]) -> str:
+def _no_such_surface(name: str, surfaces: frozenset[str]) -> str:
     known = ", ".join(sorted(surfaces))
     return f'"{name[:100]}" is neither a route nor a destination such as "web" or "surface:channel"; surfaces: {known}.'
 
 
-def _unknown(message: str) -> Problem:
+def _unknown_route(message: str) -> Problem:
     return Problem(pointer="/to", code="unknown_route", message=message)
 
 
 def _responders(
-    named: tuple[str, ...] | Literal["anyone"] | None, route: Route | None, surface: str
+    from_call: tuple[str, ...] | Literal["anyone"] | None, route: Route | None, surface: str
 ) -> tuple[str, ...] | Problem | None:
-    """Who may act, by the call and its route: who may decide is the operator's to say, not the model's.
+    """Who may act, according to the call and its route: the operator decides who may answer, not the model.
 
-    A route's list is a ceiling. Names are compared as they are written: whether somebody is in a group on the list is
-    not known here, so a call that names them is refused.
+    A route's list is an upper limit. Names are compared as written. Whether a person is in a listed group is not known
+    here, so a call that names such a person is refused.
     """
-    ceiling = _listed(route.responders, surface) if route else None
-    given = _listed(named, surface)
-    if named is None:
+    ceiling = _normalize_responders(route.responders, surface) if route else None
+    requested = _normalize_responders(from_call, surface)
+    if from_call is None:
         return ceiling
     if route is not None and not route.responders_from_call:
         return _forbidden("Who may answer is set by this route. Leave responders out.")
-    if given is None:
+    if requested is None:
         code = "responders_forbidden" if ceiling else "empty"
-        message = "responders names nobody. Name at least one, or leave it out."
+        message = '"responders" is empty. Name at least one, or leave it out.'
         return Problem(pointer="/responders", code=code, message=message)
     if ceiling is None or ANYONE in ceiling:
-        return given
-    allowed = ", ".join(f'"{one}"' for one in ceiling)
-    rest = f"The route allows {allowed}: name some of these, or leave responders out."
-    if named == ANYONE:
-        return _forbidden(f'"anyone" is more than this route allows. {rest}')
-    beyond = ", ".join(f'"{one[:100]}"' for one in given if one not in ceiling)
-    return _forbidden(f"{beyond} may not answer here. {rest}") if beyond else given
+        return requested
+    allowed = ", ".join(f'"{name}"' for name in ceiling)
+    advice = f"The route allows {allowed}: name some of these, or leave responders out."
+    if from_call == ANYONE:
+        return _forbidden(f'"anyone" is more than this route allows. {advice}')
+    not_allowed = ", ".join(f'"{name[:100]}"' for name in requested if name not in ceiling)
+    return _forbidden(f"{not_allowed} may not answer here. {advice}") if not_allowed else requested
 
 
 def _forbidden(message: str) -> Problem:
     return Problem(pointer="/responders", code="responders_forbidden", message=message)
 
 
-def _listed(
+def _normalize_responders(
     responders: tuple[str, ...] | Literal["anyone"] | None, surface: str
 ) -> tuple[str, ...] | None:
     """The responders as the surface knows them: ``web:alice`` is ``alice`` on the page; platforms' ids are literal."""
     if responders == ANYONE:
         return (ANYONE,)
-    named = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
-    return tuple(one.removeprefix(named) for one in responders) if responders else None
+    prefix = f"{DEFAULT_SURFACE}:" if surface == DEFAULT_SURFACE else ""
+    return tuple(name.removeprefix(prefix) for name in responders) if responders else None
 
 
-def _sorted(given: tuple[float, ...] | None, otherwise: tuple[float, ...]) -> tuple[float, ...]:
-    return tuple(sorted(otherwise if given is None else given))
+def _sorted(
+    from_call: tuple[float, ...] | None, from_route: tuple[float, ...]
+) -> tuple[float, ...]:
+    return tuple(sorted(from_route if from_call is None else from_call))
 
 
 def _escalation(
@@ -317,12 +321,12 @@ def _escalation(
     if route is None or route.escalate is None:
         return None
     to = None if route.escalate.to is None else parse_destination(route.escalate.to, surfaces)
-    # Routes are checked when the configuration is read; a destination that is none is a broken promise of it.
+    # Routes are checked when the configuration is read, so an invalid destination here is a broken promise.
     if isinstance(to, str):
         raise ConfigError(to)
     surface = (to or origin).surface
     return Escalation(
         after=route.escalate.after,
         to=to,
-        responders=_listed(route.escalate.responders, surface) or (),
+        responders=_normalize_responders(route.escalate.responders, surface) or (),
     )

@@ -1,4 +1,4 @@
-"""Submitting: a tool call becomes a stored ask, or is refused with every mistake in it."""
+"""Submitting: a tool call becomes a stored ask, or is refused with every error in it."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from answerback.service.submission_request import Agent, Plan, Routes, Submissio
 logger = logging.getLogger(__name__)
 
 _NO_AGENT: Final = ""
-_NO_NAME: Final = "Assistant"
-"""Who asks where there are no tokens, and so no agents with names."""
+_DEFAULT_ASKER_NAME: Final = "Assistant"
+"""The asker's name if there are no tokens, and so no agents with names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Submitted:
-    """An ask that an agent submitted; ``created`` is False when its idempotency key found an earlier one."""
+    """An ask that an agent submitted; ``created`` is False if its idempotency key matched an earlier one."""
 
     ask: Ask
     created: bool
 
 
 class Submitter:
-    """Takes tool calls in.
+    """Accepts tool calls and stores them as asks.
 
     Args:
-        known_surfaces: the names of all surfaces there are, configured or not.
-        check_callback: None when a callback may be sent to for an agent, else why not, in words.
+        known_surfaces: the names of all existing surfaces, configured or not.
+        check_callback: returns None if a callback may be sent for an agent, else the reason why not.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Submitter:
         self._known_surfaces = known_surfaces
         self._routes = routes
         self._check_callback = check_callback
-        self._reading = asyncio.Lock()
+        self._parse_lock = asyncio.Lock()
 
     async def submit(
         self,
@@ -69,14 +69,14 @@ class Submitter:
         idempotency_key: str | None = None,
         digest: str = "",
     ) -> Submitted:
-        """Stores a tool call as an ask and has it shown.
+        """Store a tool call as an ask and have it shown.
 
         Args:
             digest: of the whole body; a repeated key with another digest is refused.
 
         Raises:
-            InvalidCallError: with every mistake in the call and around it; the record notes the refusal.
-            ProblemError: the idempotency key was used for another body.
+            InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
+            ProblemError: the idempotency key was used with another body.
         """
         key = (
             None
@@ -85,18 +85,18 @@ class Submitter:
         )
         try:
             dialect, form, planned = await self._read(body, agent)
-            ask = await self._named(self._new_ask(body, agent, dialect, form, planned))
-            write = await self._opened(ask)
+            ask = await self._with_thread(self._new_ask(body, agent, dialect, form, planned))
+            write = await self._initial_write(ask)
             self._check_askable(body, write.ask)
         except InvalidCallError as error:
-            # What was right when it was submitted may be wrong by now: a route was renamed.
+            # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
             if key is not None and (first := await self._commits.store.find_created(key)):
-                return _repeated(first)
+                return _submitted_before(first)
             await self._note_refusal(error, agent)
             raise
         stored = await self._commits.store.create(write, key)
         if isinstance(stored, Existing):
-            return _repeated(stored)
+            return _submitted_before(stored)
         extra = {
             "action": "submitted",
             "ask_id": stored.ask.id,
@@ -109,7 +109,7 @@ class Submitter:
         return Submitted(stored.ask, created=True)
 
     async def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
-        """The call's form and where it leads, or every mistake of both."""
+        """The call's form and its plan; raises InvalidCallError with the errors of both."""
         problems: list[Problem] = []
         planned = plan(body, self._routes, self._known_surfaces, agent)
         if isinstance(planned, tuple):
@@ -122,7 +122,7 @@ class Submitter:
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
         problems += self._check_enabled(body)
         try:
-            dialect, form = await self._parsed(body)
+            dialect, form = await self._parse_form(body)
         except InvalidCallError as error:
             raise InvalidCallError(
                 error.tool, [*error.problems, *problems], error.dialect
@@ -131,11 +131,11 @@ class Submitter:
             raise InvalidCallError(body.name[:100], problems, dialect)
         return dialect, form, planned
 
-    async def _parsed(self, body: Submission) -> tuple[str, Form]:
-        """The dialect and form of a call. What takes time is read in a thread, one call after the other."""
+    async def _parse_form(self, body: Submission) -> tuple[str, Form]:
+        """The dialect and form of a call. Slow calls are parsed in a thread, one at a time."""
         if registry.is_quick_to_parse(body.arguments):
             return registry.parse_call(body.name, body.arguments, body.dialect)
-        async with self._reading:
+        async with self._parse_lock:
             return await asyncio.to_thread(
                 registry.parse_call, body.name, body.arguments, body.dialect
             )
@@ -153,12 +153,12 @@ class Submitter:
     def _check_place(self, planned: Plan) -> list[Problem]:
         surface = self._commits.surfaces.get(planned.destination.surface)
         if surface is None:
-            return []  # what the operator has others answer needs no surface: see _check_askable
+            return []  # an ask that no person has to answer needs no surface: see _check_askable
         if (wrong := surface.destination_problem(planned.destination)) is not None:
             return [Problem(pointer="/to", code="unknown_route", message=wrong)]
         if not self._responders(planned):
             message = (
-                "Nobody is named who may answer there. Add responders to the call, to its route "
+                "No responders are set for this destination. Add responders to the call, to its route "
                 f"(routes.<name>.responders) or to the surface ({surface.name}.responders): user ids, "
                 '"@id" for a group or role, or "anyone".'
             )
@@ -166,7 +166,7 @@ class Submitter:
         return []
 
     def _check_askable(self, body: Submission, ask: Ask) -> None:
-        """Refuses an ask that needs a person on a surface that is not configured.
+        """Refuse an ask that needs a person on a surface that is not configured.
 
         Raises:
             InvalidCallError: nobody can be asked there.
@@ -212,7 +212,7 @@ class Submitter:
             accepts=body.accepts,
             metadata=body.metadata,
             mode=body.mode or interim_results.default_mode(dialect, body.name),
-            prompt_label=agent.display_name if agent else _NO_NAME,
+            prompt_label=agent.display_name if agent else _DEFAULT_ASKER_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -229,16 +229,16 @@ class Submitter:
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,
         )
 
-    async def _named(self, ask: Ask) -> Ask:
-        """The ask with its thread, where the surface knows it without posting anything."""
+    async def _with_thread(self, ask: Ask) -> Ask:
+        """The ask with its thread, if the surface knows it without posting anything."""
         surface = self._commits.surfaces.get(ask.destination.surface)
         if surface is None or surface.live:
             return ask
         shown = await surface.show(ask, _save_nothing)
         return replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
 
-    async def _opened(self, ask: Ask) -> Write:
-        """What is stored of a new ask: open at its first question, or already answered without anybody."""
+    async def _initial_write(self, ask: Ask) -> Write:
+        """What is stored for a new ask: open at its first question, or already answered without asking anybody."""
         change = Change(ask, asks.request_entry(ask, ask.created_at))
         remembered = await self._remembered(ask)
         if remembered is not None:
@@ -285,7 +285,7 @@ class Submitter:
         )
 
 
-def _repeated(first: Existing) -> Submitted:
+def _submitted_before(first: Existing) -> Submitted:
     if not first.same_body:
         title = "This Idempotency-Key was used for another body"
         raise ProblemError(422, title, "Send the same body again, or use a new key for a new ask.")

@@ -1,7 +1,8 @@
-"""Drains the outbox to webhooks: woken by commits, in order per ask, no receiver in another's way.
+"""Drains the outbox to webhooks: woken by commits, in order per ask, with receivers isolated from each other.
 
-A receiver is what one agent calls one URL: whatever it answers, hangs on or asks for concerns that agent's deliveries
-to that URL alone. Owns the queues, the pauses between tries and when to give up. What one try is, `sender` knows.
+A receiver is one agent and one URL: what it responds, where it hangs and what it asks for affects only that agent's
+deliveries to that URL. This module owns the queues, the delays between attempts and the decision to give up; `sender`
+makes a single attempt.
 """
 
 from __future__ import annotations
@@ -33,56 +34,56 @@ RETRY_DELAYS: Final = (
     5.0, 30.0, 120.0, 600.0, 1_800.0, _HOUR, 2 * _HOUR, 4 * _HOUR, 6 * _HOUR, 8 * _HOUR,
     10 * _HOUR, 12 * _HOUR, 12 * _HOUR, 16 * _HOUR,
 )  # fmt: skip
-"""Seconds between tries: three days in all, and then the delivery is dead."""
+"""Seconds between attempts: three days in all, after which the delivery is dead."""
 _JITTER: Final = 0.1
-_LONGEST_TRY: Final = 30.0
-"""Seconds after which a try is given up that its own time limit did not end."""
-_IN_FLIGHT: Final = 8
-"""Tries under way to one endpoint."""
-_QUEUED: Final = 500
-"""Deliveries of one endpoint that wait in memory for their try; more wait in the store."""
-_HELD: Final = 1_000
-"""Deliveries of one agent in memory; past them an endpoint has room for what it is trying, and no more."""
-_MOST_HELD: Final = 2_000
-"""Deliveries of one agent in memory at the most."""
+_MAX_TRY_SECONDS: Final = 30.0
+"""Seconds after which an attempt is abandoned that its own time limit did not end."""
+_MAX_IN_FLIGHT: Final = 8
+"""Concurrent attempts to one endpoint."""
+_MAX_QUEUED: Final = 500
+"""Deliveries of one endpoint that are queued in memory; the others wait in the store."""
+_SOFT_LIMIT_PER_AGENT: Final = 1_000
+"""Deliveries of one agent in memory, above which each of its endpoints holds no more than it can try at once."""
+_HARD_LIMIT_PER_AGENT: Final = 2_000
+"""Deliveries of one agent in memory, at most."""
 _BATCH: Final = 100
-_LATER: Final = 2.0
-"""Seconds until a delivery is looked at again for which there was no room."""
-_LATER_A_SECOND: Final = 250.0
-_LATEST: Final = 60.0
-"""A long backlog is looked at again so many a second, and after so many seconds at the latest: looking at all of it
-again and again would hold up the others."""
-_FORGOTTEN: Final = 64
-"""Idle endpoints that are kept before any is forgotten."""
+_REQUEUE_DELAY: Final = 2.0
+"""Seconds until a delivery is claimed again that did not fit into memory."""
+_REQUEUES_PER_SECOND: Final = 250.0
+_MAX_REQUEUE_SPREAD: Final = 60.0
+"""A long backlog is claimed again at this many deliveries a second, and within this many seconds at most: claiming all
+of it again and again would delay the others."""
+_MIN_ENDPOINTS_KEPT: Final = 64
+"""Endpoints that are kept before idle ones are forgotten."""
 _DATABASE_PAUSE: Final = 1.0
-_LONGEST_DATABASE_PAUSE: Final = 30.0
+_MAX_DATABASE_PAUSE: Final = 30.0
 
 
 _Receiver = tuple[str | None, str]
-"""The agent and the URL."""
+"""An agent's name and a URL."""
 
 
 @dataclass(slots=True)
 class _Endpoint:
-    """A receiver: what waits for it, how many tries are under way, and until when it wants to be left alone."""
+    """The state of a receiver: its queue, how many attempts are running, and until when it must not be called."""
 
     waiting: deque[StoredDelivery] = field(default_factory=deque)
     running: int = 0
-    put_off: int = 0
-    """Deliveries for which there was no room since it was last idle."""
+    postponed_count: int = 0
+    """Deliveries that were postponed for lack of capacity since it was last idle."""
     closed_until: float = float("-inf")
-    """By the monotonic clock: setting the machine's clock makes no pause longer."""
+    """By the monotonic clock: setting the machine's clock makes no delay longer."""
 
 
 class WebhookDispatcher:
-    """Sends what the outbox holds.
+    """Sends the webhooks in the outbox.
 
     Args:
         store: holds the outbox.
-        clock: what pauses are measured with.
-        sender: makes one try.
-        jitter: a factor near 1 for every pause, so that receivers are not called in step.
-        claim: what this process claims of the outbox that others with the same store could also send.
+        clock: measures the delays.
+        sender: makes one attempt.
+        jitter: returns a factor near 1 for each delay, so that receivers are not called in step.
+        claim: this process's claim on deliveries that others with the same store could also send.
     """
 
     def __init__(
@@ -101,11 +102,11 @@ class WebhookDispatcher:
         self._claim = claim
         self._wake = asyncio.Event()
         self._endpoints: dict[_Receiver, _Endpoint] = {}
-        self._most_endpoints = _FORGOTTEN
+        self._max_endpoints = _MIN_ENDPOINTS_KEPT
         self._held_by: Counter[str | None] = Counter()
         """How many deliveries of each agent are in memory."""
         self._held: dict[str, float] = {}
-        """Ids of deliveries in memory, and from when on the claim is renewed before it is used."""
+        """The ids of the deliveries in memory, and the time after which each claim must be renewed before use."""
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
@@ -114,80 +115,86 @@ class WebhookDispatcher:
         return len(self._held)
 
     def wake(self) -> None:
-        """The outbox has something new."""
+        """Note that the outbox has something new."""
         self._wake.set()
 
     async def run(self) -> None:
-        """Runs until cancelled."""
+        """Send webhooks until cancelled."""
         fresh = True
         while True:
             self._wake.clear()
             now = self._clock.now()
             try:
-                if fresh:  # what an earlier run left
+                if fresh:  # claims that an earlier run left behind
                     await self._store.release(ClaimKind.DELIVERY, self._claim.holder)
                     fresh = False
-                more = await self._look(now)
-                # What was due by then is in memory, and wakes us at its end.
+                more = await self._claim_due(now)
+                # Whatever was due by then is in memory; when its attempt ends, the loop is woken.
                 due = None if more else await self._store.next_delivery(now)
             except StoreError as error:
                 extra = {"action": "delivery_waits"}
-                logger.warning("Webhooks wait for the database: %s", error, extra=extra)
+                logger.warning("Webhooks are waiting for the database: %s", error, extra=extra)
                 more, due = False, now + _DATABASE_PAUSE
             if not more:
                 await self._sleep(due)
 
     async def stop(self, grace: float = STOP_WITHIN) -> bool:
-        """Lets the tries under way end for ``grace`` seconds; whether all did. The next start repeats the others."""
+        """Let running attempts end for ``grace`` seconds; return whether all did. The next start repeats the others."""
         for endpoint in self._endpoints.values():
             endpoint.waiting.clear()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=grace)
-        ended = not self._tasks
+        all_ended = not self._tasks
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        return ended
+        return all_ended
 
     async def _sleep(self, due: float | None) -> None:
-        """Until something new is committed, a try ends, or the next delivery in the store is due.
+        """Wait until something new is committed, an attempt ends, or the next delivery in the store is due.
 
-        Not for longer than half a lease: what a process that died had claimed is for others to send.
+        At most half a lease: deliveries that a dead process had claimed must be sent by the others.
         """
         waiting: list[asyncio.Task[object]] = [asyncio.create_task(self._wake.wait())]
         if due is not None:
             waiting.append(asyncio.create_task(self._clock.sleep_until(due)))
         try:
-            longest = self._claim.seconds / 2
-            await asyncio.wait(waiting, timeout=longest, return_when=asyncio.FIRST_COMPLETED)
+            max_wait = self._claim.seconds / 2
+            await asyncio.wait(waiting, timeout=max_wait, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waiting:
                 task.cancel()
 
-    async def _look(self, now: float) -> bool:
-        """Takes what is due into memory; whether there may be more."""
+    async def _claim_due(self, now: float) -> bool:
+        """Load due deliveries into memory; return whether there may be more."""
         used_by = self._clock.monotonic() + self._claim.seconds * (1 - MIN_REMAINING_FRACTION)
-        found = await self._store.claim_deliveries(self._claim, now, _BATCH)
-        # The clock may have been set until here, which `measure_set_back` has told the store.
+        claimed = await self._store.claim_deliveries(self._claim, now, _BATCH)
+        # The clock may have been set since then; `measure_set_back` has already adjusted the store.
         now = self._clock.now()
-        postponed = [later for one in found if (later := self._take(one, now, used_by)) is not None]
+        postponed = [
+            later
+            for stored in claimed
+            if (later := self._enqueue(stored, now, used_by)) is not None
+        ]
         if postponed:
             await self._store.save_delivery_results(postponed, [], self._claim.holder)
-        return len(found) == _BATCH
+        return len(claimed) == _BATCH
 
-    def _take(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
-        """Queues a delivery, unless it is; returns it with a later time where it cannot be sent now."""
-        if stored.delivery.id in self._held:  # its claim was over, and has been renewed
+    def _enqueue(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
+        """Queue a delivery unless it is queued; if it cannot be sent now, return it with a later time."""
+        if stored.delivery.id in self._held:  # its claim had expired, and has been renewed
             self._held[stored.delivery.id] = used_by
             return None
         receiver = (stored.delivery.agent, stored.delivery.url)
         endpoint = self._endpoint(receiver)
         if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
-            return replace(stored, next_at=now + pause + _LATER * random.random())
-        if not self._has_room(receiver, endpoint):
+            return replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
+        if not self._has_capacity(receiver, endpoint):
             endpoint.put_off += 1
-            spread = min(max(endpoint.put_off / _LATER_A_SECOND, _LATER), _LATEST)
-            return replace(stored, next_at=now + _LATER + spread * random.random())
+            spread = min(
+                max(endpoint.put_off / _REQUEUES_PER_SECOND, _REQUEUE_DELAY), _MAX_REQUEUE_SPREAD
+            )
+            return replace(stored, next_at=now + _REQUEUE_DELAY + spread * random.random())
         self._held[stored.delivery.id] = used_by
         self._held_by[stored.delivery.agent] += 1
         endpoint.waiting.append(stored)
@@ -195,46 +202,47 @@ class WebhookDispatcher:
         return None
 
     def _endpoint(self, receiver: _Receiver) -> _Endpoint:
-        """An endpoint; what was learnt of others is forgotten once it is of no use."""
-        if receiver not in self._endpoints and len(self._endpoints) >= self._most_endpoints:
+        """The state of a receiver; when there are many, those that are idle are forgotten."""
+        if receiver not in self._endpoints and len(self._endpoints) >= self._max_endpoints:
             now = self._clock.monotonic()
             self._endpoints = {
-                one: endpoint
-                for one, endpoint in self._endpoints.items()
+                key: endpoint
+                for key, endpoint in self._endpoints.items()
                 if endpoint.waiting or endpoint.running or endpoint.closed_until > now
             }
-            self._most_endpoints = max(2 * len(self._endpoints), _FORGOTTEN)
+            self._max_endpoints = max(2 * len(self._endpoints), _MIN_ENDPOINTS_KEPT)
         return self._endpoints.setdefault(receiver, _Endpoint())
 
-    def _has_room(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
-        """Whether one more may be held; an agent's other endpoints never take the room that a try needs."""
+    def _has_capacity(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
+        """Whether one more delivery fits; an agent's other endpoints never use up the capacity for a running
+        attempt."""
         held = self._held_by[receiver[0]]
-        room = _QUEUED if held < _HELD else _IN_FLIGHT
-        return len(endpoint.waiting) + endpoint.running < room and held < _MOST_HELD
+        capacity = _MAX_QUEUED if held < _SOFT_LIMIT_PER_AGENT else _MAX_IN_FLIGHT
+        return len(endpoint.waiting) + endpoint.running < capacity and held < _HARD_LIMIT_PER_AGENT
 
     def _start(self, receiver: _Receiver, endpoint: _Endpoint) -> None:
-        while endpoint.waiting and endpoint.running < _IN_FLIGHT:
+        while endpoint.waiting and endpoint.running < _MAX_IN_FLIGHT:
             stored = endpoint.waiting.popleft()
             endpoint.running += 1
             task = asyncio.create_task(
                 self._try(stored, receiver, endpoint), name=f"deliver {stored.delivery.id}"
             )
             self._tasks.add(task)
-            task.add_done_callback(self._ended)
+            task.add_done_callback(self._on_task_done)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
+    def _on_task_done(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._wake.set()
 
     async def _try(self, stored: StoredDelivery, receiver: _Receiver, endpoint: _Endpoint) -> None:
         since = asyncio.get_running_loop().time()
         try:
-            if not await self._is_ours(stored):
+            if not await self._still_claimed(stored):
                 return
             now = self._clock.now()
             if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
-                later = replace(stored, next_at=now + pause + _LATER * random.random())
-                await self._mark(later, [])
+                later = replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
+                await self._save_result(later, [])
                 return
             sent = await self._send(stored, now, since)
             if sent is None:
@@ -243,9 +251,9 @@ class WebhookDispatcher:
             if sent.retry_after is not None:
                 until = self._clock.monotonic() + sent.retry_after
                 endpoint.closed_until = max(endpoint.closed_until, until)
-            result = self._result(stored, sent, at)
+            result = self._delivery_after(stored, sent, at)
             _log(result, sent)
-            await self._mark(result, [_entry(result, sent, at)])
+            await self._save_result(result, [_entry(result, sent, at)])
         finally:
             del self._held[stored.delivery.id]
             self._held_by -= Counter({stored.delivery.agent: 1})
@@ -254,42 +262,45 @@ class WebhookDispatcher:
             if not endpoint.running:
                 endpoint.put_off = 0
 
-    async def _is_ours(self, stored: StoredDelivery) -> bool:
-        """Whether the claim lasts until the try is over, renewed if need be; else another sends it."""
+    async def _still_claimed(self, stored: StoredDelivery) -> bool:
+        """Whether the claim lasts until the attempt ends, after renewal if necessary; otherwise another process sends
+        it."""
         if self._clock.monotonic() < self._held[stored.delivery.id]:
             return True
         try:
             return await self._store.renew_delivery(stored.delivery.id, self._claim)
         except StoreError as error:
             extra = {"action": "delivery_waits", "ask_id": stored.delivery.ask_id}
-            logger.warning("A webhook waits for the database: %s", error, extra=extra)
+            logger.warning("A webhook is waiting for the database: %s", error, extra=extra)
             return False
 
     async def _send(self, stored: StoredDelivery, now: float, since: float) -> SendResult | None:
-        """Makes one attempt at a delivery that has been ours ``since`` then; None: the claim ran out before it began.
+        """Attempt a delivery that was claimed at ``since``; None if the claim expired before the attempt began.
 
-        An attempt that crashes affects its own delivery alone.
+        An attempt that crashes affects only its own delivery.
         """
-        began = False
+        started = False
 
         async def renew() -> bool:
             return await self._store.renew_delivery(stored.delivery.id, self._claim)
 
         try:
-            async with hold_claim(renew, self._claim, _LONGEST_TRY, since):
-                began = True
+            async with hold_claim(renew, self._claim, _MAX_TRY_SECONDS, since):
+                started = True
                 return await self._sender.send(stored.delivery, now)
         except TimeoutError:
-            # Another process has claimed it since, or the attempt hung where nothing has a timeout of its own.
-            return SendResult(None, TIMED_OUT) if began else None
+            # Another process has claimed it since, or the attempt hung in something that has no timeout.
+            return SendResult(None, TIMED_OUT) if started else None
         except Exception:  # a defect with one delivery must not leave it pending for ever
             extra = {"action": "delivery_crashed", "ask_id": stored.delivery.ask_id}
-            logger.exception("A webhook's try crashed", extra=extra)
+            logger.exception("Sending a webhook crashed", extra=extra)
             return SendResult(None, FAILED)
 
-    def _result(self, stored: StoredDelivery, sent: SendResult, at: float) -> StoredDelivery:
+    def _delivery_after(
+        self, stored: StoredDelivery, sent: SendResult, at: float
+    ) -> StoredDelivery:
         tries = stored.tries + 1
-        tried = replace(
+        attempted = replace(
             stored,
             tries=tries,
             next_at=None,
@@ -298,35 +309,34 @@ class WebhookDispatcher:
             updated_at=at,
         )
         if sent.error is None:
-            return replace(tried, state=DeliveryState.DELIVERED)
+            return replace(attempted, state=DeliveryState.DELIVERED)
         if sent.gone or tries > len(RETRY_DELAYS):
-            return replace(tried, state=DeliveryState.DEAD)
+            return replace(attempted, state=DeliveryState.DEAD)
         pause = RETRY_DELAYS[tries - 1] * self._jitter()
-        return replace(tried, next_at=at + max(pause, sent.retry_after or 0.0))
+        return replace(attempted, next_at=at + max(pause, sent.retry_after or 0.0))
 
-    async def _mark(self, result: StoredDelivery, entries: Iterable[RecordEntry]) -> None:
-        """Stores what became of a try, however long the database takes: forgetting it would send it again and again."""
+    async def _save_result(self, result: StoredDelivery, entries: Iterable[RecordEntry]) -> None:
+        """Store a result, however long the database takes: losing it would send the webhook again and again."""
         lines = [(result.delivery.ask_id, entry) for entry in entries]
         extra = {"action": "delivery_unmarked", "ask_id": result.delivery.ask_id}
-        backoff = Backoff(_DATABASE_PAUSE, _LONGEST_DATABASE_PAUSE)
-        watch = ClockStepDetector(self._clock)
+        backoff = Backoff(_DATABASE_PAUSE, _MAX_DATABASE_PAUSE)
+        clock_steps = ClockStepDetector(self._clock)
         while True:
-            if (
-                result.next_at is not None
-            ):  # `measure_set_back` plans anew only what was stored before it
-                result = replace(result, next_at=result.next_at - watch.measure_set_back())
+            # `measure_set_back` adjusts only what was stored before it.
+            if result.next_at is not None:
+                result = replace(result, next_at=result.next_at - clock_steps.measure_set_back())
             try:
                 await self._store.save_delivery_results([result], lines, self._claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)
-            except Exception:  # forgetting what was sent would send it again
+            except Exception:  # losing the result would send the webhook again
                 logger.exception("Storing a webhook's result crashed", extra=extra)
             await backoff.wait()
 
 
 def _entry(result: StoredDelivery, sent: SendResult, at: float) -> RecordEntry:
-    """The record's line about a try."""
+    """The record's line about an attempt."""
     body: dict[str, JsonValue] = {
         "id": result.delivery.id,
         "type": result.delivery.type,
@@ -340,7 +350,7 @@ def _entry(result: StoredDelivery, sent: SendResult, at: float) -> RecordEntry:
 
 
 def _log(result: StoredDelivery, sent: SendResult) -> None:
-    """Tells the operator, with what the receiver's network said, which agents are not told."""
+    """Log the result for the operator, with details from the receiver's network that agents do not see."""
     extra = {
         "action": "delivery",
         "ask_id": result.delivery.ask_id,
@@ -352,6 +362,6 @@ def _log(result: StoredDelivery, sent: SendResult) -> None:
     if result.state is DeliveryState.DELIVERED:
         logger.info("A webhook was delivered", extra=extra)
     elif result.state is DeliveryState.DEAD:
-        logger.error("A webhook was given up: %s", sent.error, extra=extra)
+        logger.error("Gave up on a webhook: %s", sent.error, extra=extra)
     else:
-        logger.warning("A webhook is tried again: %s", sent.error, extra=extra)
+        logger.warning("A webhook will be retried: %s", sent.error, extra=extra)

@@ -1,9 +1,10 @@
-"""One try of one webhook: signed, posted, and what became of it. Knows nothing of queues and retries.
+"""Makes one attempt at one webhook: signs it, posts it and returns the result. Knows nothing of queues and retries.
 
-An agent is told of a try in a few fixed words. What a receiver's network says is for the operator's log: an agent
-must not learn from its callbacks what is inside a network that it cannot see.
+An agent sees only one of a few fixed words about an attempt. The details are for the operator's log: an agent must not
+learn from its callbacks what is inside a network that it cannot see.
 
-Signatures are Standard Webhooks, https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
+Signatures are Standard Webhooks,
+https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md.
 """
 
 from __future__ import annotations
@@ -23,41 +24,45 @@ from answerback.version import VERSION
 from answerback.webhooks.address_policy import AddressRules
 
 TIMEOUT: Final = 15.0
-"""Seconds a receiver has to answer with a status."""
-_AGENT: Final = f"Answerback/{VERSION}"
+"""Seconds that a receiver has to respond with a status."""
+_USER_AGENT: Final = f"Answerback/{VERSION}"
 _GONE: Final = 410
-_DETAIL: Final = 500
-"""Characters of a detail in the log."""
+_MAX_DETAIL_CHARS: Final = 500
+"""Characters of a detail that are logged."""
 LONGEST_RETRY_AFTER: Final = 3_600.0
-"""Seconds for which a receiver can ask to be left alone."""
-_DATES: Final = ("%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y")
+"""Seconds for which a receiver may postpone retries, at most."""
+_DATE_FORMATS: Final = (
+    "%a, %d %b %Y %H:%M:%S GMT",
+    "%A, %d-%b-%y %H:%M:%S GMT",
+    "%a %b %d %H:%M:%S %Y",
+)
 """The dates of HTTP, https://www.rfc-editor.org/rfc/rfc9110.html#section-5.6.7: the preferred form and the obsolete."""
 
 REFUSED: Final = "refused"
-"""No HTTP answer came: a closed port, an address that is not allowed, an unknown name, another protocol.
+"""There was no HTTP response: a closed port, a forbidden address, an unknown name, another protocol.
 
-One word for all of them: with several, an agent could map the network around the service.
+One word covers them all: with several, an agent could map the network around the service.
 """
 TIMED_OUT: Final = "timeout"
 NO_SECRET: Final = "no signing secret"
 FAILED: Final = "failed"
-"""The try itself failed, by a defect of Answerback's."""
+"""The attempt itself failed because of a defect in Answerback."""
 
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """What one try came to. ``status`` is None when nothing answered; ``error`` is None when it was taken.
+    """The result of one attempt. ``status`` is None if nothing responded; ``error`` is None if it was accepted.
 
-    ``error`` is one of the fixed words above, or ``status`` and the number. ``detail`` is for the log alone.
+    ``error`` is one of the fixed words above, or ``status`` and the number. ``detail`` is only for the log.
     """
 
     status: int | None
     error: str | None
     detail: str = ""
     gone: bool = False
-    """The receiver wants no more of these (410)."""
+    """The receiver wants no more webhooks for this URL (410)."""
     retry_after: float | None = None
-    """Seconds that the receiver asks to be left alone."""
+    """Seconds that the receiver asks to wait before the next attempt."""
 
 
 class WebhookSender:
@@ -65,9 +70,9 @@ class WebhookSender:
 
     Args:
         http: a session whose resolver guards addresses (`answerback.webhooks.address_policy.guarded_session`).
-        rules: which addresses may be reached, for URLs that hold an address instead of a name.
-        secrets_of: the signing secrets of an agent.
-        timeout: seconds for one try.
+        rules: which addresses may be reached, for URLs with an address instead of a name.
+        secrets_of: returns the signing secrets of an agent.
+        timeout: seconds for one attempt.
     """
 
     def __init__(
@@ -84,22 +89,24 @@ class WebhookSender:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
 
     async def send(self, delivery: Delivery, at: float) -> SendResult:
-        """Posts a webhook once; ``at`` is now, seconds since the epoch."""
+        """Post a webhook once; ``at`` is the current time, in seconds since the epoch."""
         secrets = self._secrets_of(delivery.agent)
         if not secrets:
             key = (
                 f"agents.{delivery.agent}.callback_secret" if delivery.agent else "callbacks.secret"
             )
-            return SendResult(None, NO_SECRET, f"There is no secret to sign with any more ({key}).")
-        if (refused := self._rules.url_refusal_reason(delivery.url)) is not None:
-            return SendResult(None, REFUSED, refused)
+            return SendResult(
+                None, NO_SECRET, f"The signing secret is no longer configured ({key})."
+            )
+        if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:
+            return SendResult(None, REFUSED, reason)
         headers = {
             "Content-Type": "application/json",
-            "User-Agent": _AGENT,
+            "User-Agent": _USER_AGENT,
             **signature_headers(delivery.id, delivery.body, at, secrets),
         }
         try:
-            # The status alone counts: the body is never read, and an unread one costs its connection.
+            # Only the status counts: the body is never read, and leaving it unread costs the connection.
             async with self._http.post(
                 URL(delivery.url),
                 data=delivery.body.encode(),
@@ -107,18 +114,18 @@ class WebhookSender:
                 timeout=self._timeout,
                 allow_redirects=False,
             ) as response:
-                return _judged(response, at)
+                return _result_from(response, at)
         except TimeoutError:
             return SendResult(None, TIMED_OUT, f"no answer within {self._timeout.total:g} seconds")
         except (aiohttp.ClientError, OSError, ValueError) as error:
-            why = getattr(error, "os_error", error)
-            return SendResult(None, REFUSED, f"{type(error).__name__}: {why}"[:_DETAIL])
+            cause = getattr(error, "os_error", error)
+            return SendResult(None, REFUSED, f"{type(error).__name__}: {cause}"[:_MAX_DETAIL_CHARS])
 
 
 def signature_headers(
     webhook_id: str, body: str, at: float, secrets: Sequence[str]
 ) -> dict[str, str]:
-    """The three headers of Standard Webhooks, with one signature a secret."""
+    """The three headers of Standard Webhooks, with one signature per secret."""
     time = datetime.fromtimestamp(int(at), UTC)
     signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]
     return {
@@ -128,13 +135,13 @@ def signature_headers(
     }
 
 
-def _judged(response: aiohttp.ClientResponse, at: float) -> SendResult:
+def _result_from(response: aiohttp.ClientResponse, at: float) -> SendResult:
     status = response.status
     if 200 <= status < 300:
         return SendResult(status, None)
     words = f"status {status}"
     if status == _GONE:
-        return SendResult(status, words, "the receiver wants no more of these", gone=True)
+        return SendResult(status, words, "the receiver wants no more webhooks", gone=True)
     if 300 <= status < 400:
         return SendResult(status, words, "redirects are not followed; change callback.url")
     return SendResult(
@@ -143,12 +150,12 @@ def _judged(response: aiohttp.ClientResponse, at: float) -> SendResult:
 
 
 def parse_retry_after(value: str, at: float) -> float | None:
-    """The seconds that a Retry-After header (seconds or a date) asks for, an hour at most; None: it says neither."""
+    """The seconds in a Retry-After header (seconds or a date), an hour at most; None if it is neither."""
     value = value.strip()
     if value.isascii() and value.isdecimal():
         return min(float(value), LONGEST_RETRY_AFTER)
-    for form in _DATES:
+    for date_format in _DATE_FORMATS:
         with contextlib.suppress(ValueError):
-            until = datetime.strptime(value, form).replace(tzinfo=UTC)
+            until = datetime.strptime(value, date_format).replace(tzinfo=UTC)
             return min(max(until.timestamp() - at, 0.0), LONGEST_RETRY_AFTER)
     return None

@@ -160,7 +160,7 @@ async def test_what_a_resolver_gives_that_is_no_address_is_refused() -> None:
     names = Names()
     names.answers["odd.example"] = [["not-an-address"]]
     resolver = GuardedResolver(AddressRules(), names)
-    with pytest.raises(AddressRefusedError, match="not-an-address is no address"):
+    with pytest.raises(AddressRefusedError, match="not-an-address is not an address"):
         await resolver.resolve("odd.example", 80)
     await resolver.close()
     assert names.closed

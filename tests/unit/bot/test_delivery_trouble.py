@@ -61,10 +61,10 @@ async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: R
         dead.always = never
         async with box.draining():
             asks = [await box.answered(dead.url) for _ in range(12)]
-            await dead.until(delivery_module._IN_FLIGHT)
+            await dead.until(delivery_module._MAX_IN_FLIGHT)
             await box.answered(receiver.url)
             await receiver.until(1)
-            assert len(dead.received) == delivery_module._IN_FLIGHT
+            assert len(dead.received) == delivery_module._MAX_IN_FLIGHT
             assert [(await box.delivery(ask)).tries for ask in asks] == [0] * 12
 
 
@@ -72,14 +72,14 @@ async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: R
 async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody_else(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_QUEUED", 20)
+    monkeypatch.setattr(delivery_module, "_MAX_QUEUED", 20)
     monkeypatch.setattr(delivery_module, "_BATCH", 10)
     async with receiving() as dead:
         dead.always = never
         asks = [await box.answered(dead.url) for _ in range(60)]
         last = await box.answered(receiver.url)
         async with box.draining():
-            await dead.until(delivery_module._IN_FLIGHT)
+            await dead.until(delivery_module._MAX_IN_FLIGHT)
             await receiver.until(1)
             await box.tried(last, 1)
             dead.always = None
@@ -240,15 +240,15 @@ async def test_what_waits_in_memory_when_a_receiver_asks_for_a_pause_is_kept_bac
     receiver.always = busy
     asks = [await box.answered(receiver.url) for _ in range(20)]
     async with box.draining():
-        await receiver.until(delivery_module._IN_FLIGHT)
+        await receiver.until(delivery_module._MAX_IN_FLIGHT)
         held.set()
         async with asyncio.timeout(WAIT), box.store.noted:
             while any([(await box.delivery(ask)).next_at == ask.created_at for ask in asks]):
                 await box.store.noted.wait()
-        assert len(receiver.received) == delivery_module._IN_FLIGHT
+        assert len(receiver.received) == delivery_module._MAX_IN_FLIGHT
         receiver.always = None
         await box.clock.advance(70)
-        await receiver.until(delivery_module._IN_FLIGHT + len(asks))
+        await receiver.until(delivery_module._MAX_IN_FLIGHT + len(asks))
 
 
 async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver) -> None:

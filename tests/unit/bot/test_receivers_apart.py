@@ -175,8 +175,8 @@ async def test_a_result_whose_storing_crashes_is_not_sent_over_and_over(
 async def test_many_urls_of_an_agent_that_hang_leave_every_other_url_its_room(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_HELD", 10)
-    monkeypatch.setattr(delivery_module, "_MOST_HELD", 30)
+    monkeypatch.setattr(delivery_module, "_SOFT_LIMIT_PER_AGENT", 10)
+    monkeypatch.setattr(delivery_module, "_HARD_LIMIT_PER_AGENT", 30)
     async with receiving() as dead:
         dead.always = never
         async with box.draining():
@@ -194,7 +194,7 @@ async def test_many_urls_of_an_agent_that_hang_leave_every_other_url_its_room(
 async def test_endpoints_are_forgotten_once_nothing_is_known_of_them(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delivery_module, "_FORGOTTEN", 4)
+    monkeypatch.setattr(delivery_module, "_MIN_ENDPOINTS_KEPT", 4)
     receiver.answers = [status(429, Retry_After="60")]
     async with box.draining() as deliverer:
         for number in range(20):

@@ -251,7 +251,7 @@ async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """A webhook waits in memory while another is on its way to the same receiver."""
-    monkeypatch.setattr(outbox_module, "_IN_FLIGHT", 1)
+    monkeypatch.setattr(outbox_module, "_MAX_IN_FLIGHT", 1)
 
 
 @pytest.mark.usefixtures("one_at_a_time")

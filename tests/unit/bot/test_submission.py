@@ -91,9 +91,12 @@ def test_every_mistake_of_the_envelope_has_its_place(
 @pytest.mark.parametrize(
     ("body", "words"),
     [
-        ({"questions": []}, 'here; what the tool was called with belongs in "arguments".'),
-        ({**CALL, "respondents": ["U1"]}, 'here (did you mean "responders"?).'),
-        ({**CALL, "expiresIn": 60}, 'here (did you mean "expires_in"?).'),
+        (
+            {"questions": []},
+            'is not a known field; the arguments of the tool call belong in "arguments".',
+        ),
+        ({**CALL, "respondents": ["U1"]}, 'is not a known field (did you mean "responders"?).'),
+        ({**CALL, "expiresIn": 60}, 'is not a known field (did you mean "expires_in"?).'),
         ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "known here."),
     ],
 )

@@ -58,7 +58,7 @@ class Changes:
             self.made.append(attended)
             return await attend(ask_id, attended=attended)
 
-        monkeypatch.setattr(service.presence, "_attend", counted)
+        monkeypatch.setattr(service.presence, "_store_presence", counted)
 
 
 @pytest.mark.rule("WAITING-1")
