@@ -190,9 +190,10 @@ class WebhookDispatcher:
         if (pause := endpoint.closed_until - self._clock.monotonic()) > 0:
             return replace(stored, next_at=now + pause + _REQUEUE_DELAY * random.random())
         if not self._has_capacity(receiver, endpoint):
-            endpoint.put_off += 1
+            endpoint.postponed_count += 1
             spread = min(
-                max(endpoint.put_off / _REQUEUES_PER_SECOND, _REQUEUE_DELAY), _MAX_REQUEUE_SPREAD
+                max(endpoint.postponed_count / _REQUEUES_PER_SECOND, _REQUEUE_DELAY),
+                _MAX_REQUEUE_SPREAD,
             )
             return replace(stored, next_at=now + _REQUEUE_DELAY + spread * random.random())
         self._held[stored.delivery.id] = used_by
@@ -214,8 +215,7 @@ class WebhookDispatcher:
         return self._endpoints.setdefault(receiver, _Endpoint())
 
     def _has_capacity(self, receiver: _Receiver, endpoint: _Endpoint) -> bool:
-        """Whether one more delivery fits; an agent's other endpoints never use up the capacity for a running
-        attempt."""
+        """Whether one more delivery fits; an agent's other endpoints never use up the capacity for an attempt."""
         held = self._held_by[receiver[0]]
         capacity = _MAX_QUEUED if held < _SOFT_LIMIT_PER_AGENT else _MAX_IN_FLIGHT
         return len(endpoint.waiting) + endpoint.running < capacity and held < _HARD_LIMIT_PER_AGENT
@@ -260,7 +260,7 @@ class WebhookDispatcher:
             endpoint.running -= 1
             self._start(receiver, endpoint)
             if not endpoint.running:
-                endpoint.put_off = 0
+                endpoint.postponed_count = 0
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
         """Whether the claim lasts until the attempt ends, after renewal if necessary; otherwise another process sends

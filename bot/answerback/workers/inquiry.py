@@ -1,8 +1,8 @@
-"""The inquiry backend over HTTP: it gets a question that need not be a person's, and returns an answer.
+"""The inquiry backend over HTTP: it receives a question that needs no person, and returns an answer.
 
-It is sent ``POST`` with ``{"ask_id", "tool", "conversation", "turn", "question": {…}}``, where
-``question`` is what the record says of the question with its ``id``, and returns
-``{"answer": …}``. The answer is checked by the service as any other.
+It receives ``POST`` with ``{"ask_id", "tool", "conversation", "turn", "question": {…}}``, where ``question`` is the
+question as the record has it, with its ``id``, and returns ``{"answer": …}``. The service checks the answer like any
+other.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from answerback.core.errors import InquiryError
 from answerback.core.form import Question
 
 MAX_BODY: Final = 256 * 1024
-"""Bytes of the backend's answer that are read."""
+"""Bytes of the backend's response that are read, at most."""
 
 
 class HttpInquiryBackend:
     """An inquiry backend at a URL.
 
     Args:
-        http: the client's session.
-        url: where the question is posted to.
+        http: the client session.
+        url: where questions are posted.
         timeout: seconds for the whole exchange.
     """
 
@@ -36,10 +36,10 @@ class HttpInquiryBackend:
         self._timeout = aiohttp.ClientTimeout(total=timeout)
 
     async def answer(self, ask: Ask, question: Question) -> JsonValue:
-        """The backend's answer, not yet checked.
+        """Return the backend's answer, not yet validated.
 
         Raises:
-            InquiryError: it did not answer in time, or not with JSON that holds an answer.
+            InquiryError: it did not answer in time, or its response is not JSON with an answer.
         """
         (entry,) = request_entry(ask, ask.updated_at)
         body: JsonValue = {
@@ -50,7 +50,7 @@ class HttpInquiryBackend:
             "question": {"id": question.id, **entry.body},
         }
         try:
-            return _answer_in(await self._post(body))
+            return _parse_answer(await self._post(body))
         except TimeoutError:
             raise InquiryError(
                 "The inquiry backend did not answer in time (inquiry.timeout)."
@@ -76,12 +76,12 @@ class HttpInquiryBackend:
             return bytes(read)
 
 
-def _answer_in(body: bytes) -> JsonValue:
+def _parse_answer(body: bytes) -> JsonValue:
     try:
         parsed = json.loads(body)
     except (ValueError, RecursionError):
-        raise InquiryError("The inquiry backend's answer is no JSON.") from None
+        raise InquiryError("The inquiry backend's answer is not JSON.") from None
     if not isinstance(parsed, dict) or "answer" not in parsed:
-        raise InquiryError('The inquiry backend\'s answer is no object with an "answer".')
+        raise InquiryError('The inquiry backend\'s answer is not an object with an "answer".')
     value: JsonValue = parsed["answer"]
     return value

@@ -1,4 +1,4 @@
-"""Erasing what was said in asks that ended long ago, and forgetting old audit lines, where the operator wants that."""
+"""Erases the contents of asks that ended long ago, and deletes old audit lines, if the operator wants that."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ logger = logging.getLogger(__name__)
 
 _DAY: Final = 86_400.0
 _BATCH: Final = 50
-"""Asks that are looked for at a time; each is erased in a transaction of its own."""
+"""How many asks are listed at a time; each is erased in a separate transaction."""
 
 
 class RetentionPolicy:
-    """What is kept for how long.
+    """Decides what is kept, and for how long.
 
     Args:
-        days: how long what was written in an ask is kept after its end; None: for ever.
+        days: how long the contents of an ask are kept after its end; None: for ever.
         audit_days: how long lines about refused calls are kept; None: for ever.
     """
 
@@ -28,28 +28,28 @@ class RetentionPolicy:
         self._days = days
         self._audit_days = audit_days
         self._unreadable: set[str] = set()
-        """Asks that cannot be erased, because they cannot be read: logged once."""
+        """Asks that cannot be erased because they cannot be read; each is logged once."""
 
     async def enforce(self, now: float) -> None:
-        """Erases and forgets what is older; everybody else's changes go on in between."""
+        """Erase and delete whatever is too old; other changes can be made in between."""
         store = self._service.store
         if self._audit_days is not None:
             await store.prune_audit(now - self._audit_days * _DAY)
         if self._days is None:
             return
         before, erased = now - self._days * _DAY, 0
-        while found := await self._old(before):
-            for ask_id in found:
+        while ask_ids := await self._find_erasable(before):
+            for ask_id in ask_ids:
                 erased += await self._erase(ask_id)
         if erased:
             await store.scrub_erased()
             extra = {"action": "retention", "count": erased}
-            logger.info("What was said in old asks was erased", extra=extra)
+            logger.info("Erased the contents of old asks", extra=extra)
 
-    async def _old(self, before: float) -> list[str]:
-        most = _BATCH + len(self._unreadable)
-        found = await self._service.store.list_erasable(before, most)
-        return [ask_id for ask_id in found if ask_id not in self._unreadable]
+    async def _find_erasable(self, before: float) -> list[str]:
+        limit = _BATCH + len(self._unreadable)
+        ask_ids = await self._service.store.list_erasable(before, limit)
+        return [ask_id for ask_id in ask_ids if ask_id not in self._unreadable]
 
     async def _erase(self, ask_id: str) -> bool:
         try:

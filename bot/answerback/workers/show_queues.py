@@ -1,7 +1,7 @@
-"""Queues of asks that wait to be shown: one for each place, in order; bounded, because the store has the rest.
+"""Queues of asks that wait to be shown: one for each place, in order; bounded, because the rest is in the store.
 
-A platform limits how often may be posted to one place. So first posts to a place take turns, while other places
-go on. Whatever is shown already has a lane of its own: an edit never waits for posts.
+A platform limits how often an app may post in one place. So first posts in a place take turns, while other places
+continue. Anything that is already shown has its own queue: an edit never waits for posts.
 """
 
 from __future__ import annotations
@@ -20,154 +20,152 @@ logger = logging.getLogger(__name__)
 
 MAX_QUEUED_PER_PLACE: Final = 100
 MAX_QUEUED: Final = 10_000
-"""Asks that are in lanes at the same time, all together."""
+"""Asks in all queues together, at most."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """An ask needs another attempt, so many seconds later."""
+    """An ask needs another attempt after the given number of seconds."""
 
     seconds: float = 0.0
     failed: bool = False
-    """Whether this attempt failed, so that the next failure waits longer."""
+    """Whether this attempt failed, so that the next failure leads to a longer delay."""
     limited: bool = False
-    """Whether the platform limits the whole place: the others there wait as well."""
+    """Whether the platform limits the whole place, so that its other asks wait as well."""
     firm: bool = False
-    """Whether the pause lasts, whoever wants the ask looked at."""
+    """Whether nobody can shorten the delay by requesting the ask again."""
 
 
 ShowAttempt = Callable[[str, int], Awaitable[Retry | None]]
-"""Makes one attempt with an ask (its id, and how often it failed in a row); None: there is nothing left to do."""
+"""Makes one attempt at an ask (its id, and its number of consecutive failures); None: nothing remains to be done."""
 
 
 @dataclass(slots=True, eq=False)
-class _Lane:
-    """Asks that take turns. ``place`` is None for the lane of a single ask."""
+class _Queue:
+    """Asks that take turns. ``place`` is None for the queue of a single ask."""
 
     place: str | None
     waiting: deque[str] = field(default_factory=deque)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when somebody wants the first ask looked at again."""
+    """Set when somebody requests the first ask again."""
     overflowed: bool = False
     failures: int = 0
 
 
 class ShowQueues:
-    """All lanes.
+    """All queues.
 
     Args:
-        attend: makes one attempt; raises nothing.
-        refill: adds asks that had no room, from the store.
+        attempt: makes one attempt; it raises nothing.
+        refill: adds asks from the store that did not fit.
     """
 
-    def __init__(self, attend: ShowAttempt, refill: Callable[[], Awaitable[None]]) -> None:
-        self._attend = attend
+    def __init__(self, attempt: ShowAttempt, refill: Callable[[], Awaitable[None]]) -> None:
+        self._attempt = attempt
         self._refill = refill
-        self._of: dict[str, _Lane] = {}
-        self._places: dict[str, _Lane] = {}
+        self._queue_by_ask: dict[str, _Queue] = {}
+        self._queue_by_place: dict[str, _Queue] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._overflowed = False
 
     def __contains__(self, ask_id: str) -> bool:
-        return ask_id in self._of
+        return ask_id in self._queue_by_ask
 
     def __len__(self) -> int:
-        return len(self._of)
+        return len(self._queue_by_ask)
 
     def add(self, ask_id: str, place: str | None) -> None:
-        """Has an ask attended to: in turn at its place, or (None) by itself. One that is due already is only woken."""
-        if (lane := self._of.get(ask_id)) is not None:
-            if lane.waiting[0] == ask_id:
-                lane.wake.set()
+        """Queue an ask at its place, or (None) in its own queue; wake it if it is already first in a queue."""
+        if (queue := self._queue_by_ask.get(ask_id)) is not None:
+            if queue.waiting[0] == ask_id:
+                queue.wake.set()
             return
-        if len(self._of) >= MAX_QUEUED:
+        if len(self._queue_by_ask) >= MAX_QUEUED:
             self._overflowed = True
         elif place is None:
-            self._begin(_Lane(None), ask_id)
-        elif (lane := self._places.get(place)) is None:
-            lane = self._places[place] = _Lane(place)
-            self._begin(lane, ask_id)
-        elif lane.overflowed or len(lane.waiting) >= MAX_QUEUED_PER_PLACE:
-            lane.overflowed = True  # who comes later must not overtake those that had no room
+            self._start_queue(_Queue(None), ask_id)
+        elif (queue := self._queue_by_place.get(place)) is None:
+            queue = self._queue_by_place[place] = _Queue(place)
+            self._start_queue(queue, ask_id)
+        elif queue.overflowed or len(queue.waiting) >= MAX_QUEUED_PER_PLACE:
+            queue.overflowed = True  # later asks must not overtake those that did not fit
         else:
-            self._join(lane, ask_id)
+            self._append(queue, ask_id)
 
     def is_woken(self, ask_id: str) -> bool:
-        """Whether somebody wanted an ask looked at since the attempt with it that is under way began."""
-        return (lane := self._of.get(ask_id)) is not None and lane.wake.is_set()
+        """Whether somebody has requested an ask again since the current attempt at it began."""
+        return (queue := self._queue_by_ask.get(ask_id)) is not None and queue.wake.is_set()
 
     async def wait_until_idle(self) -> None:
-        """Returns once no ask is in a lane."""
+        """Return once no ask is queued."""
         while self._tasks:
             await asyncio.wait(set(self._tasks))
 
     async def stop(self) -> None:
-        """Gives up what is under way."""
+        """Cancel the running attempts."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    def _join(self, lane: _Lane, ask_id: str) -> None:
-        lane.waiting.append(ask_id)
-        self._of[ask_id] = lane
+    def _append(self, queue: _Queue, ask_id: str) -> None:
+        queue.waiting.append(ask_id)
+        self._queue_by_ask[ask_id] = queue
 
-    def _begin(self, lane: _Lane, ask_id: str, wait: float = 0.0) -> None:
-        self._join(lane, ask_id)
-        self._spawn(self._run(lane, wait), f"show {lane.place or ask_id}")
+    def _start_queue(self, queue: _Queue, ask_id: str, wait: float = 0.0) -> None:
+        self._append(queue, ask_id)
+        self._spawn(self._run(queue, wait), f"show {queue.place or ask_id}")
 
     def _spawn(self, work: Coroutine[object, object, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, lane: _Lane, wait: float) -> None:
-        await _pause(lane, wait)
-        while lane.waiting:
-            ask_id = lane.waiting[0]
-            lane.wake.clear()
-            again = await self._attend(ask_id, lane.failures)
-            if again is None and lane.wake.is_set():
-                again = Retry()
-            if again is None or (lane.place is not None and not again.limited):
-                self._leave(lane)
-                if again is not None:
-                    self._alone(ask_id, again)
+    async def _run(self, queue: _Queue, wait: float) -> None:
+        await _pause(queue, wait)
+        while queue.waiting:
+            ask_id = queue.waiting[0]
+            queue.wake.clear()
+            retry = await self._attempt(ask_id, queue.failures)
+            if retry is None and queue.wake.is_set():
+                retry = Retry()
+            if retry is None or (queue.place is not None and not retry.limited):
+                self._finish_first(queue)
+                if retry is not None:
+                    self._requeue_alone(ask_id, retry)
                 continue
-            lane.failures = lane.failures + 1 if again.failed else 0
-            await _pause(lane, again.seconds, firm=again.firm)
+            queue.failures = queue.failures + 1 if retry.failed else 0
+            await _pause(queue, retry.seconds, firm=retry.firm)
 
-    def _leave(self, lane: _Lane) -> None:
-        """The first ask has had its turn."""
-        del self._of[lane.waiting.popleft()]
-        more = lane.overflowed and not lane.waiting
-        if lane.place is not None and not lane.waiting:
-            del self._places[lane.place]
-        if more or (self._overflowed and len(self._of) <= MAX_QUEUED // 2):
+    def _finish_first(self, queue: _Queue) -> None:
+        """Remove the first ask, which has had its turn."""
+        del self._queue_by_ask[queue.waiting.popleft()]
+        needs_refill = queue.overflowed and not queue.waiting
+        if queue.place is not None and not queue.waiting:
+            del self._queue_by_place[queue.place]
+        if needs_refill or (self._overflowed and len(self._queue_by_ask) <= MAX_QUEUED // 2):
             self._overflowed = False
-            self._spawn(self._refilled(), "show refill")
+            self._spawn(self._run_refill(), "show refill")
 
-    def _alone(self, ask_id: str, again: Retry) -> None:
-        """An ask that is posted, or that nobody knows about, holds up no other one of its place."""
-        lane = _Lane(None, failures=int(again.failed))
-        self._begin(lane, ask_id, again.seconds)
+    def _requeue_alone(self, ask_id: str, retry: Retry) -> None:
+        """Give an ask its own queue, so that it does not delay the others of its place."""
+        queue = _Queue(None, failures=int(retry.failed))
+        self._start_queue(queue, ask_id, retry.seconds)
 
-    async def _refilled(self) -> None:
+    async def _run_refill(self) -> None:
         try:
             await self._refill()
         except StoreError as error:
             extra = {"action": "refill_failed"}
-            logger.warning(
-                "Asks that wait to be shown are looked for later: %s", error, extra=extra
-            )
+            logger.warning("Could not look for more asks to show: %s", error, extra=extra)
 
 
-async def _pause(lane: _Lane, seconds: float, *, firm: bool = False) -> None:
-    """Waits; somebody who looks at the message ends the pause of an ask that is alone, unless it is firm."""
+async def _pause(queue: _Queue, seconds: float, *, firm: bool = False) -> None:
+    """Wait. A request for the ask ends the delay if the ask has its own queue, unless the delay is firm."""
     if seconds <= 0:
         return
-    if firm or lane.place is not None:
+    if firm or queue.place is not None:
         await asyncio.sleep(seconds)
         return
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            await lane.wake.wait()
+            await queue.wake.wait()

@@ -39,7 +39,7 @@ ESCALATED = escalated("web")
 async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(upkeep_module, "_AT_ONCE", 1)
+    monkeypatch.setattr(upkeep_module, "_MAX_CONCURRENT_REMINDERS", 1)
     service = parts.service()
     upkeep, other = (Scheduler(service, MessageSync(service)) for _ in range(2))
     asks = [await submit(service, to="web", remind_after=[10 + n]) for n in range(3)]
@@ -52,7 +52,7 @@ async def test_what_was_done_while_upkeep_was_busy_is_not_done_again(
             reminded.append(asks[2].id)
             stored = await service.get(asks[2].id)
             assert stored is not None
-            await other._attend(stored, parts.clock.now(), inf)
+            await other._handle_due(stored, parts.clock.now(), inf)
             await other.wait_until_idle()
 
     monkeypatch.setattr(parts.web, "remind", remind)
@@ -88,7 +88,7 @@ async def test_an_ask_that_was_handed_on_meanwhile_is_not_handed_on_again(parts:
     stale = await submit(service, to=None, responders=None)
     await parts.clock.advance(61)
     for _ in range(2):
-        await upkeep._attend(stale, parts.clock.now(), inf)
+        await upkeep._handle_due(stale, parts.clock.now(), inf)
     handed_on = [e for e in await service.record(stale.id) if "escalated" in e.entry.body]
     assert len(handed_on) == 1
     now = await service.get(stale.id)

@@ -100,8 +100,8 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
     await parts.clock.set(-DAY)
     at = parts.clock.now()
     for _ in range(2):  # as after a COMMIT of which nobody knows whether it was done
-        upkeep._backs.append((DAY, at))
-        await upkeep._plan_anew()
+        upkeep._set_backs.append((DAY, at))
+        await upkeep._reschedule()
     found = await parts.store.get(ask.id)
     assert found is not None
     assert found.set_back == pytest.approx(DAY)
@@ -194,7 +194,7 @@ async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again
     async def failing(ask: Ask, number: int) -> None:
         if meanwhile:
             await parts.clock.set(-meanwhile.pop())
-            await upkeep._plan_anew()
+            await upkeep._reschedule()
             raise RateLimitedError("too many", retry_after=10)
         await remind(ask, number)
 

@@ -61,8 +61,8 @@ async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> N
     [
         (lambda: web.Response(status=500), "HTTP 500"),
         (lambda: web.Response(status=302, headers={"Location": "/"}), "HTTP 302"),
-        (lambda: web.Response(text="yes"), "no JSON"),
-        (lambda: web.Response(text="[" * 100_000), "no JSON"),
+        (lambda: web.Response(text="yes"), "not JSON"),
+        (lambda: web.Response(text="[" * 100_000), "not JSON"),
         (lambda: web.json_response([True]), '"answer"'),
         (lambda: web.Response(body=b" " * (MAX_BODY + 1)), "longer"),
     ],

@@ -82,6 +82,6 @@ async def test_work_does_not_begin_under_a_claim_that_may_be_over() -> None:
         raise AssertionError("nobody needs that")
 
     asked = asyncio.get_running_loop().time() - SHORT_LEASE.seconds * MIN_REMAINING_FRACTION
-    with pytest.raises(TimeoutError, match="may be over before the work begins"):
+    with pytest.raises(TimeoutError, match="may expire before the work begins"):
         async with hold_claim(renew, SHORT_LEASE, WAIT, asked):
             raise AssertionError("the work has begun")

@@ -80,7 +80,7 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
     await (
         losing.wait_until_idle()
     )  # nobody renews the claim: whoever was to look for what is due stands still
-    assert "A reminder was given up: its claim is over" in caplog.text
+    assert "A reminder was abandoned: its claim has expired" in caplog.text
     processes.chat.hold = None
     async with asyncio.timeout(WAIT):
         while not await other.run_once():  # noqa: ASYNC110 a lease that is over tells nobody
@@ -122,7 +122,7 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
 async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_more(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(message_sync, "_AT_ONCE", 2)
+    monkeypatch.setattr(message_sync, "_MAX_CONCURRENT_SHOWS", 2)
     processes = Processes(store)
     chat = processes.chat
     service, shower = processes.start(BEN)

@@ -195,7 +195,7 @@ async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_sto
     box: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        claim_renewal, "_RENEWALS", 500
+        claim_renewal, "_RENEWAL_ATTEMPTS", 500
     )  # it is noticed soon, and the claim still lasts
     async with receiving() as dead:
         dead.always = never

@@ -97,7 +97,7 @@ def test_every_mistake_of_the_envelope_has_its_place(
         ),
         ({**CALL, "respondents": ["U1"]}, 'is not a known field (did you mean "responders"?).'),
         ({**CALL, "expiresIn": 60}, 'is not a known field (did you mean "expires_in"?).'),
-        ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "known here."),
+        ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "is not a known field."),
     ],
 )
 def test_an_unknown_field_is_told_with_what_to_do_about_it(body: Any, words: str) -> None:

@@ -134,7 +134,7 @@ async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     asks = [await _submitted(up) for _ in range(12)]
     await up.slack.until(lambda: limited.hits)
-    assert len(up.app.shower._lanes) == 3
+    assert len(up.app.shower._queues) == 3
     await up.slack.until(lambda: len(_shown(up)) == 12)
     await up.app.shower.wait_until_idle()
     assert _shown(up) == [ask.id for ask in asks]
@@ -150,7 +150,7 @@ async def test_all_places_have_their_turn_when_memory_is_full(
     await up.slack.until(lambda: limited.hits)
     for _ in range(2):
         await _submitted(up, to=f"slack:{OTHER}")
-    assert len(up.app.shower._lanes) == 4
+    assert len(up.app.shower._queues) == 4
     await up.slack.until(lambda: len(_shown(up)) == 6 and len(_shown(up, OTHER)) == 2)
     await up.app.shower.wait_until_idle()
     assert await up.app.store.list_outdated(10) == []
