@@ -23,7 +23,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Submission
 from answerback.service.submit import Submitted
 
-RESPONSE_TRACKER: Final = web.RequestKey("carrier", ResponseTracker)
+RESPONSE_TRACKER: Final = web.RequestKey("response_tracker", ResponseTracker)
 """The tracker of the outcomes that the response to a request reports to its agent."""
 
 T = TypeVar("T")

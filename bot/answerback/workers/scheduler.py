@@ -80,7 +80,7 @@ class Scheduler:
         self._set_backs: list[tuple[float, float]] = []
         """How far the clock was set back, and when: steps that the store does not know of yet."""
         self._next_deadline: float | None = None
-        """The earliest later deadline of asks in progress or postponed: the store knows only the one that was due first."""
+        """The next deadline of asks in progress or postponed: the store knows only the one that was due first."""
 
     @property
     def pending_count(self) -> int:

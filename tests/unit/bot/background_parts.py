@@ -1,4 +1,4 @@
-"""What tests of the background share: a service with showing and upkeep at work, and inquiry backends."""
+"""Shared by tests of background work: a running service with message sync and scheduler, and inquiry backends."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.bot.conftest import Parts
 
 
 class ScriptedInquiry:
-    """An inquiry backend that answers what it was told to, or fails."""
+    """An inquiry backend with a scripted answer or failure."""
 
     def __init__(self, answer: JsonValue = None, error: str | None = None) -> None:
         self.asked: list[str] = []
@@ -39,14 +39,14 @@ class ScriptedInquiry:
         return self._answer
 
 
-class Hanging:
-    """An inquiry backend that does not answer."""
+class HangingInquiry:
+    """An inquiry backend that never answers."""
 
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
     async def answer(self, ask: Ask, question: Question) -> JsonValue:
-        """Never comes back."""
+        """Never return."""
         self.asked.set()
         await asyncio.Event().wait()
         raise AssertionError("nobody sets this event")
@@ -61,25 +61,25 @@ async def running(
     surfaces: tuple[str, ...] = ("chat", "web"),
     days: float | None = None,
 ) -> AsyncIterator[tuple[Service, MessageSync]]:
-    """A service with its background at work; leaving the context is what a stop is."""
+    """A service with its background work running; leaving the context stops it."""
     service = parts.service(rules, inquiry=inquiry is not None, routes=routes, surfaces=surfaces)
-    shower = MessageSync(service, first_pause=0.01)
-    upkeep = Scheduler(service, shower, inquiry, RetentionPolicy(service, days, None))
-    service.hooks.show = shower.request_sync
-    service.hooks.due = upkeep.due
-    loop = asyncio.create_task(upkeep.run())
+    sync = MessageSync(service, first_pause=0.01)
+    scheduler = Scheduler(service, sync, inquiry, RetentionPolicy(service, days, None))
+    service.hooks.show = sync.request_sync
+    service.hooks.due = scheduler.due
+    loop = asyncio.create_task(scheduler.run())
     try:
-        yield service, shower
+        yield service, sync
     finally:
         loop.cancel()
         with suppress(asyncio.CancelledError):
             await loop
-        await upkeep.stop()
-        await shower.stop()
+        await scheduler.stop()
+        await sync.stop()
 
 
 async def reopen_store(parts: Parts, folder: Path) -> None:
-    """What a restart is: nothing that was read before is in memory."""
+    """Reopen the store as after a restart, with nothing in memory."""
     await parts.store.close()
     parts.store = SqliteStore(folder / "asks.db")
     await parts.store.open()
@@ -106,7 +106,7 @@ def shows(parts: Parts, ask: Ask, revision: int) -> Callable[[], bool]:
 
 
 def inquiry_rules() -> tuple[Rules, dict[str, Any]]:
-    """Rules by which a question goes to the inquiry backend, and what makes a submission a call with it."""
+    """Rules that send a question to the inquiry backend, and a submission with that question."""
     rules = Rules.model_validate(
         {"tools": {"git": {"questions": {"force": {"target": "assistant"}}}}}
     )
@@ -114,15 +114,15 @@ def inquiry_rules() -> tuple[Rules, dict[str, Any]]:
     return rules, {"name": "tool_question", "arguments": {"tool": "git", "question": question}}
 
 
-def escalated(to: str) -> Routes:
-    """A default route that hands an ask on from #C1 after a minute."""
+def escalating_routes(to: str) -> Routes:
+    """A default route that escalates an ask from #C1 after a minute."""
     escalate = {"after": 60, "to": to}
     route = {"to": "chat:C1", "responders": ["U1"], "escalate": escalate}
     return Routes("ops", {"ops": Route.model_validate(route)})
 
 
-async def hand_on(parts: Parts, service: Service, ask: Ask) -> None:
-    """Lets the minute pass, and returns once the ask is handed on."""
+async def wait_for_escalation(parts: Parts, service: Service, ask: Ask) -> None:
+    """Let the minute pass, and return once the ask has been escalated."""
     with service.follow(ask.id) as follower:
         await parts.clock.advance(61)
         async with asyncio.timeout(WAIT):

@@ -1,4 +1,4 @@
-"""What tests of webhooks share: an outbox over a real file, with names that resolve as a test says."""
+"""Shared by tests of webhooks: an outbox over a real file, with names that resolve as a test says."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OTHER_SECRET = "whsec_" + base64.b64encode(b"another secret, also of 32 bytes").
 
 
 class WatchedStore(SqliteStore):
-    """A store that tells when tries are noted, and fails as often as a test says."""
+    """A store that signals when attempts are stored, and fails as often as a test says."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
@@ -43,8 +43,8 @@ class WatchedStore(SqliteStore):
         self.renewed: list[str] = []
         self._taken_by: Claim | None = None
 
-    async def taken_over(self, whose: Claim, claim: Claim, now: float) -> None:
-        """Another process takes what one has claimed, before that one can claim it again."""
+    async def take_over(self, whose: Claim, claim: Claim, now: float) -> None:
+        """Let another process take over claims before their holder can claim again."""
         self._taken_by = claim
         await self.release(ClaimKind.DELIVERY, whose.holder)
         await self.claim_deliveries(claim, now, 10)
@@ -82,7 +82,7 @@ class WatchedStore(SqliteStore):
 
 
 class Names(AbstractResolver):
-    """Resolves names as a test says; the last answer of a name holds."""
+    """Resolves names as a test says; the last result for a name is repeated."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[list[str]]] = {}
@@ -111,7 +111,7 @@ class Names(AbstractResolver):
 
 @dataclass
 class Outbox:
-    """A service with its outbox and what drains it."""
+    """A service with its outbox and dispatchers."""
 
     store: WatchedStore
     clock: ManualClock
@@ -126,7 +126,7 @@ class Outbox:
         return (await self.service.submit(body)).ask
 
     async def answered(self, url: str) -> Ask:
-        """An ask that has been answered, so that its webhook is due."""
+        """An answered ask, whose webhook is due."""
         ask = await self.ask(url)
         await self.service.act(ask.id, Answer(value=True), actor())
         return ask
@@ -135,25 +135,25 @@ class Outbox:
     async def draining(
         self, *, timeout: float = 5.0, claim: Claim = SOLE_CLAIM
     ) -> AsyncIterator[WebhookDispatcher]:
-        """The outbox drained for as long as the context lasts; then at once as dead as after a kill."""
+        """Drain the outbox while the context lasts; then stop at once, as if killed."""
         async with guarded_session(self.callbacks.rules, self.names) as http:
             sender = WebhookSender(
                 http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout
             )
-            deliverer = WebhookDispatcher(
+            dispatcher = WebhookDispatcher(
                 self.store, self.clock, sender, jitter=lambda: 1.0, claim=claim
             )
-            self.service.hooks.deliver = deliverer.wake
-            task = asyncio.create_task(deliverer.run())
+            self.service.hooks.deliver = dispatcher.wake
+            task = asyncio.create_task(dispatcher.run())
             try:
-                yield deliverer
+                yield dispatcher
             finally:
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-                await deliverer.stop(grace=0)
+                await dispatcher.stop(grace=0)
 
     async def set_back(self, seconds: float) -> None:
-        """Sets the clock back, which the store is told as upkeep tells it."""
+        """Set the clock back, and reschedule in the store as the scheduler does."""
         await self.clock.set(-seconds)
         await self.store.shift_schedule(seconds, self.clock.now())
 
@@ -163,15 +163,15 @@ class Outbox:
         (found,) = [row for row in page.rows if row.delivery.ask_id == ask.id]
         return found
 
-    async def tried(self, ask: Ask, tries: int) -> StoredDelivery:
-        """The ask's delivery, once that many tries are noted."""
+    async def wait_for_tries(self, ask: Ask, tries: int) -> StoredDelivery:
+        """The ask's delivery, once that many attempts are stored."""
         async with asyncio.timeout(WAIT), self.store.noted:
             while (found := await self.delivery(ask)).tries < tries:
                 await self.store.noted.wait()
         return found
 
     async def lines(self, ask: Ask) -> list[dict[str, Any]]:
-        """What the record says of tries."""
+        """The record's lines about attempts."""
         record = await self.store.record(ask.id)
         return [dict(one.entry.body) for one in record if one.entry.kind == "delivery"]
 

@@ -1,4 +1,4 @@
-"""What tests of several processes on one store share: the processes, and their claims."""
+"""Shared by tests of several processes on one store: the processes, and their claims."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tests.service_parts import FakePage, FakeSurface, ManualClock, ask_user
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 SHORT_LEASE = 0.3
-"""Seconds of a claim that is to be over soon."""
+"""Seconds of a claim that should expire soon."""
 LASTING = 2.0
-"""Seconds of a claim that is to be renewed in time: no busy machine keeps a process waiting for as long as that."""
+"""Seconds of a claim that is renewed in time: even a busy machine delays a process less than that."""
 
 
 class Processes:
@@ -29,19 +29,19 @@ class Processes:
         self._web = FakePage("web", responders=("anyone",))
 
     def start(self, claim: Claim, **more: Any) -> tuple[Service, MessageSync]:
-        """One more of them."""
+        """Start another process."""
         surfaces = {"chat": self.chat, "web": self._web}
         service = Service(
             self._store, self.clock, surfaces, known_surfaces=frozenset(), claim=claim, **more
         )
-        shower = MessageSync(service, first_pause=0.01)
-        service.hooks.show = shower.request_sync
-        return service, shower
+        sync = MessageSync(service, first_pause=0.01)
+        service.hooks.show = sync.request_sync
+        return service, sync
 
-    async def due(self, service: Service, shower: MessageSync, **envelope: Any) -> Ask:
-        """An ask that is shown, and of which people are to be reminded now; from now on the chat does not answer."""
+    async def due(self, service: Service, sync: MessageSync, **envelope: Any) -> Ask:
+        """An ask that is shown and whose reminder is due; from now on the chat does not respond."""
         ask = (await service.submit(ask_user(remind_after=[10], **envelope))).ask
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         self.chat.hold = asyncio.Event()
         await self.clock.advance(11)
         return ask

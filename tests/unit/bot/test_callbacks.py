@@ -1,4 +1,4 @@
-"""Where webhooks may go: addresses, names and what names turn into, each refused in words."""
+"""Where webhooks may go: addresses, names and what they resolve to, each refused with an explanation."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_public_and_loopback_addresses_are_allowed(address: str) -> None:
         "http://[::1/",
     ],
 )
-def test_a_url_that_is_none_for_a_webhook_is_refused_in_words(url: str) -> None:
+def test_an_unsuitable_webhook_url_is_refused_with_an_explanation(url: str) -> None:
     refused = AddressRules().url_refusal_reason(url)
     assert refused is not None
     assert refused.startswith("callback.url")
@@ -114,12 +114,12 @@ def test_a_url_that_is_none_for_a_webhook_is_refused_in_words(url: str) -> None:
         ("*.internal", "a.b.internal", "192.168.0.9"),
     ],
 )
-def test_what_the_operator_lists_is_allowed(allow: str, host: str, address: str) -> None:
+def test_addresses_listed_by_the_operator_are_allowed(allow: str, host: str, address: str) -> None:
     assert AddressRules().refusal_reason(host, address) is not None
     assert AddressRules([allow]).refusal_reason(host, address) is None
 
 
-def test_a_listed_name_still_does_not_lead_to_a_machines_own_metadata() -> None:
+def test_a_listed_name_still_cannot_resolve_to_the_metadata_service() -> None:
     rules = AddressRules(["hooks.internal", "*.internal"])
     for address in ("169.254.169.254", "fe80::1", "0.0.0.0", "ff02::1"):
         assert rules.refusal_reason("hooks.internal", address) is not None
@@ -128,7 +128,7 @@ def test_a_listed_name_still_does_not_lead_to_a_machines_own_metadata() -> None:
 
 
 @pytest.mark.parametrize("entry", ["10.0.0.0/99", "http://hooks", "a b", "", "127.1"])
-def test_an_entry_that_is_none_is_an_error_that_names_the_key(entry: str) -> None:
+def test_an_invalid_entry_is_an_error_that_names_the_key(entry: str) -> None:
     with pytest.raises(ConfigError, match=r"callbacks\.allow"):
         AddressRules([entry])
 
@@ -143,7 +143,7 @@ def test_without_a_secret_a_callback_is_refused_with_the_key_to_set() -> None:
     assert "user name" in (callbacks.check("https://a@example.com/", Agent("ci")) or "")
 
 
-async def test_a_name_gives_only_those_of_its_addresses_that_may_be_reached() -> None:
+async def test_a_name_resolves_only_to_addresses_that_may_be_reached() -> None:
     names = Names()
     names.answers["mixed.example"] = [["10.0.0.1", "127.0.0.1", "::ffff:192.168.0.1"]]
     names.answers["inside.example"] = [["10.0.0.1", "fe80::1"]]
@@ -156,7 +156,7 @@ async def test_a_name_gives_only_those_of_its_addresses_that_may_be_reached() ->
         await resolver.resolve("empty.example", 80)
 
 
-async def test_what_a_resolver_gives_that_is_no_address_is_refused() -> None:
+async def test_a_resolver_result_that_is_not_an_address_is_refused() -> None:
     names = Names()
     names.answers["odd.example"] = [["not-an-address"]]
     resolver = GuardedResolver(AddressRules(), names)
@@ -167,7 +167,7 @@ async def test_what_a_resolver_gives_that_is_no_address_is_refused() -> None:
 
 
 @pytest.mark.rule("WEBHOOK-10")
-async def test_a_submission_with_a_callback_that_may_not_be_is_refused_and_asks_nobody(
+async def test_a_submission_with_a_forbidden_callback_is_refused_and_asks_nobody(
     tmp_path: Path,
 ) -> None:
     async with outbox(tmp_path) as box:
@@ -181,32 +181,32 @@ async def test_a_submission_with_a_callback_that_may_not_be_is_refused_and_asks_
 
 @pytest.mark.rule("WEBHOOK-10")
 @pytest.mark.parametrize("address", ["10.0.0.1", "169.254.169.254", "fd00::1", "::ffff:10.0.0.1"])
-async def test_a_name_that_resolves_to_the_inside_is_not_called_and_only_the_log_says_why(
+async def test_a_name_that_resolves_to_a_private_address_is_not_called_and_only_the_log_says_why(
     tmp_path: Path, address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with outbox(tmp_path) as box, box.draining():
         box.names.answers["hooks.example"] = [[address]]
         ask = await box.answered("http://hooks.example/hook")
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         (line,) = await box.lines(ask)
     assert stored.state is DeliveryState.PENDING
     assert stored.last_status is None
     assert stored.last_error == line["error"] == "refused"
-    (told,) = [one for one in caplog.records if one.name == "answerback.webhooks.outbox"]
-    assert f"hooks.example, which resolves to {address}," in told.__dict__["detail"]
+    (record,) = [one for one in caplog.records if one.name == "answerback.webhooks.outbox"]
+    assert f"hooks.example, which resolves to {address}," in record.__dict__["detail"]
 
 
 @pytest.mark.rule("WEBHOOK-10")
-async def test_a_name_that_changes_its_mind_is_judged_by_where_the_connection_goes(
+async def test_a_name_that_changes_its_address_is_judged_when_connecting(
     tmp_path: Path,
 ) -> None:
     async with outbox(tmp_path) as box, receiving() as receiver:
         url = receiver.url.replace("127.0.0.1", "rebinding.example")
         box.names.answers["rebinding.example"] = [["127.0.0.1"], ["10.0.0.1"]]
         async with box.draining():
-            await box.tried(await box.answered(url), 1)
-        # A new connection resolves anew, and is refused; nothing was remembered of the first answer.
+            await box.wait_for_tries(await box.answered(url), 1)
+        # A new connection resolves the name again and is refused; the first result was not cached.
         async with box.draining():
-            stored = await box.tried(await box.answered(url), 1)
+            stored = await box.wait_for_tries(await box.answered(url), 1)
     assert stored.last_error == "refused"
     assert len(receiver.received) == 1

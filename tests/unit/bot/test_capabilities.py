@@ -1,4 +1,4 @@
-"""A surface that has only what every surface has: the service does without the rest."""
+"""A surface with only the required methods: the service works without the optional ones."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tests.unit.bot.conftest import Parts
 
 
 class Bare(FakeSurface):
-    """Has nothing but what every surface has."""
+    """A surface with only the required methods."""
 
-    remind = None  # type: ignore[assignment]  # as if it were not there
+    remind = None  # type: ignore[assignment]  # as if it did not exist
     groups_of = None  # type: ignore[assignment]
     retire_message = None  # type: ignore[assignment]
 
 
-async def test_without_reminders_groups_and_notes_an_ask_goes_its_way(parts: Parts) -> None:
+async def test_an_ask_works_without_reminders_groups_and_notes(parts: Parts) -> None:
     parts.chat = Bare()
     escalate = {"after": 60, "to": "chat:C2", "responders": ["BOSS"]}
     route = Route.model_validate(

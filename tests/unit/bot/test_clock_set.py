@@ -1,4 +1,4 @@
-"""The clock is set while a service runs, or while none does: nothing waits longer for that, nothing is noticed late."""
+"""The clock is set, while a service runs or while none does: nothing waits longer because of it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ DAY = 86_400.0
 
 
 @pytest.mark.rule("DATA-15")
-async def test_when_the_clock_is_set_back_a_reminder_comes_after_the_time_that_passed(
+async def test_a_reminder_is_sent_on_time_although_the_clock_was_set_back(
     parts: Parts,
 ) -> None:
     async with running(parts) as (service, _):
@@ -38,7 +38,7 @@ async def test_when_the_clock_is_set_back_a_reminder_comes_after_the_time_that_p
         await parts.chat.until(lambda: ask.id in parts.chat.messages)
         await parts.clock.advance(50)
         await parts.clock.set(-DAY)
-        await until_planned(parts, ask)
+        await until_rescheduled(parts, ask)
         await parts.clock.advance(11)
         await parts.chat.until(lambda: len(parts.chat.reminders) == 1)
         await parts.clock.set(-DAY)
@@ -46,16 +46,16 @@ async def test_when_the_clock_is_set_back_a_reminder_comes_after_the_time_that_p
         await parts.chat.until(lambda: len(parts.chat.reminders) == 2)
 
 
-async def until_planned(parts: Parts, ask: Ask) -> None:
-    """Returns once the store knows that the clock was set back."""
+async def until_rescheduled(parts: Parts, ask: Ask) -> None:
+    """Return once the store knows that the clock was set back."""
     async with asyncio.timeout(WAIT):
-        while (found := await parts.store.get(ask.id)) is None or not found.set_back:  # noqa: ASYNC110 a store tells nobody
+        while (found := await parts.store.get(ask.id)) is None or not found.set_back:  # noqa: ASYNC110 nothing signals this
             await asyncio.sleep(0)
     assert found.set_back == pytest.approx(DAY)
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_clock_that_was_set_back_while_no_service_ran_is_noticed_at_the_start(
+async def test_a_clock_set_back_while_no_service_ran_is_detected_at_the_start(
     parts: Parts, tmp_path: Path
 ) -> None:
     service = parts.service()
@@ -63,20 +63,20 @@ async def test_a_clock_that_was_set_back_while_no_service_ran_is_noticed_at_the_
     await reopen_store(parts, tmp_path)
     await parts.clock.set(-DAY)
     async with running(parts):
-        await until_planned(parts, ask)
+        await until_rescheduled(parts, ask)
         await parts.chat.until(lambda: ask.id in parts.chat.messages)
         await parts.clock.advance(61)
         await parts.chat.until(lambda: len(parts.chat.reminders) == 1)
 
 
-async def test_what_is_planned_after_the_clock_was_set_back_is_planned_by_the_new_time(
+async def test_deadlines_created_after_the_clock_was_set_back_use_the_new_time(
     parts: Parts,
 ) -> None:
     async with running(parts) as (service, _):
         old = await submit(service, remind_after=[60])
         await parts.clock.set(-DAY)
         new = await submit(service, remind_after=[60])
-        await until_planned(parts, old)
+        await until_rescheduled(parts, old)
         found = await parts.store.get(new.id)
         assert found is not None
         assert found.set_back == 0
@@ -84,14 +84,14 @@ async def test_what_is_planned_after_the_clock_was_set_back_is_planned_by_the_ne
         assert parts.chat.reminders == []
 
 
-async def test_when_the_clock_is_set_on_what_is_past_expires_at_once(parts: Parts) -> None:
+async def test_when_the_clock_is_set_forward_overdue_asks_expire_at_once(parts: Parts) -> None:
     async with running(parts) as (service, _):
         ask = await submit(service, expires_in=3_600)
         await parts.clock.set(3_601)
         assert (await ended(service, ask)).status is Status.EXPIRED
 
 
-async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_first(
+async def test_a_set_back_is_applied_once_to_a_store_that_fails_at_first(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
@@ -99,7 +99,7 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
     ask = await submit(service, remind_after=[60])
     await parts.clock.set(-DAY)
     at = parts.clock.now()
-    for _ in range(2):  # as after a COMMIT of which nobody knows whether it was done
+    for _ in range(2):  # as after a COMMIT with an unknown result
         upkeep._set_backs.append((DAY, at))
         await upkeep._reschedule()
     found = await parts.store.get(ask.id)
@@ -111,7 +111,7 @@ async def test_a_clock_that_is_set_back_is_told_once_to_a_store_that_fails_at_fi
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
+async def test_a_webhooks_retry_does_not_wait_for_a_clock_that_was_set_back(
     tmp_path: Path,
 ) -> None:
     async with outbox(tmp_path) as box, receiving() as receiver, box.draining():
@@ -120,25 +120,25 @@ async def test_a_retry_of_a_webhook_does_not_wait_for_a_clock_that_was_set_back(
         await box.clock.wait_for_sleepers(1)
         receiver.answers = [status(500), status(429, Retry_After="60")]
         retried = await box.answered(receiver.url)
-        await box.tried(retried, 1)
+        await box.wait_for_tries(retried, 1)
         paused = await box.answered(f"{receiver.url}/b")
-        await box.tried(paused, 1)
+        await box.wait_for_tries(paused, 1)
         await box.clock.set(-DAY)
         async with asyncio.timeout(WAIT):
-            while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + DAY / 2:  # noqa: ASYNC110 a store tells nobody
+            while ((await box.delivery(paused)).next_at or 0) > box.clock.now() + DAY / 2:  # noqa: ASYNC110 nothing signals this
                 await asyncio.sleep(0)
         await box.clock.advance(RETRY_DELAYS[0])
-        assert (await box.tried(retried, 2)).state is DeliveryState.DELIVERED
+        assert (await box.wait_for_tries(retried, 2)).state is DeliveryState.DELIVERED
         assert len(receiver.received) == 3
         await box.clock.advance(60)
-        assert (await box.tried(paused, 2)).state is DeliveryState.DELIVERED
+        assert (await box.wait_for_tries(paused, 2)).state is DeliveryState.DELIVERED
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         await upkeep.stop()
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_webhook_that_is_put_off_while_the_clock_is_set_back_is_put_off_by_the_new_time(
+async def test_a_webhook_postponed_while_the_clock_is_set_back_uses_the_new_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with outbox(tmp_path) as box, receiving() as receiver:
@@ -152,7 +152,7 @@ async def test_a_webhook_that_is_put_off_while_the_clock_is_set_back_is_put_off_
 
         async with box.draining():
             receiver.answers = [status(429, Retry_After="60")]
-            await box.tried(await box.answered(receiver.url), 1)
+            await box.wait_for_tries(await box.answered(receiver.url), 1)
             monkeypatch.setattr(box.store, "claim_deliveries", claimed)
             put_off = await box.answered(receiver.url)
             async with asyncio.timeout(WAIT), box.store.noted:
@@ -163,7 +163,7 @@ async def test_a_webhook_that_is_put_off_while_the_clock_is_set_back_is_put_off_
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_result_that_is_stored_after_the_clock_was_set_back_is_stored_with_the_new_time(
+async def test_a_result_stored_after_the_clock_was_set_back_uses_the_new_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox_module, "_DATABASE_PAUSE", 0.01)
@@ -179,12 +179,12 @@ async def test_a_result_that_is_stored_after_the_clock_was_set_back_is_stored_wi
         monkeypatch.setattr(box.store, "save_delivery_results", failing)
         receiver.answers = [status(500)]
         async with box.draining():
-            found = await box.tried(await box.answered(receiver.url), 1)
+            found = await box.wait_for_tries(await box.answered(receiver.url), 1)
         assert found.next_at == pytest.approx(box.clock.now() + RETRY_DELAYS[0], abs=1)
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again_by_the_new_time(
+async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_retried_by_the_new_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
@@ -208,7 +208,7 @@ async def test_a_reminder_that_fails_after_the_clock_was_set_back_is_tried_again
 
 
 class Machine:
-    """The machine's clocks, of which somebody sets one."""
+    """The machine's clocks, one of which gets set."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -221,7 +221,7 @@ class Machine:
 
 
 @pytest.mark.parametrize("ahead", [3_601.0, -DAY])
-async def test_who_sleeps_by_the_machines_clock_notices_soon_that_it_was_set(
+async def test_sleeping_by_the_machines_clock_soon_detects_that_it_was_set(
     monkeypatch: pytest.MonkeyPatch, ahead: float
 ) -> None:
     machine = Machine()
@@ -234,7 +234,7 @@ async def test_who_sleeps_by_the_machines_clock_notices_soon_that_it_was_set(
         await sleeping
 
 
-async def test_a_clock_that_drifts_or_is_set_on_was_not_set_back(
+async def test_a_clock_that_drifts_or_is_set_forward_was_not_set_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine = Machine()
@@ -244,5 +244,5 @@ async def test_a_clock_that_drifts_or_is_set_on_was_not_set_back(
     for ahead in (0.5, 0.0, 3_600.0, 3_599.5, -10.0, -10.0):
         machine.ahead = ahead
         found.append(watch.measure_set_back())
-    # The time that passes meanwhile counts too.
+    # The time that passes in between counts as well.
     assert found == [0, 0, 0, 0, pytest.approx(3_610, abs=5), 0]

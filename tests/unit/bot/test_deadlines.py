@@ -1,4 +1,4 @@
-"""Deadlines that come while upkeep has something else to do: none is slept over, none is kept waiting."""
+"""Deadlines that come while the scheduler is busy: none is missed, and none is delayed."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from answerback.ports.claims import Claim
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.service_parts import WAIT, ask_user
-from tests.unit.bot.background_parts import Hanging, ended, inquiry_rules, running, submit
+from tests.unit.bot.background_parts import HangingInquiry, ended, inquiry_rules, running, submit
 from tests.unit.bot.conftest import Parts
 
 
-async def test_a_reminder_that_hangs_delays_no_deadline_of_its_ask_or_of_another(
+async def test_a_hanging_reminder_delays_no_deadline_of_any_ask(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reminding = asyncio.Event()
@@ -38,7 +38,7 @@ async def test_a_reminder_that_hangs_delays_no_deadline_of_its_ask_or_of_another
         assert (await ended(service, other)).status is Status.EXPIRED
 
 
-async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
+async def test_a_postponed_reminder_delays_no_deadline_of_its_ask(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = asyncio.Event()
@@ -56,9 +56,9 @@ async def test_a_reminder_that_is_put_off_delays_no_deadline_of_its_ask(
         assert (await ended(service, ask)).status is Status.EXPIRED
 
 
-async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> None:
+async def test_a_hanging_inquiry_does_not_outlive_its_ask(parts: Parts) -> None:
     rules, call = inquiry_rules()
-    backend = Hanging()
+    backend = HangingInquiry()
     async with running(parts, rules, backend) as (service, _):
         ask = (await service.submit(ask_user().model_copy(update=call | {"expires_in": 20.0}))).ask
         await backend.asked.wait()
@@ -66,7 +66,7 @@ async def test_an_inquiry_that_hangs_does_not_outlive_its_ask(parts: Parts) -> N
         assert (await ended(service, ask)).status is Status.EXPIRED
 
 
-async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
+async def test_a_deadline_added_while_the_scheduler_is_awake_is_not_missed(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late, came = list[Ask](), asyncio.Event()
@@ -92,14 +92,14 @@ async def test_a_deadline_that_comes_while_upkeep_is_awake_is_not_slept_over(
 
 
 @pytest.mark.parametrize("defect", [KeyError("unforeseen"), TimeoutError("unforeseen")])
-async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
+async def test_a_crash_in_one_asks_reminder_is_logged_and_retried(
     parts: Parts,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     defect: Exception,
 ) -> None:
     service = parts.service()
-    upkeep = Scheduler(service, MessageSync(service))
+    scheduler = Scheduler(service, MessageSync(service))
     await submit(service, to="web", remind_after=[10])
     tried: list[int] = []
 
@@ -109,21 +109,21 @@ async def test_a_defect_in_reminding_of_one_ask_is_logged_and_tried_again(
 
     monkeypatch.setattr(parts.web, "remind", remind)
     await parts.clock.advance(11)
-    assert await upkeep.run_once()
-    await upkeep.wait_until_idle()
+    assert await scheduler.run_once()
+    await scheduler.wait_until_idle()
     assert "unforeseen" in caplog.text
-    assert not await upkeep.run_once(), "not before half a minute is over"
+    assert not await scheduler.run_once(), "not before half a minute has passed"
     await parts.clock.advance(31)
-    assert await upkeep.run_once()
-    await upkeep.wait_until_idle()
+    assert await scheduler.run_once()
+    await scheduler.wait_until_idle()
     assert tried == [0, 0]
 
 
-async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
+async def test_an_ask_that_ended_after_it_was_claimed_is_left_alone(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Scheduler(service, MessageSync(service))
+    scheduler = Scheduler(service, MessageSync(service))
     ask = await submit(service, to="web", expires_in=10)
     find = parts.store.claim_due
 
@@ -135,29 +135,29 @@ async def test_an_ask_that_ended_since_it_was_found_due_is_left_alone(
     await parts.clock.advance(11)
     with monkeypatch.context() as patched:
         patched.setattr(parts.store, "claim_due", due)
-        assert await upkeep.run_once(), "there may be more behind it"
-    assert not await upkeep.run_once()
+        assert await scheduler.run_once(), "there may be more after it"
+    assert not await scheduler.run_once()
     assert (await ended(service, ask)).status is Status.WITHDRAWN
 
 
-async def test_a_deadline_later_than_the_next_wakes_nobody(
+async def test_a_deadline_later_than_the_next_does_not_wake_the_scheduler(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
-    upkeep = Scheduler(service, MessageSync(service))
+    scheduler = Scheduler(service, MessageSync(service))
     asleep = asyncio.Event()
 
     async def sleep(_until: float) -> None:
         asleep.set()
         await asyncio.Event().wait()
 
-    monkeypatch.setattr(upkeep, "_sleep", sleep)
+    monkeypatch.setattr(scheduler, "_sleep", sleep)
     first = await submit(service, to="web", expires_in=10)
-    loop = asyncio.create_task(upkeep.run())
+    loop = asyncio.create_task(scheduler.run())
     async with asyncio.timeout(WAIT):
         await asleep.wait()
     assert first.expires_at is not None
-    upkeep.due(first.expires_at + 3_600)
-    assert not upkeep._wake.is_set()
+    scheduler.due(first.expires_at + 3_600)
+    assert not scheduler._wake.is_set()
     loop.cancel()
     await asyncio.gather(loop, return_exceptions=True)

@@ -71,14 +71,14 @@ async def end_answered(box: Outbox, ask: Ask) -> None:
         (end_failed, "ask.failed"),
     ],
 )
-async def test_however_an_ask_ends_one_signed_webhook_tells_it(
+async def test_every_kind_of_ending_sends_one_signed_webhook(
     box: Outbox, receiver: Receiver, end: Any, event: str
 ) -> None:
     async with box.draining():
         ask = await box.ask(receiver.url)
         await end(box, ask)
         (received,) = await receiver.until(1)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
     verified = verify_webhook(received.body, received.headers, SECRET)
     ended = await box.service.get(ask.id)
     assert ended is not None
@@ -90,7 +90,9 @@ async def test_however_an_ask_ends_one_signed_webhook_tells_it(
 
 
 @pytest.mark.rule("WEBHOOK-2")
-async def test_a_fixed_answer_is_told_like_any_other(tmp_path: Path, receiver: Receiver) -> None:
+async def test_a_fixed_answer_sends_a_webhook_like_any_other(
+    tmp_path: Path, receiver: Receiver
+) -> None:
     rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
     async with outbox(tmp_path, rules=rules) as box, box.draining():
         await box.ask(receiver.url)
@@ -100,7 +102,7 @@ async def test_a_fixed_answer_is_told_like_any_other(tmp_path: Path, receiver: R
 
 
 @pytest.mark.rule("CLIENT-2")
-async def test_a_signature_of_another_secret_or_another_body_is_not_trusted(
+async def test_a_signature_for_another_secret_or_body_is_not_trusted(
     box: Outbox, receiver: Receiver
 ) -> None:
     async with box.draining():
@@ -127,19 +129,19 @@ async def test_while_a_secret_is_replaced_the_old_and_the_new_one_both_sign(
 
 
 @pytest.mark.rule("WEBHOOK-4", "WEBHOOK-5")
-async def test_a_receiver_that_is_back_after_an_hour_gets_the_event_once_and_the_record_has_each_try(
+async def test_a_receiver_that_returns_after_an_hour_gets_the_event_once_with_each_attempt_recorded(
     box: Outbox, receiver: Receiver
 ) -> None:
     receiver.always = status(500)
     async with box.draining():
         ask = await box.answered(receiver.url)
         for number, pause in enumerate(RETRY_DELAYS[:5], 1):
-            await box.tried(ask, number)
+            await box.wait_for_tries(ask, number)
             await box.clock.advance(pause)
-        await box.tried(ask, 6)
+        await box.wait_for_tries(ask, 6)
         receiver.always = None
         await box.clock.advance(RETRY_DELAYS[5])
-        stored = await box.tried(ask, 7)
+        stored = await box.wait_for_tries(ask, 7)
         await box.clock.advance(30 * HOUR)
     assert stored.state is DeliveryState.DELIVERED
     assert len({received.id for received in receiver.received}) == 1
@@ -161,9 +163,9 @@ async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
     async with box.draining():
         ask = await box.answered(receiver.url)
         for number, pause in enumerate(RETRY_DELAYS, 1):
-            await box.tried(ask, number)
+            await box.wait_for_tries(ask, number)
             await box.clock.advance(pause)
-        dead = await box.tried(ask, len(RETRY_DELAYS) + 1)
+        dead = await box.wait_for_tries(ask, len(RETRY_DELAYS) + 1)
         assert dead.state is DeliveryState.DEAD
         assert dead.next_at is None
         assert 2.9 < (box.clock.now() - ask.created_at) / 86_400 < 3.1
@@ -171,18 +173,18 @@ async def test_after_three_days_a_delivery_is_dead_and_can_be_sent_again(
         again = await box.service.redeliver(dead)
         assert again is not None
         await receiver.until(len(RETRY_DELAYS) + 2)
-        await box.tried(ask, 1)
+        await box.wait_for_tries(ask, 1)
     assert len({received.id for received in receiver.received}) == 1
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED
 
 
-async def test_a_receiver_that_says_gone_is_not_called_again(
+async def test_a_receiver_that_responds_gone_is_not_called_again(
     box: Outbox, receiver: Receiver
 ) -> None:
     receiver.always = status(410)
     async with box.draining():
         ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         await box.clock.advance(100 * HOUR)
     assert stored.state is DeliveryState.DEAD
     assert len(receiver.received) == 1

@@ -49,7 +49,7 @@ async def test_a_redirect_is_a_failure_and_never_followed(
         receiver.always = status(code, Location=elsewhere.url)
         async with box.draining():
             ask = await box.answered(receiver.url)
-            stored = await box.tried(ask, 1)
+            stored = await box.wait_for_tries(ask, 1)
     assert elsewhere.received == []
     assert (stored.state, stored.last_status) == (DeliveryState.PENDING, code)
     assert stored.last_error == f"status {code}"
@@ -69,7 +69,7 @@ async def test_a_receiver_that_hangs_delays_nobody_else(box: Outbox, receiver: R
 
 
 @pytest.mark.rule("WEBHOOK-6")
-async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody_else(
+async def test_a_dead_receivers_backlog_that_exceeds_memory_delays_nobody_else(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_MAX_QUEUED", 20)
@@ -81,9 +81,9 @@ async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody
         async with box.draining():
             await dead.until(delivery_module._MAX_IN_FLIGHT)
             await receiver.until(1)
-            await box.tried(last, 1)
+            await box.wait_for_tries(last, 1)
             dead.always = None
-        await box.clock.advance(120)  # as after a kill, with what was put off due by now
+        await box.clock.advance(120)  # as after a kill, when postponed deliveries are due
         async with box.draining():
             for ask in asks:
                 while (await box.delivery(ask)).tries < 1:
@@ -93,44 +93,40 @@ async def test_a_backlog_of_a_dead_receiver_past_what_memory_holds_delays_nobody
     assert delivered == {ask.id for ask in asks}
 
 
-async def test_a_receiver_that_does_not_answer_in_time_is_tried_again(
-    box: Outbox, receiver: Receiver
-) -> None:
+async def test_a_receiver_that_times_out_is_retried(box: Outbox, receiver: Receiver) -> None:
     receiver.answers = [never]
     async with box.draining(timeout=0.2):
         ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         assert stored.last_error == "timeout"
         await box.clock.advance(RETRY_DELAYS[0])
-        stored = await box.tried(ask, 2)
+        stored = await box.wait_for_tries(ask, 2)
     assert stored.state is DeliveryState.DELIVERED
 
 
-async def test_a_receiver_that_is_not_there_is_tried_again(box: Outbox) -> None:
+async def test_an_unreachable_receiver_is_retried(box: Outbox) -> None:
     async with receiving() as gone:
         url = gone.url
     async with box.draining():
         ask = await box.answered(url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         port = int(url.split(":")[2].split("/")[0])
         async with receiving(port=port) as back:
             await box.clock.advance(RETRY_DELAYS[0])
             await back.until(1)
-            await box.tried(ask, 2)
+            await box.wait_for_tries(ask, 2)
     assert stored.last_error == "refused"
 
 
-async def test_the_body_of_an_answer_is_never_read_to_its_end(
-    box: Outbox, receiver: Receiver
-) -> None:
+async def test_a_response_body_is_never_read_to_its_end(box: Outbox, receiver: Receiver) -> None:
     receiver.always = endless
     async with box.draining():
         ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
     assert stored.state is DeliveryState.DELIVERED
 
 
-async def test_what_a_killed_process_left_is_delivered_by_the_next(
+async def test_webhooks_left_by_a_killed_process_are_sent_by_the_next(
     box: Outbox, receiver: Receiver
 ) -> None:
     receiver.answers = [never]
@@ -139,18 +135,18 @@ async def test_what_a_killed_process_left_is_delivered_by_the_next(
         await receiver.until(1)
     async with box.draining():
         await receiver.until(2)
-        await box.tried(never_tried, 1)
+        await box.wait_for_tries(never_tried, 1)
     assert receiver.received[0].id == receiver.received[1].id
 
 
-async def test_a_result_that_cannot_be_stored_is_not_sent_over_and_over(
+async def test_a_webhook_is_not_sent_repeatedly_if_its_result_cannot_be_stored(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
     box.store.failures = 3
     async with box.draining():
         ask = await box.answered(receiver.url)
-        await box.tried(ask, 1)
+        await box.wait_for_tries(ask, 1)
     assert box.store.failures == 0
     assert len(receiver.received) == 1
 
@@ -160,7 +156,7 @@ async def test_several_events_of_one_ask_keep_their_order(box: Outbox, receiver:
     receiver.answers = [status(500)]
     async with box.draining():
         ask = await box.answered(receiver.url)
-        first = await box.tried(ask, 1)
+        first = await box.wait_for_tries(ask, 1)
     later = first.delivery.__class__(
         id="msg_later",
         ask_id=ask.id,
@@ -194,19 +190,19 @@ async def test_without_a_callback_nothing_is_sent(box: Outbox, receiver: Receive
     assert len(receiver.received) == 1
 
 
-async def test_without_a_secret_any_more_the_log_says_which_key_is_missing(
+async def test_after_its_secret_was_removed_the_log_names_the_missing_key(
     box: Outbox, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await box.answered(receiver.url)
     box.callbacks._secrets = {}
     async with box.draining():
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
     assert stored.last_error == "no signing secret"
     assert "callbacks.secret" in caplog.records[-1].__dict__["detail"]
     assert receiver.received == []
 
 
-async def test_a_database_that_cannot_be_read_for_a_while_only_delays(
+async def test_an_unreadable_database_only_delays_webhooks(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = True
@@ -228,7 +224,7 @@ async def test_a_database_that_cannot_be_read_for_a_while_only_delays(
         await receiver.until(1)
 
 
-async def test_what_waits_in_memory_when_a_receiver_asks_for_a_pause_is_kept_back_too(
+async def test_deliveries_in_memory_also_wait_when_a_receiver_asks_for_a_pause(
     box: Outbox, receiver: Receiver
 ) -> None:
     held = asyncio.Event()
@@ -251,7 +247,7 @@ async def test_what_waits_in_memory_when_a_receiver_asks_for_a_pause_is_kept_bac
         await receiver.until(delivery_module._MAX_IN_FLIGHT + len(asks))
 
 
-async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver) -> None:
+async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiver) -> None:
     release = asyncio.Event()
 
     async def slow(_: Any) -> web.StreamResponse:
@@ -273,25 +269,25 @@ async def test_stopping_lets_a_try_under_way_end(box: Outbox, receiver: Receiver
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED
 
 
-async def test_an_address_that_the_operator_lists_no_more_is_not_called(tmp_path: Path) -> None:
+async def test_an_address_that_is_no_longer_allowed_is_not_called(tmp_path: Path) -> None:
     async with outbox(tmp_path, allow=["10.0.0.0/8"]) as box:
         ask = await box.answered("http://10.0.0.1/hook")
         box.callbacks = CallbackPolicy(AddressRules(), {None: [SECRET]})
         async with box.draining():
-            stored = await box.tried(ask, 1)
+            stored = await box.wait_for_tries(ask, 1)
     assert stored.state is DeliveryState.PENDING
     assert stored.last_error == "refused"
 
 
-async def test_a_receiver_that_hangs_up_without_an_answer_is_tried_again(
+async def test_a_receiver_that_hangs_up_without_a_response_is_retried(
     box: Outbox, receiver: Receiver
 ) -> None:
     receiver.answers = [hanging_up]
     async with box.draining():
         ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         assert (stored.state, stored.last_status) == (DeliveryState.PENDING, None)
         assert stored.last_error == "refused"
         await box.clock.advance(RETRY_DELAYS[0] + 1)
-        await box.tried(ask, 2)
+        await box.wait_for_tries(ask, 2)
     assert (await box.delivery(ask)).state is DeliveryState.DELIVERED

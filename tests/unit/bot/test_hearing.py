@@ -1,4 +1,4 @@
-"""What another process with the same store commits wakes who waits for it here, whatever became of the notification."""
+"""Another process's commits wake those who wait in this one, whatever became of the notification."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ AT_ONCE = 0.01
 SELDOM = 1_000.0
 
 
-class Deaf(MemoryStore):
-    """A store whose notifications are lost while it is told so."""
+class LossyStore(MemoryStore):
+    """A store that loses its notifications while a test says so."""
 
     deaf = False
     said: Callable[[str | None], None]
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Listens, unless it is deaf."""
+        """Listen, unless notifications are being lost."""
         self.said = heard
         super().listen(lambda ask_id: None if self.deaf else heard(ask_id))
 
 
 class Process:
-    """A service on a store of its own, on tables that others share."""
+    """A service with its own store, on tables that it shares with others."""
 
     def __init__(self, tables: Tables, name: str, chat: FakeSurface) -> None:
-        self.store = Deaf(tables)
+        self.store = LossyStore(tables)
         surfaces = {"chat": chat, "web": FakePage("web", responders=("anyone",))}
         self.service = Service(
             self.store,
@@ -49,19 +49,19 @@ class Process:
             known_surfaces=frozenset(),
             claim=Claim(name, 60.0),
         )
-        self.shower = MessageSync(self.service, first_pause=0.01)
-        self.service.hooks.show = self.shower.request_sync
+        self.sync = MessageSync(self.service, first_pause=0.01)
+        self.service.hooks.show = self.sync.request_sync
 
     @asynccontextmanager
-    async def hearing(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:
-        """Hears of the others for as long as the context lasts."""
+    async def listening(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:
+        """Listen to the other processes while the context lasts."""
         service = self.service
         hearing = RemoteChangeListener(
             self.store,
             service.signals,
             service.presence,
             service.surfaces.keys(),
-            on_remote_change=self.shower.on_remote_change,
+            on_remote_change=self.sync.on_remote_change,
             every=every,
         )
         self.store.listen(hearing.handle_notification)
@@ -77,10 +77,10 @@ class Process:
             await asyncio.gather(*loops, return_exceptions=True)
 
     async def waits(self, ask: Ask) -> asyncio.Task[Ask | None]:
-        """Begins to wait for an ask."""
+        """Start to wait for an ask."""
         waiting = asyncio.create_task(self.service.wait(ask.id, WAIT))
         async with asyncio.timeout(WAIT):
-            while all(  # noqa: ASYNC110 who waits tells nobody
+            while all(  # noqa: ASYNC110 nothing signals this
                 one.known is None for one in self.service.signals.behind(ask.id, 9)
             ):
                 await asyncio.sleep(0)
@@ -100,7 +100,7 @@ async def pair(chat: FakeSurface) -> AsyncIterator[tuple[Process, Process]]:
         await one.store.open()
     yield both
     for one in both:
-        await one.shower.stop()
+        await one.sync.stop()
         await one.store.close()
 
 
@@ -109,11 +109,11 @@ async def answered(process: Process, ask: Ask) -> None:
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_who_waits_is_woken_by_what_another_process_commits(
+async def test_a_waiter_is_woken_by_another_processs_commit(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
-    async with ben.hearing() as hearing:
+    async with ben.listening() as hearing:
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
@@ -125,12 +125,12 @@ async def test_who_waits_is_woken_by_what_another_process_commits(
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_what_no_notification_told_is_found_by_a_look_and_counted(
+async def test_a_change_without_a_notification_is_found_by_polling_and_counted(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
     ben.store.deaf = True
-    async with ben.hearing(AT_ONCE) as hearing:
+    async with ben.listening(AT_ONCE) as hearing:
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
@@ -141,12 +141,12 @@ async def test_what_no_notification_told_is_found_by_a_look_and_counted(
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_what_was_missed_while_nothing_was_heard_is_read_once_all_is_heard_again(
+async def test_changes_missed_while_disconnected_are_read_after_reconnecting(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
     ben.store.deaf = True
-    async with ben.hearing() as hearing:
+    async with ben.listening() as hearing:
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
@@ -154,14 +154,14 @@ async def test_what_was_missed_while_nothing_was_heard_is_read_once_all_is_heard
         told = await waiting
     assert told is not None
     assert not told.open
-    assert hearing.missed_count == 0, "that is what a new connection is for"
+    assert hearing.missed_count == 0, "reconnecting accounts for it"
 
 
-async def test_who_follows_a_surface_looks_again_at_every_change_and_after_a_loss(
+async def test_a_follower_of_a_surface_is_woken_by_every_change_and_after_a_loss(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
-    async with ben.hearing():
+    async with ben.listening():
         with ben.service.follow("chat") as follower:
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
@@ -175,14 +175,14 @@ async def test_who_follows_a_surface_looks_again_at_every_change_and_after_a_los
     assert told.id == ask.id
 
 
-async def test_a_message_that_waits_to_be_shown_waits_no_longer_once_another_process_acts(
+async def test_a_delayed_message_is_shown_at_once_when_another_process_acts(
     pair: tuple[Process, Process], chat: FakeSurface
 ) -> None:
     ann, ben = pair
-    async with ben.hearing():
+    async with ben.listening():
         questions = [boolean(name) for name in ("a", "b", "c")]
         ask = (await ben.service.submit(ask_user(*questions))).ask
-        await ben.shower.wait_until_idle()
+        await ben.sync.wait_until_idle()
         chat.failures = [RateLimitedError("slow down", retry_after=600, alone=True)]
         await answered(ben, ask)
         await chat.until(lambda: not chat.failures)
@@ -191,7 +191,7 @@ async def test_a_message_that_waits_to_be_shown_waits_no_longer_once_another_pro
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_a_store_that_cannot_be_read_for_a_while_is_read_again(
+async def test_an_unreadable_store_is_read_again_later(
     pair: tuple[Process, Process],
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -208,7 +208,7 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_read_again(
             return await real(given)
 
         monkeypatch.setattr(ben.store, name, once)
-    async with ben.hearing(AT_ONCE):
+    async with ben.listening(AT_ONCE):
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         ben.store.deaf = True
@@ -219,9 +219,9 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_read_again(
     assert caplog.text.count("the server is starting") == 2
 
 
-async def test_a_change_of_what_does_not_exist_wakes_nobody(pair: tuple[Process, Process]) -> None:
+async def test_a_change_of_an_unknown_ask_wakes_nobody(pair: tuple[Process, Process]) -> None:
     ann, ben = pair
-    async with ben.hearing() as hearing:
+    async with ben.listening() as hearing:
         with ben.service.follow("chat") as follower:
             hearing.handle_notification("ask_none")
             ask = (await ann.service.submit(ask_user())).ask

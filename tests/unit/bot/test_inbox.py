@@ -1,4 +1,4 @@
-"""What waits for one person: named, in a group, or in a place of their own."""
+"""A person's inbox: asks that name them or their group, or that were sent to them directly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def test_the_oldest_ask_that_names_a_person_or_their_group_comes_first(
     assert await waiting(parts, limit=limit) == mine[1:]
 
 
-async def test_what_anyone_may_answer_waits_for_whose_place_it_is_in(parts: Parts) -> None:
+async def test_an_ask_for_anyone_waits_for_the_person_it_was_sent_to(parts: Parts) -> None:
     service = parts.service()
     for to in ("chat:@U1", "chat:@U2", "chat:C1", "web"):
         await service.submit(ask_user(to=to, responders="anyone"))
@@ -54,7 +54,7 @@ async def test_what_anyone_may_answer_waits_for_whose_place_it_is_in(parts: Part
 
 
 @pytest.mark.parametrize("error", [PlatformUnavailableError("away"), ForbiddenError("no")])
-async def test_groups_that_cannot_be_looked_up_hide_no_other_ask(
+async def test_groups_that_cannot_be_looked_up_hide_no_other_asks(
     parts: Parts, error: PlatformError
 ) -> None:
     service = parts.service()

@@ -1,4 +1,4 @@
-"""The inquiry backend over a real socket: what it is sent, and every way in which it can fail."""
+"""The inquiry backend over a real socket: what it receives, and every way in which it can fail."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def answer(parts: Parts, inquiry: HttpInquiryBackend) -> Any:
 
 
 @pytest.mark.rule("ROUTE-3")
-async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> None:
+async def test_the_backend_receives_the_question_and_returns_its_answer(parts: Parts) -> None:
     got: list[Any] = []
 
     async def handler(request: web.Request) -> web.Response:
@@ -67,7 +67,7 @@ async def test_it_gets_the_question_and_its_answer_comes_back(parts: Parts) -> N
         (lambda: web.Response(body=b" " * (MAX_BODY + 1)), "longer"),
     ],
 )
-async def test_what_is_no_answer_is_told_in_words(
+async def test_an_invalid_response_is_explained(
     parts: Parts, response: Callable[[], web.Response], words: str
 ) -> None:
     async def handler(_request: web.Request) -> web.Response:
@@ -78,7 +78,7 @@ async def test_what_is_no_answer_is_told_in_words(
             await answer(parts, inquiry)
 
 
-async def test_a_backend_that_hangs_or_is_not_there_is_given_up(parts: Parts) -> None:
+async def test_a_backend_that_hangs_or_is_unreachable_is_abandoned(parts: Parts) -> None:
     release = asyncio.Event()
 
     async def handler(_request: web.Request) -> web.Response:
@@ -94,7 +94,7 @@ async def test_a_backend_that_hangs_or_is_not_there_is_given_up(parts: Parts) ->
             await answer(parts, HttpInquiryBackend(http, "http://127.0.0.1:1/", 5.0))
 
 
-async def test_a_service_that_is_configured_with_a_backend_has_it_answer(tmp_path: Path) -> None:
+async def test_a_configured_backend_answers(tmp_path: Path) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.json_response({"answer": True})
 

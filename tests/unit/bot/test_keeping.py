@@ -1,4 +1,4 @@
-"""A claim is kept while the work goes on, and the work is given up where the claim cannot be kept."""
+"""A claim is renewed while the work continues, and the work is abandoned if the claim cannot be renewed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SHORT_LEASE = Claim("ann", 0.2)
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_a_renewal_that_fails_for_a_moment_gives_nothing_up(
+async def test_a_renewal_that_fails_for_a_moment_does_not_abandon_the_work(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     results: list[bool | StoreError] = [
@@ -36,7 +36,7 @@ async def test_a_renewal_that_fails_for_a_moment_gives_nothing_up(
             raise result
         return result
 
-    # A loop whose time goes on only while somebody sleeps: a busy machine does not let a claim lapse.
+    # The loop's time advances only while somebody sleeps, so a busy machine does not let a claim expire.
     loop, sleep = asyncio.get_running_loop(), asyncio.sleep
     since = now = loop.time()
 
@@ -56,7 +56,7 @@ async def test_a_renewal_that_fails_for_a_moment_gives_nothing_up(
 
 @pytest.mark.rule("CLAIM-4")
 @pytest.mark.parametrize("result", [False, StoreError("gone")])
-async def test_work_whose_claim_cannot_be_kept_is_given_up(result: bool | StoreError) -> None:
+async def test_work_whose_claim_cannot_be_renewed_is_abandoned(result: bool | StoreError) -> None:
     async def renew() -> bool:
         if isinstance(result, StoreError):
             raise result
@@ -77,7 +77,7 @@ async def test_a_claim_that_lasts_longer_than_the_work_may_is_not_renewed() -> N
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_work_does_not_begin_under_a_claim_that_may_be_over() -> None:
+async def test_work_does_not_begin_under_a_claim_that_may_have_expired() -> None:
     async def renew() -> bool:
         raise AssertionError("nobody needs that")
 

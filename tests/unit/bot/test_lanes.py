@@ -1,4 +1,4 @@
-"""Lanes: turns at a place, pauses that end when somebody looks, and what has no room."""
+"""Show queues: turns at a place, delays that a request ends, and asks that do not fit."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from answerback.workers.show_queues import Retry, ShowQueues
 from tests.service_parts import WAIT
 
 
-class Desk:
-    """Attends as scripted: each attempt with an ask takes the next of its results, and ends it where there is none."""
+class Script:
+    """Scripted attempts: each attempt at an ask returns the ask's next result, and None after the last."""
 
     def __init__(self) -> None:
-        self.script: dict[str, list[Retry]] = {}
+        self.results: dict[str, list[Retry]] = {}
         self.attempts: list[tuple[str, int]] = []
         self.refills = 0
         self.broken = False
         self.happened = asyncio.Condition()
 
-    async def attend(self, ask_id: str, failures: int) -> Retry | None:
+    async def attempt(self, ask_id: str, failures: int) -> Retry | None:
         async with self.happened:
             self.attempts.append((ask_id, failures))
             self.happened.notify_all()
-        left = self.script.get(ask_id)
+        left = self.results.get(ask_id)
         return left.pop(0) if left else None
 
     async def refill(self) -> None:
@@ -39,130 +39,130 @@ class Desk:
             await self.happened.wait_for(lambda: len(self.attempts) >= attempts)
 
 
-async def test_a_limit_stops_a_place_and_a_failure_only_the_ask_that_failed() -> None:
-    desk = Desk()
-    queue = ShowQueues(desk.attend, desk.refill)
-    desk.script = {"a": [Retry(0.01, limited=True), Retry(3_600, failed=True)]}
+async def test_a_rate_limit_delays_a_place_and_a_failure_only_the_failed_ask() -> None:
+    script = Script()
+    queue = ShowQueues(script.attempt, script.refill)
+    script.results = {"a": [Retry(0.01, limited=True), Retry(3_600, failed=True)]}
     for ask_id in "abc":
         queue.add(ask_id, "place")
-    await desk.until(4)
-    assert [ask_id for ask_id, _ in desk.attempts] == ["a", "a", "b", "c"]
+    await script.until(4)
+    assert [ask_id for ask_id, _ in script.attempts] == ["a", "a", "b", "c"]
     queue.add("a", None)
     await queue.wait_until_idle()
-    assert desk.attempts[-1] == ("a", 1), "who looks ends the pause"
+    assert script.attempts[-1] == ("a", 1), "a request ends the delay"
 
 
-async def test_who_asks_for_another_look_gets_one_and_those_in_a_queue_keep_their_place() -> None:
-    desk = Desk()
-    queue = ShowQueues(desk.attend, desk.refill)
-    desk.script = {"a": [Retry(0.01, limited=True)]}
+async def test_a_requested_ask_is_retried_at_once_and_queued_asks_keep_their_order() -> None:
+    script = Script()
+    queue = ShowQueues(script.attempt, script.refill)
+    script.results = {"a": [Retry(0.01, limited=True)]}
     for ask_id in "aba":
         queue.add(ask_id, "place")
     queue.add("b", "place")
-    await desk.until(1)
+    await script.until(1)
     queue.add("a", "place")
     assert "b" in queue
     await queue.wait_until_idle()
-    assert [ask_id for ask_id, _ in desk.attempts] == ["a", "a", "b"]
+    assert [ask_id for ask_id, _ in script.attempts] == ["a", "a", "b"]
     assert len(queue) == 0
 
 
-async def test_a_look_asked_for_during_the_last_attempt_is_another_attempt() -> None:
-    desk = Desk()
+async def test_a_request_during_the_last_attempt_leads_to_another() -> None:
+    script = Script()
     queue: ShowQueues
 
-    async def attend(ask_id: str, failures: int) -> Retry | None:
-        await desk.attend(ask_id, failures)
-        if len(desk.attempts) == 1:
+    async def attempt(ask_id: str, failures: int) -> Retry | None:
+        await script.attempt(ask_id, failures)
+        if len(script.attempts) == 1:
             queue.add(ask_id, None)
         return None
 
-    queue = ShowQueues(attend, desk.refill)
+    queue = ShowQueues(attempt, script.refill)
     queue.add("a", "place")
     await queue.wait_until_idle()
-    assert desk.attempts == [("a", 0), ("a", 0)]
+    assert script.attempts == [("a", 0), ("a", 0)]
 
 
-async def test_a_firm_pause_lasts_whoever_looks() -> None:
-    desk = Desk()
-    queue = ShowQueues(desk.attend, desk.refill)
-    desk.script = {"a": [Retry(0.05, firm=True)]}
+async def test_a_firm_delay_is_not_shortened_by_a_request() -> None:
+    script = Script()
+    queue = ShowQueues(script.attempt, script.refill)
+    script.results = {"a": [Retry(0.05, firm=True)]}
     began = asyncio.get_running_loop().time()
     queue.add("a", None)
-    await desk.until(1)
+    await script.until(1)
     await asyncio.sleep(0)
     queue.add("a", None)
     await queue.wait_until_idle()
-    assert len(desk.attempts) == 2
+    assert len(script.attempts) == 2
     assert asyncio.get_running_loop().time() - began > 0.04
 
 
-async def test_an_ask_is_woken_by_a_look_asked_for_during_an_attempt() -> None:
-    desk = Desk()
+async def test_a_request_during_an_attempt_wakes_the_ask() -> None:
+    script = Script()
     queue: ShowQueues
     woken = []
 
-    async def attend(ask_id: str, failures: int) -> Retry | None:
-        await desk.attend(ask_id, failures)
+    async def attempt(ask_id: str, failures: int) -> Retry | None:
+        await script.attempt(ask_id, failures)
         woken.append(queue.is_woken("a"))
-        if len(desk.attempts) == 1:
+        if len(script.attempts) == 1:
             queue.add("a", None)
             woken.append(queue.is_woken("a"))
         return None
 
-    queue = ShowQueues(attend, desk.refill)
+    queue = ShowQueues(attempt, script.refill)
     queue.add("a", None)
     await queue.wait_until_idle()
     assert (woken, queue.is_woken("a")) == ([False, True, False], False)
 
 
-async def test_failures_are_counted_in_a_row() -> None:
-    desk = Desk()
-    queue = ShowQueues(desk.attend, desk.refill)
-    desk.script = {"a": [Retry(0.0, failed=True), Retry(0.001, failed=True), Retry(0.001)]}
+async def test_consecutive_failures_are_counted() -> None:
+    script = Script()
+    queue = ShowQueues(script.attempt, script.refill)
+    script.results = {"a": [Retry(0.0, failed=True), Retry(0.001, failed=True), Retry(0.001)]}
     queue.add("a", None)
     await queue.wait_until_idle()
-    assert [failures for _, failures in desk.attempts] == [0, 1, 2, 0]
+    assert [failures for _, failures in script.attempts] == [0, 1, 2, 0]
 
 
-async def test_what_has_no_room_is_fetched_once_there_is_and_a_failure_of_that_is_logged(
+async def test_asks_that_did_not_fit_are_fetched_later_and_a_failure_to_do_so_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(show_queues, "MAX_QUEUED", 2)
-    desk = Desk()
-    queue = ShowQueues(desk.attend, desk.refill)
+    script = Script()
+    queue = ShowQueues(script.attempt, script.refill)
     for ask_id in "abc":
         queue.add(ask_id, None)
     await queue.wait_until_idle()
-    assert (sorted(ask_id for ask_id, _ in desk.attempts), desk.refills) == (["a", "b"], 1)
-    desk.broken = True
+    assert (sorted(ask_id for ask_id, _ in script.attempts), script.refills) == (["a", "b"], 1)
+    script.broken = True
     for ask_id in "abc":
         queue.add(ask_id, None)
     await queue.wait_until_idle()
-    assert desk.refills == 2
+    assert script.refills == 2
     assert "The disk is full." in caplog.text
 
 
-async def test_a_place_has_room_for_so_many_and_nobody_overtakes_those_that_had_none(
+async def test_a_places_queue_is_bounded_and_nobody_overtakes_asks_that_did_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(show_queues, "MAX_QUEUED_PER_PLACE", 2)
-    desk = Desk()
-    desk.script = {"a": [Retry(0.01, limited=True)]}
-    queue = ShowQueues(desk.attend, desk.refill)
+    script = Script()
+    script.results = {"a": [Retry(0.01, limited=True)]}
+    queue = ShowQueues(script.attempt, script.refill)
     for ask_id in "abc":
         queue.add(ask_id, "place")
-    await desk.until(3)
+    await script.until(3)
     await queue.wait_until_idle()
-    assert ([ask_id for ask_id, _ in desk.attempts], desk.refills) == (["a", "a", "b"], 1)
+    assert ([ask_id for ask_id, _ in script.attempts], script.refills) == (["a", "a", "b"], 1)
 
 
-async def test_stopping_ends_pauses() -> None:
-    desk = Desk()
-    desk.script = {"a": [Retry(3_600, limited=True)], "b": [Retry(3_600)]}
-    queue = ShowQueues(desk.attend, desk.refill)
+async def test_stopping_ends_delays() -> None:
+    script = Script()
+    script.results = {"a": [Retry(3_600, limited=True)], "b": [Retry(3_600)]}
+    queue = ShowQueues(script.attempt, script.refill)
     queue.add("a", "place")
     queue.add("b", None)
-    await desk.until(2)
+    await script.until(2)
     await queue.stop()
     await queue.wait_until_idle()

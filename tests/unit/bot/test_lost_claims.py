@@ -1,4 +1,4 @@
-"""Work whose claim is over, or is given back at a stop: who has lost it does nothing more, and another does it once."""
+"""Work whose claim expired or was released at a stop: its old holder does nothing more, and another does it once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.unit.bot.shared_parts import BEN, SHORT_LEASE, Processes
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing_when_it_wakes(
+async def test_a_process_suspended_for_longer_than_its_lease_posts_nothing_when_it_wakes(
     store: Store,
 ) -> None:
     processes = Processes(store)
@@ -30,8 +30,8 @@ async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing
     async with asyncio.timeout(WAIT), chat.changed:
         await chat.changed.wait_for(lambda: chat.shows == 1)
     held, chat.hold = chat.hold, None
-    held.set()  # it would go on in this very moment
-    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process stands still
+    held.set()  # it would continue at this very moment
+    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process is suspended
     await bens.sweep(10)
     await bens.wait_until_idle()
     await anns.wait_until_idle()
@@ -40,7 +40,7 @@ async def test_a_process_that_was_paused_for_longer_than_its_lease_posts_nothing
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothing_when_it_wakes(
+async def test_a_process_suspended_while_claiming_a_message_posts_nothing_when_it_wakes(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = Processes(store)
@@ -52,7 +52,7 @@ async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothin
         found = await real(ask_id, claim)
         if claim.holder == "ann" and not claimed.is_set():
             claimed.set()
-            # The store's answer lies in the socket of a process that stands still.
+            # The store's response is in the socket of a suspended process.
             await wakes.wait()
         return found
 
@@ -69,7 +69,7 @@ async def test_a_process_that_was_paused_while_it_claimed_a_message_posts_nothin
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_sends_it(
+async def test_a_reminder_whose_claim_expired_is_abandoned_and_sent_by_another_process(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:
     processes = Processes(store)
@@ -77,20 +77,18 @@ async def test_a_reminder_whose_claim_is_over_is_given_up_and_another_process_se
     losing, other = Scheduler(*ann), Scheduler(*ben)
     ask = await processes.due(*ann)
     assert await losing.run_once()
-    await (
-        losing.wait_until_idle()
-    )  # nobody renews the claim: whoever was to look for what is due stands still
+    await losing.wait_until_idle()  # nobody renews the claim: the scheduler is suspended
     assert "A reminder was abandoned: its claim has expired" in caplog.text
     processes.chat.hold = None
     async with asyncio.timeout(WAIT):
-        while not await other.run_once():  # noqa: ASYNC110 a lease that is over tells nobody
+        while not await other.run_once():  # noqa: ASYNC110 nothing signals that a lease expired
             await asyncio.sleep(0.01)
         await other.wait_until_idle()
     assert processes.chat.reminders == [(ask.id, 0)]
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_no_deadline(
+async def test_a_claim_renewed_while_its_reminder_is_abandoned_delays_no_deadline(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     processes = Processes(store)
@@ -119,7 +117,7 @@ async def test_a_claim_that_is_renewed_while_its_reminder_is_given_up_holds_up_n
 
 
 @pytest.mark.rule("CLAIM-5")
-async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_more(
+async def test_a_stop_lets_running_shows_and_webhooks_end_and_starts_no_more(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(message_sync, "_MAX_CONCURRENT_SHOWS", 2)
@@ -142,7 +140,7 @@ async def test_a_stop_lets_what_is_being_shown_and_sent_end_and_begins_nothing_m
 
 
 @pytest.mark.rule("CLAIM-5")
-async def test_a_stop_shows_what_was_answered_while_it_waited(store: Store) -> None:
+async def test_a_stop_shows_answers_given_while_it_waited(store: Store) -> None:
     processes = Processes(store)
     chat = processes.chat
     service, shower = processes.start(BEN)
@@ -157,7 +155,7 @@ async def test_a_stop_shows_what_was_answered_while_it_waited(store: Store) -> N
 
 
 @pytest.mark.rule("CLAIM-5")
-async def test_a_stop_cuts_off_what_does_not_end_in_time_and_says_so(store: Store) -> None:
+async def test_a_stop_cancels_what_does_not_end_in_time_and_reports_it(store: Store) -> None:
     processes = Processes(store)
     service, shower = processes.start(BEN)
     upkeep = Scheduler(service, shower)

@@ -1,4 +1,4 @@
-"""One row that cannot be read concerns itself alone: upkeep, showing, the API and the pages go on without it."""
+"""One unreadable row affects only itself: the scheduler, showing, the API and the pages continue without it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tests.unit.bot.conftest import Parts
 
 
 def spoil(folder: Path, ask_id: object) -> None:
-    """Makes an ask's state something that nobody can read."""
+    """Make the stored state of an ask unreadable."""
     with closing(sqlite3.connect(folder / "asks.db", isolation_level=None)) as db:
         changed = db.execute("UPDATE asks SET state = 'secret' WHERE id = ?", (ask_id,))
         assert changed.rowcount == 1
 
 
-async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
+async def test_an_unreadable_row_delays_no_other_asks_deadline_or_message(
     parts: Parts, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = parts.service()
@@ -33,19 +33,19 @@ async def test_a_deadline_and_a_message_of_another_ask_do_not_wait_for_it(
     spoil(tmp_path, odd.id)
     await reopen_store(parts, tmp_path)
     await parts.clock.advance(15)
-    async with running(parts) as (service, shower):
+    async with running(parts) as (service, sync):
         await parts.chat.until(lambda: other.id in parts.chat.messages)
         await parts.clock.advance(6)
         assert (await ended(service, other)).status is Status.EXPIRED
-        await shower.wait_until_idle()
-    told = [r.__dict__.get("ask_id") for r in caplog.records if "cannot read" in r.getMessage()]
-    assert set(told) == {odd.id}
-    assert len(told) <= 4, "it is set aside, and not tried over and over"
+        await sync.wait_until_idle()
+    result = [r.__dict__.get("ask_id") for r in caplog.records if "cannot read" in r.getMessage()]
+    assert set(result) == {odd.id}
+    assert len(result) <= 4, "it is set aside, and not tried over and over"
     assert "secret" not in caplog.text
 
 
 @pytest.mark.rule("DATA-12")
-async def test_an_ask_whose_upkeep_crashes_holds_up_no_other(
+async def test_an_ask_whose_scheduled_work_crashes_delays_no_other(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     real = Service.expire
@@ -67,7 +67,7 @@ async def test_an_ask_whose_upkeep_crashes_holds_up_no_other(
         assert (await ended(service, odd)).status is Status.EXPIRED
 
 
-async def test_a_database_that_cannot_be_read_for_a_moment_only_delays_upkeep(
+async def test_a_briefly_unreadable_database_only_delays_the_scheduler(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     failed = asyncio.Event()
@@ -76,9 +76,9 @@ async def test_a_database_that_cannot_be_read_for_a_moment_only_delays_upkeep(
         failed.set()
         raise StoreError("the disk failed")
 
-    async with running(parts) as (service, shower):
+    async with running(parts) as (service, sync):
         ask = await submit(service, expires_in=10)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         with monkeypatch.context() as failing:
             failing.setattr(parts.store, "get", broken)
             await parts.clock.advance(11)

@@ -1,4 +1,4 @@
-"""No receiver of webhooks slows another, whatever it answers; and none tells an agent what is in its network."""
+"""No receiver of webhooks slows down another, and none reveals its network to an agent."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 async def answered(box: Outbox, url: str, agent: str | None = None) -> Ask:
-    """An ask of an agent that has been answered, so that its webhook is due."""
+    """An answered ask of an agent, whose webhook is due."""
     body = ask_user(callback={"url": url})
     ask = (await box.service.submit(body, agent=Agent(agent) if agent else None)).ask
     await box.service.act(ask.id, Answer(value=True), actor())
@@ -56,14 +56,14 @@ async def answered(box: Outbox, url: str, agent: str | None = None) -> Ask:
 
 @pytest.mark.rule("WEBHOOK-6", "WEBHOOK-7")
 @pytest.mark.parametrize("as_date", [False, True])
-async def test_retry_after_is_obeyed_for_all_that_the_agent_sends_to_that_url(
+async def test_retry_after_applies_to_everything_the_agent_sends_to_that_url(
     box: Outbox, receiver: Receiver, as_date: bool
 ) -> None:
     value = formatdate(box.clock.now() + 900, usegmt=True) if as_date else "900"
     receiver.answers = [status(429, Retry_After=value)]
     async with box.draining():
         first = await box.answered(receiver.url)
-        stored = await box.tried(first, 1)
+        stored = await box.wait_for_tries(first, 1)
         assert stored.next_at == box.clock.now() + 900
         second = await box.answered(receiver.url)
         async with asyncio.timeout(WAIT), box.store.noted:
@@ -72,22 +72,22 @@ async def test_retry_after_is_obeyed_for_all_that_the_agent_sends_to_that_url(
         assert len(receiver.received) == 1
         await box.clock.advance(910)
         await receiver.until(3)
-        await box.tried(first, 2)
-        await box.tried(second, 1)
+        await box.wait_for_tries(first, 2)
+        await box.wait_for_tries(second, 1)
 
 
 @pytest.mark.rule("WEBHOOK-6", "WEBHOOK-7")
 @pytest.mark.parametrize("other", [("one", "/other"), ("two", "/hook")])
-async def test_a_pause_concerns_no_other_agent_and_no_other_url_of_the_host(
+async def test_a_pause_affects_no_other_agent_and_no_other_url_of_the_host(
     box: Outbox, receiver: Receiver, other: tuple[str, str]
 ) -> None:
     receiver.answers = [status(429, Retry_After="3600")]
     async with box.draining():
         paused = await answered(box, receiver.url, "one")
-        await box.tried(paused, 1)
+        await box.wait_for_tries(paused, 1)
         agent, path = other
         sent = await answered(box, receiver.url.replace("/hook", path), agent)
-        stored = await box.tried(sent, 1)
+        stored = await box.wait_for_tries(sent, 1)
     assert stored.state is DeliveryState.DELIVERED
 
 
@@ -116,24 +116,22 @@ async def test_a_pause_concerns_no_other_agent_and_no_other_url_of_the_host(
         ("", None),
     ],
 )
-def test_every_form_of_retry_after_is_read_or_ignored(value: str, seconds: float | None) -> None:
+def test_every_form_of_retry_after_is_parsed_or_ignored(value: str, seconds: float | None) -> None:
     assert parse_retry_after(value, NOW) == seconds
 
 
-async def test_a_date_that_no_clock_can_show_changes_no_pause(
-    box: Outbox, receiver: Receiver
-) -> None:
+async def test_an_impossible_date_changes_no_pause(box: Outbox, receiver: Receiver) -> None:
     receiver.always = status(503, Retry_After="1 Jan 2024 9999999999999999999999:00:00")
     async with box.draining():
         ask = await box.answered(receiver.url)
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
         async with receiving() as another:
-            await box.tried(await box.answered(another.url), 1)
+            await box.wait_for_tries(await box.answered(another.url), 1)
     assert stored.next_at == box.clock.now() + RETRY_DELAYS[0]
 
 
 @pytest.mark.rule("WEBHOOK-8")
-async def test_a_try_that_crashes_is_a_failed_try_and_the_loop_goes_on(
+async def test_an_attempt_that_crashes_counts_as_failed_and_the_loop_continues(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real = WebhookSender.send
@@ -147,32 +145,32 @@ async def test_a_try_that_crashes_is_a_failed_try_and_the_loop_goes_on(
     bad = await box.answered(receiver.url)
     good = await box.answered(receiver.url)
     async with box.draining():
-        stored = await box.tried(bad, 1)
-        assert (await box.tried(good, 1)).state is DeliveryState.DELIVERED
+        stored = await box.wait_for_tries(bad, 1)
+        assert (await box.wait_for_tries(good, 1)).state is DeliveryState.DELIVERED
     assert (stored.state, stored.last_error) == (DeliveryState.PENDING, "failed")
     assert stored.next_at == box.clock.now() + RETRY_DELAYS[0]
 
 
-async def test_a_result_whose_storing_crashes_is_not_sent_over_and_over(
+async def test_a_webhook_is_not_sent_repeatedly_if_storing_its_result_crashes(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
     real, crashes = box.store.save_delivery_results, [ZeroDivisionError(), ZeroDivisionError()]
 
-    async def tried(results: Any, entries: Any, holder: str | None) -> None:
+    async def crashing(results: Any, entries: Any, holder: str | None) -> None:
         if entries and crashes:
             raise crashes.pop()
         await real(results, entries, holder)
 
-    monkeypatch.setattr(box.store, "save_delivery_results", tried)
+    monkeypatch.setattr(box.store, "save_delivery_results", crashing)
     async with box.draining():
         ask = await box.answered(receiver.url)
-        await box.tried(ask, 1)
+        await box.wait_for_tries(ask, 1)
     assert (crashes, len(receiver.received)) == ([], 1)
 
 
 @pytest.mark.rule("WEBHOOK-6", "DATA-12")
-async def test_many_urls_of_an_agent_that_hang_leave_every_other_url_its_room(
+async def test_many_hanging_urls_of_an_agent_leave_capacity_for_its_other_urls(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_SOFT_LIMIT_PER_AGENT", 10)
@@ -184,33 +182,33 @@ async def test_many_urls_of_an_agent_that_hang_leave_every_other_url_its_room(
                 for _ in range(12):
                     await answered(box, f"{dead.url}/{number}", "one")
             await dead.until(24)
-            await box.tried(await answered(box, receiver.url, "one"), 1)
+            await box.wait_for_tries(await answered(box, receiver.url, "one"), 1)
             for _ in range(10):
                 await answered(box, f"{dead.url}/more", "one")
-            await box.tried(await answered(box, receiver.url, "two"), 1)
+            await box.wait_for_tries(await answered(box, receiver.url, "two"), 1)
             assert len(dead.received) <= 30
 
 
-async def test_endpoints_are_forgotten_once_nothing_is_known_of_them(
+async def test_idle_endpoints_are_forgotten(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_MIN_ENDPOINTS_KEPT", 4)
     receiver.answers = [status(429, Retry_After="60")]
-    async with box.draining() as deliverer:
+    async with box.draining() as dispatcher:
         for number in range(20):
-            await box.tried(await box.answered(f"{receiver.url}/{number}"), 1)
-            assert len(deliverer._endpoints) <= 5
-        assert (None, f"{receiver.url}/0") in deliverer._endpoints
+            await box.wait_for_tries(await box.answered(f"{receiver.url}/{number}"), 1)
+            assert len(dispatcher._endpoints) <= 5
+        assert (None, f"{receiver.url}/0") in dispatcher._endpoints
 
 
-# --- what answers in odd ways --------------------------------------------------------------------
+# --- odd responses ---------------------------------------------------------------------------------
 
 
 @asynccontextmanager
 async def answering(
     answer: Callable[[asyncio.StreamWriter], Awaitable[None]],
 ) -> AsyncIterator[str]:
-    """A server that is no HTTP server: it reads a little and then answers as it likes."""
+    """A server that does not speak HTTP: it reads a little and then responds as it likes."""
 
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
@@ -270,26 +268,26 @@ async def only_interim_answers(writer: asyncio.StreamWriter) -> None:
         (only_interim_answers, "timeout"),
     ],
 )
-async def test_what_is_no_http_answer_delays_nobody_and_is_told_in_a_fixed_word(
+async def test_a_response_that_is_not_http_delays_nobody_and_is_reported_in_a_fixed_word(
     box: Outbox, receiver: Receiver, answer: Any, word: str | set[str]
 ) -> None:
     async with answering(answer) as url, box.draining(timeout=0.5):
         odd = await box.answered(url)
-        await box.tried(await box.answered(receiver.url), 1)
-        stored = await box.tried(odd, 1)
+        await box.wait_for_tries(await box.answered(receiver.url), 1)
+        stored = await box.wait_for_tries(odd, 1)
         (line,) = await box.lines(odd)
     assert stored.last_error == line["error"]
     assert stored.last_error in (word if isinstance(word, set) else {word})
 
 
-async def test_a_body_that_grows_when_it_is_decompressed_is_left_compressed(box: Outbox) -> None:
+async def test_a_compressed_response_body_is_not_decompressed(box: Outbox) -> None:
     async def bomb(writer: asyncio.StreamWriter) -> None:
         head = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 99\r\n\r\n"
         writer.write(head + b"no gzip at all")
         await writer.drain()
 
     async with answering(bomb) as url, box.draining():
-        stored = await box.tried(await box.answered(url), 1)
+        stored = await box.wait_for_tries(await box.answered(url), 1)
     assert stored.state is DeliveryState.DELIVERED
 
 
@@ -301,7 +299,7 @@ def closed_port() -> int:
 
 
 @pytest.mark.rule("WEBHOOK-9")
-async def test_an_agent_cannot_tell_a_closed_port_an_odd_one_and_a_private_address_apart(
+async def test_an_agent_cannot_distinguish_closed_ports_odd_ports_and_private_addresses(
     box: Outbox,
 ) -> None:
     box.names.answers["inside.example"] = [["10.0.0.1"]]
@@ -311,7 +309,7 @@ async def test_an_agent_cannot_tell_a_closed_port_an_odd_one_and_a_private_addre
         urls = [odd, f"http://127.0.0.1:{closed_port()}/hook"]
         urls += [f"http://{name}/hook" for name in box.names.answers]
         asks = [await box.answered(url) for url in urls]
-        found = [await box.tried(ask, 1) for ask in asks]
+        found = [await box.wait_for_tries(ask, 1) for ask in asks]
         lines = [(await box.lines(ask))[0] for ask in asks]
     assert [(one.last_error, one.last_status) for one in found] == [("refused", None)] * 5
     assert [(line["error"], line["status"]) for line in lines] == [("refused", None)] * 5
@@ -320,7 +318,7 @@ async def test_an_agent_cannot_tell_a_closed_port_an_odd_one_and_a_private_addre
 # --- names ---------------------------------------------------------------------------------------
 
 
-async def test_names_that_hang_do_not_keep_others_from_being_resolved(
+async def test_hanging_lookups_do_not_delay_other_lookups(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     release, asked = threading.Event(), []
@@ -347,7 +345,7 @@ async def test_names_that_hang_do_not_keep_others_from_being_resolved(
     outcomes = await asyncio.gather(*hanging, return_exceptions=True)
     assert isinstance(outcomes[0], asyncio.CancelledError)
     assert all(isinstance(outcome, OSError) for outcome in outcomes[1:])
-    assert len(asked) == 40, "callers that want the same host share one lookup"
+    assert len(asked) == 40, "callers that look up the same host share one lookup"
     with pytest.raises(OSError, match="label"):
         await inner.resolve("a" * 70 + ".example", 80)
     await resolver.close()

@@ -1,4 +1,4 @@
-"""What was said is erased after its days, and its message says so; audit lines are forgotten after theirs."""
+"""The contents of asks are erased after their retention, as their messages then say; old audit lines are deleted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DAY = 86_400.0
 
 
 @pytest.mark.rule("DATA-19", "API-18")
-async def test_an_ask_is_erased_after_its_days_and_its_message_says_so(parts: Parts) -> None:
+async def test_an_ask_is_erased_after_its_retention_and_its_message_says_so(parts: Parts) -> None:
     async with running(parts, days=30.0) as (service, _):
         ask, still_open = await submit(service, boolean("a")), await submit(service, boolean("b"))
         await parts.chat.until(shows(parts, ask, 1))
@@ -44,7 +44,7 @@ async def test_an_ask_is_erased_after_its_days_and_its_message_says_so(parts: Pa
 
 
 @pytest.mark.rule("DATA-19")
-async def test_more_than_a_batch_is_erased_and_one_that_cannot_be_read_holds_up_none(
+async def test_several_batches_are_erased_and_an_unreadable_ask_delays_none(
     parts: Parts, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = parts.service()
@@ -58,13 +58,13 @@ async def test_more_than_a_batch_is_erased_and_one_that_cannot_be_read_holds_up_
     await retention.enforce(parts.clock.now())
     await retention.enforce(parts.clock.now())
     assert await parts.store.list_erasable(parts.clock.now(), 200) == [asks[3].id]
-    told = [line for line in caplog.messages if "cannot be erased" in line]
-    assert len(told) == 1
-    assert asks[3].id in told[0]
+    errors = [line for line in caplog.messages if "cannot be erased" in line]
+    assert len(errors) == 1
+    assert asks[3].id in errors[0]
 
 
 @pytest.mark.rule("DATA-19")
-async def test_audit_lines_are_forgotten_after_their_days_and_else_nothing_is(parts: Parts) -> None:
+async def test_only_old_audit_lines_are_deleted(parts: Parts) -> None:
     service, now = parts.service(), parts.clock.now()
     ask = await submit(service, boolean("a"))
     await service.withdraw(ask.id)

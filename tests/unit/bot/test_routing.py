@@ -26,7 +26,7 @@ def call(**more: Any) -> Any:
 
 
 @pytest.mark.rule("ROUTE-4")
-async def test_without_a_surface_what_need_not_be_a_persons_goes_to_the_inquiry_backend(
+async def test_without_a_surface_a_question_that_needs_no_person_goes_to_the_inquiry_backend(
     parts: Parts,
 ) -> None:
     rules = Rules.model_validate({"tools": {"git": {}}})
@@ -52,13 +52,13 @@ async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored
 
 
 @pytest.mark.rule("ROUTE-1")
-async def test_what_the_configuration_answers_needs_no_surface(parts: Parts) -> None:
+async def test_a_question_answered_by_the_configuration_needs_no_surface(parts: Parts) -> None:
     rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
     ask = (await parts.service(rules).submit(ask_user(to="pager:1"))).ask
     assert (ask.status, ask.walk.answers[0].value) == (Status.ANSWERED, True)
 
 
-async def test_what_is_to_go_to_an_assistant_that_is_not_there_fails_in_words(
+async def test_a_question_for_a_missing_assistant_fails_with_an_explanation(
     parts: Parts,
 ) -> None:
     rules, _ = inquiry_rules()
@@ -68,9 +68,7 @@ async def test_what_is_to_go_to_an_assistant_that_is_not_there_fails_in_words(
     assert "Do not retry" in (ask.outcome.message or "")
 
 
-async def test_a_remembered_answer_that_was_spoiled_in_the_database_is_asked_for_anew(
-    parts: Parts, tmp_path: Path
-) -> None:
+async def test_a_corrupt_remembered_answer_is_asked_for_again(parts: Parts, tmp_path: Path) -> None:
     service = parts.service()
     named = {"conversation": "c", "turn": "t"}
     first = (await service.submit(call(**named))).ask
@@ -82,7 +80,7 @@ async def test_a_remembered_answer_that_was_spoiled_in_the_database_is_asked_for
     assert (again.status, again.walk.answers) == (Status.OPEN, ())
 
 
-async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answered_one(
+async def test_each_question_is_routed_again_after_the_inquiry_backend_has_answered_one(
     parts: Parts,
 ) -> None:
     ask = (await parts.service().submit(ask_user(boolean("a"), boolean("b")))).ask
@@ -95,7 +93,7 @@ async def test_each_question_is_routed_anew_after_the_inquiry_backend_has_answer
 
 
 @pytest.mark.parametrize("why", ["It broke", "It broke.", "It broke. "])
-def test_why_an_ask_failed_is_a_sentence_of_its_own(why: str) -> None:
+def test_the_reason_of_a_failure_is_a_separate_sentence(why: str) -> None:
     assert no_retry_message(why) == "It broke. Do not retry this tool call in this turn."
     assert (
         no_retry_message(why, "go on")

@@ -1,4 +1,4 @@
-"""The service over a real database: who may do what, what is committed, and who is told."""
+"""The service over a real database: who may act, what is committed, and who is notified."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def result_of(ask: Ask) -> Any:
 
 
 @pytest.mark.rule("ASK-5", "ASK-6", "WHO-3")
-async def test_an_answer_is_stored_with_who_gave_it_and_ends_the_ask(service: Service) -> None:
+async def test_an_answer_is_stored_with_its_author_and_ends_the_ask(service: Service) -> None:
     ask = await submitted(service)
     acted = await service.act(ask.id, Answer(value=True), actor(), revision=1)
     stored = await service.get(ask.id)
@@ -60,7 +60,7 @@ async def test_an_answer_is_stored_with_who_gave_it_and_ends_the_ask(service: Se
 
 
 @pytest.mark.rule("ACT-2", "WALK-15")
-async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service: Service) -> None:
+async def test_a_stale_revision_changes_nothing_and_shows_who_was_faster(service: Service) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     await service.act(ask.id, Answer(value=True), actor("FAST"), revision=1)
     late = await service.act(ask.id, Answer(value=False), actor("LATE"), revision=1)
@@ -72,7 +72,9 @@ async def test_a_stale_revision_changes_nothing_and_tells_who_was_faster(service
 
 
 @pytest.mark.rule("ACT-7")
-async def test_the_same_delivery_counts_once_and_is_told_so(service: Service) -> None:
+async def test_a_repeated_delivery_is_applied_once_and_reported_as_repeated(
+    service: Service,
+) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     first = await service.act(ask.id, Answer(value=True), actor(), delivery="click-1")
     again = await service.act(ask.id, Answer(value=True), actor(), delivery="click-1")
@@ -82,7 +84,7 @@ async def test_the_same_delivery_counts_once_and_is_told_so(service: Service) ->
     assert again.ask == first.ask
 
 
-async def test_an_ended_ask_an_unknown_ask_and_a_value_that_is_no_answer_are_told_apart(
+async def test_ended_unknown_and_invalid_are_distinct_rejections(
     service: Service,
 ) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
@@ -102,29 +104,29 @@ async def test_only_named_people_and_members_of_named_groups_may_act(parts: Part
     service = parts.service()
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
     ask = await submitted(service, *map(boolean, "abcd"), responders=["NAMED", "@OPS"])
-    told = {}
+    result = {}
     for user in ("NAMED", "MEMBER", "STRANGER"):
-        told[user] = await service.act(ask.id, Answer(value=True), actor(user))
-    assert isinstance(told["NAMED"], Acted)
-    assert isinstance(told["MEMBER"], Acted)
-    assert isinstance(told["STRANGER"], Rejected)
-    assert told["STRANGER"].why is RejectReason.NOT_ALLOWED
+        result[user] = await service.act(ask.id, Answer(value=True), actor(user))
+    assert isinstance(result["NAMED"], Acted)
+    assert isinstance(result["MEMBER"], Acted)
+    assert isinstance(result["STRANGER"], Rejected)
+    assert result["STRANGER"].why is RejectReason.NOT_ALLOWED
 
 
 @pytest.mark.rule("ACT-6")
-async def test_a_group_that_cannot_be_looked_up_lets_nobody_in_for_now(parts: Parts) -> None:
+async def test_a_group_that_cannot_be_looked_up_admits_nobody_for_now(parts: Parts) -> None:
     service = parts.service()
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
     parts.chat.failures.append(PlatformUnavailableError("down"))
     ask = await submitted(service, responders=["@OPS"])
-    told = await service.act(ask.id, Answer(value=True), actor("MEMBER"))
-    assert isinstance(told, Rejected)
-    assert told.why is RejectReason.UNCHECKED
+    result = await service.act(ask.id, Answer(value=True), actor("MEMBER"))
+    assert isinstance(result, Rejected)
+    assert result.why is RejectReason.UNCHECKED
     assert isinstance(await service.act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
 @pytest.mark.rule("SUBMIT-10")
-async def test_a_direct_message_is_its_persons(service: Service) -> None:
+async def test_only_its_recipient_may_answer_a_direct_message(service: Service) -> None:
     ask = await submitted(service, to="chat:@U7", responders=None)
     stranger = await service.act(ask.id, Answer(value=True), actor("U8"))
     assert isinstance(stranger, Rejected)
@@ -143,7 +145,7 @@ async def test_a_shared_place_without_responders_is_refused_with_what_to_add(
 
 
 @pytest.mark.rule("ERROR-1", "ERROR-4")
-async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_audit_line(
+async def test_errors_in_the_call_and_its_envelope_are_reported_together_and_audited(
     parts: Parts, tmp_path: Path
 ) -> None:
     service = parts.service()
@@ -161,14 +163,16 @@ async def test_mistakes_of_the_call_and_around_it_come_together_and_leave_the_au
 
 @pytest.mark.rule("SUBMIT-4")
 @pytest.mark.parametrize("to", ["chat:", "chat:@", "chat:C1/", "nowhere", "nowhere:C1", "chat"])
-async def test_a_destination_that_is_none_is_refused_in_words(service: Service, to: str) -> None:
+async def test_an_invalid_destination_is_refused_with_an_explanation(
+    service: Service, to: str
+) -> None:
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service, to=to)
     assert [(p.code, p.pointer) for p in refused.value.problems] == [("unknown_route", "/to")]
 
 
 @pytest.mark.rule("SUBMIT-3")
-async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(
+async def test_a_repeated_key_returns_the_first_ask_and_another_body_is_refused(
     service: Service,
 ) -> None:
     first = await service.submit(ask_user(), idempotency_key="k", digest="one")
@@ -184,7 +188,7 @@ async def test_a_repeated_key_finds_the_first_ask_and_another_body_is_refused(
 
 
 @pytest.mark.rule("AUTH-2", "SUBMIT-9")
-async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
+async def test_a_token_may_only_use_its_routes(parts: Parts) -> None:
     routes = Routes(
         "web", {"ops": Route(to="chat:C9", responders="anyone", expires_in=60, remind_after=(5,))}
     )
@@ -200,7 +204,7 @@ async def test_a_token_reaches_only_its_routes(parts: Parts) -> None:
 
 
 @pytest.mark.rule("ASK-6", "ROUTE-1")
-async def test_a_fixed_answer_asks_nobody_and_never_looks_like_a_persons(parts: Parts) -> None:
+async def test_a_fixed_answer_asks_nobody_and_is_never_attributed_to_a_person(parts: Parts) -> None:
     ask = await submitted(parts.service(rules(answer=False)))
     assert (ask.status, result_of(ask)) == (Status.ANSWERED, {"go": False})
     assert ask.outcome is not None
@@ -208,7 +212,9 @@ async def test_a_fixed_answer_asks_nobody_and_never_looks_like_a_persons(parts: 
 
 
 @pytest.mark.rule("ROUTE-1")
-async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts: Parts) -> None:
+async def test_a_fixed_answer_in_mid_form_is_used_when_its_question_is_reached(
+    parts: Parts,
+) -> None:
     service = parts.service(rules(answer=True))
     ask = await submitted(service, boolean("first"), boolean("go"), boolean("last"))
     acted = await service.act(ask.id, Answer(value=True), actor())
@@ -224,7 +230,7 @@ async def test_a_fixed_answer_in_mid_form_is_taken_when_its_question_comes(parts
 
 
 @pytest.mark.rule("ROUTE-1", "RECORD-3")
-async def test_a_fixed_answer_that_does_not_fit_fails_the_ask_and_names_the_key(
+async def test_an_invalid_fixed_answer_fails_the_ask_and_names_the_key(
     parts: Parts,
 ) -> None:
     ask = await submitted(parts.service(rules(answer="maybe")))
@@ -249,7 +255,7 @@ async def test_a_question_only_a_person_may_answer_cannot_go_to_the_assistant(pa
 
 
 @pytest.mark.rule("ROUTE-4", "RECORD-3")
-async def test_without_a_surface_the_model_is_told_to_go_on_without(parts: Parts) -> None:
+async def test_without_a_surface_the_model_is_asked_to_continue_without_input(parts: Parts) -> None:
     parts.chat.not_ready = "not connected"
     ask = await submitted(parts.service())
     assert (ask.status, ask.outcome and ask.outcome.reason) == (
@@ -270,7 +276,7 @@ async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: 
 
 
 @pytest.mark.rule("ROUTE-5")
-async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Service) -> None:
+async def test_a_remembered_answer_is_reused_in_the_same_turn_only(service: Service) -> None:
     def call(turn: str) -> Any:
         envelope = {"to": "chat:C1", "responders": "anyone", "conversation": "c", "turn": turn}
         return ask_user().model_copy(
@@ -293,12 +299,12 @@ async def test_an_answer_for_the_turn_is_reused_in_that_turn_only(service: Servi
 async def test_remembering_without_a_turn_is_refused(service: Service) -> None:
     call = ask_user().model_copy(update={"name": "tool_question", "arguments": tool_question()})
     ask = (await service.submit(call)).ask
-    told = await service.act(ask.id, Answer(value=True, remember=True), actor())
-    assert isinstance(told, Rejected)
-    assert [p.pointer for p in told.problems] == ["/remember"]
+    result = await service.act(ask.id, Answer(value=True, remember=True), actor())
+    assert isinstance(result, Rejected)
+    assert [p.pointer for p in result.problems] == ["/remember"]
 
 
-async def test_who_waits_is_woken_by_the_outcome_and_not_before(service: Service) -> None:
+async def test_a_waiter_is_woken_by_the_outcome_and_not_before(service: Service) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     waiting = asyncio.create_task(service.wait(ask.id, WAIT))
     await service.act(ask.id, Answer(value=True), actor())
@@ -310,7 +316,7 @@ async def test_who_waits_is_woken_by_the_outcome_and_not_before(service: Service
     assert service.signals.count == 0
 
 
-async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(
+async def test_a_wait_that_times_out_or_is_released_returns_the_current_ask(
     service: Service,
 ) -> None:
     ask = await submitted(service)
@@ -325,7 +331,7 @@ async def test_a_wait_that_runs_out_or_is_released_gives_the_ask_as_it_stands(
 
 
 @pytest.mark.rule("WEBHOOK-2")
-async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
+async def test_every_outcome_stores_its_webhook_in_the_same_write(parts: Parts) -> None:
     service = parts.service()
     callback = {"url": "http://127.0.0.1:1/hook"}
     answered, withdrawn, expired = [await submitted(service, callback=callback) for _ in range(3)]
@@ -345,7 +351,7 @@ async def test_every_outcome_writes_its_webhook_with_it(parts: Parts) -> None:
 
 
 @pytest.mark.rule("SUBMIT-12", "WALK-6", "SURFACE-5")
-async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(
+async def test_defaults_are_used_at_expiry_only_if_every_question_has_one(
     service: Service,
 ) -> None:
     whole = await submitted(
@@ -366,14 +372,14 @@ async def test_defaults_are_taken_at_expiry_only_where_every_question_has_one(
 
 
 @pytest.mark.rule("DIALECT-8")
-async def test_a_switched_off_tool_is_refused_in_words(parts: Parts) -> None:
+async def test_a_disabled_tool_is_refused_with_an_explanation(parts: Parts) -> None:
     service = parts.service(Rules.model_validate({"tools": {"ask_user": {"enable": False}}}))
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service)
     assert "switched off" in refused.value.problems[0].message
 
 
-async def test_a_reply_goes_to_the_model_as_it_was_written(service: Service) -> None:
+async def test_a_reply_reaches_the_model_verbatim(service: Service) -> None:
     ask = await submitted(service)
     acted = await service.act(ask.id, Reply(text="wait, which one?"), actor())
     assert isinstance(acted, Acted)
@@ -390,4 +396,4 @@ async def test_a_thousand_pairs_of_clicks_make_a_thousand_steps(service: Service
                 for value in (True, False)
             )
         )
-        assert sorted(type(told).__name__ for told in both) == ["Acted", "Rejected"]
+        assert sorted(type(result).__name__ for result in both) == ["Acted", "Rejected"]

@@ -1,4 +1,4 @@
-"""The service's smaller doors: what is not there, drafts, threads, and groups that nobody can look up."""
+"""The service's smaller entry points: unknown asks, drafts, threads, and groups that cannot be looked up."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 
-async def test_what_is_not_there_cannot_be_withdrawn_expired_or_failed(service: Service) -> None:
+async def test_an_unknown_ask_cannot_be_withdrawn_expired_or_failed(service: Service) -> None:
     for done in (await service.withdraw("ask_none"), await service.expire("ask_none")):
         assert done == Rejected(RejectReason.NOT_FOUND)
     await service.clear_left_message("ask_none")
     assert await service.get("ask_none") is None
 
 
-async def test_who_begins_to_wait_for_what_cannot_be_read_is_told_so(
+async def test_waiting_for_an_unreadable_ask_raises(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = (await service.submit(ask_user())).ask
@@ -49,7 +49,7 @@ async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts
     assert await service.list_open_in("chat", "C1", None) == []
 
 
-async def test_a_draft_is_kept_over_a_restart_until_it_is_dropped(parts: Parts) -> None:
+async def test_a_draft_survives_a_restart_until_it_is_dropped(parts: Parts) -> None:
     await parts.service().save_draft("ask_1 U1", {"page": 2})
     again = parts.service()
     assert await again.draft("ask_1 U1") == {"page": 2}
@@ -57,13 +57,13 @@ async def test_a_draft_is_kept_over_a_restart_until_it_is_dropped(parts: Parts) 
     assert await again.draft("ask_1 U1") is None
 
 
-async def test_a_group_whose_surface_is_configured_no_more_lets_nobody_in(parts: Parts) -> None:
+async def test_a_group_on_a_removed_surface_admits_nobody(parts: Parts) -> None:
     parts.chat.groups["MEMBER"] = frozenset({"OPS"})
     ask = (await parts.service().submit(ask_user(responders=["@OPS"]))).ask
     alone = parts.service(surfaces=("web",))
-    told = await alone.act(ask.id, Answer(value=True), actor("MEMBER"))
-    assert isinstance(told, Rejected)
-    assert told.why is RejectReason.NOT_ALLOWED
+    result = await alone.act(ask.id, Answer(value=True), actor("MEMBER"))
+    assert isinstance(result, Rejected)
+    assert result.why is RejectReason.NOT_ALLOWED
     assert isinstance(await parts.service().act(ask.id, Answer(value=True), actor("MEMBER")), Acted)
 
 
@@ -85,7 +85,7 @@ async def test_an_ask_withdrawn_at_its_review_cancels_no_question(service: Servi
 
 
 @pytest.mark.rule("SUBMIT-12")
-async def test_a_default_that_does_not_fit_its_schema_is_not_taken_at_expiry(
+async def test_a_default_that_violates_its_schema_is_not_used_at_expiry(
     service: Service,
 ) -> None:
     schema = {"type": "object", "required": ["port"]}
@@ -99,7 +99,7 @@ async def test_a_default_that_does_not_fit_its_schema_is_not_taken_at_expiry(
         assert (done.ask.status, done.ask.revision) == (status, 2)
 
 
-async def test_where_an_older_state_may_have_come_over_the_newer_one_it_is_shown_again(
+async def test_an_ask_is_shown_again_if_an_older_state_may_have_overwritten_a_newer_one(
     parts: Parts,
 ) -> None:
     service = parts.service()
@@ -115,7 +115,7 @@ async def test_where_an_older_state_may_have_come_over_the_newer_one_it_is_shown
     assert ask.id in await parts.store.list_outdated(10)
 
 
-async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with_it() -> None:
+async def test_a_waiter_released_by_a_stop_is_not_held_by_a_simultaneous_commit() -> None:
     signals = Signals()
     with signals.follow("ask_1") as follower:
         signals.release()
@@ -126,7 +126,7 @@ async def test_who_is_released_at_a_stop_is_not_held_by_a_commit_that_comes_with
 
 @pytest.mark.rule("SUBMIT-12")
 @pytest.mark.parametrize("default", [{"default": "production"}, {}])
-async def test_at_expiry_a_fixed_answer_stays_the_configurations_to_give(
+async def test_at_expiry_a_fixed_answer_still_comes_from_the_configuration(
     parts: Parts, default: dict[str, Any]
 ) -> None:
     fixed = {"tools": {"ask_user": {"questions": {"env": {"answer": "staging"}}}}}
@@ -135,14 +135,14 @@ async def test_at_expiry_a_fixed_answer_stays_the_configurations_to_give(
     env |= {"options": ["staging", "production"], **default}
     body = ask_user(boolean("go", default=True), env, on_expiry="defaults", to="chat:C1")
     ask = (await service.submit(body)).ask
-    told = await service.expire(ask.id)
-    assert isinstance(told, Acted)
-    assert told.ask.status is Status.ANSWERED
-    assert [given.value for given in told.ask.walk.answers] == [True, "staging"]
-    assert [given.source for given in told.ask.walk.answers] == [Source.DEFAULT, Source.CONFIG]
+    result = await service.expire(ask.id)
+    assert isinstance(result, Acted)
+    assert result.ask.status is Status.ANSWERED
+    assert [given.value for given in result.ask.walk.answers] == [True, "staging"]
+    assert [given.source for given in result.ask.walk.answers] == [Source.DEFAULT, Source.CONFIG]
 
 
-async def test_a_repeated_key_finds_its_ask_though_the_call_would_be_refused_by_now(
+async def test_a_repeated_key_returns_its_ask_even_if_the_call_would_now_be_refused(
     parts: Parts,
 ) -> None:
     routes = Routes("web", {"ops": Route(to="chat:C1", responders=("U1",))})

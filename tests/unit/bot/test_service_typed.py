@@ -1,4 +1,4 @@
-"""Words that people type, at the service: which question they answer, by the platform's clock alone."""
+"""Typed text at the service: which question it answers, by the platform's clock alone."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.service_parts import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 FAR = 4_000_000_000.0
-"""The platform's clock shows quite another time than ours."""
+"""A time by the platform's clock, which differs greatly from ours."""
 
 
 async def submitted(service: Service, *names: str, at: float | None = FAR) -> Ask:
-    """An open ask that is shown, since ``at`` by the platform's clock."""
+    """An open ask that has been shown since ``at``, by the platform's clock."""
     ask = (await service.submit(ask_user(*map(boolean, names)))).ask
     return await shown(service, ask, at)
 
@@ -38,53 +38,53 @@ async def typed(service: Service, ask: Ask, at: float | None, who: str = "U1") -
     return await service.apply_typed(ask.id, "yes", actor(who), at=at, delivery=f"{who}:{at}")
 
 
-def told(done: Acted | Rejected) -> tuple[RejectReason, str]:
+def rejection(done: Acted | Rejected) -> tuple[RejectReason, str]:
     assert isinstance(done, Rejected)
     return done.why, done.problems[0].message
 
 
-async def test_words_act_where_they_name_an_answer_and_are_refused_in_words_otherwise(
+async def test_text_that_names_an_answer_is_applied_and_other_text_is_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
     unclear = await service.apply_typed(ask.id, "hm?", actor(), at=FAR + 1, delivery="m0")
-    assert told(unclear)[0] is RejectReason.INVALID
+    assert rejection(unclear)[0] is RejectReason.INVALID
     assert isinstance(await typed(service, ask, FAR + 2), Acted)
     assert [given.value for given in (await stored(service, ask)).walk.answers] == [True]
 
 
-async def test_two_people_who_type_at_once_answer_one_question(service: Service) -> None:
+async def test_two_people_typing_at_once_answer_one_question(service: Service) -> None:
     ask = await submitted(service, "a", "b")
     assert isinstance(await typed(service, ask, FAR + 1), Acted)
-    why, sentence = told(await typed(service, ask, FAR + 1.001, "U2"))
+    why, sentence = rejection(await typed(service, ask, FAR + 1.001, "U2"))
     assert (why, sentence) == (RejectReason.STALE, service.labels.words_too_early)
     now = await shown(service, await stored(service, ask), FAR + 2)
     assert now.opened == QuestionOpening(at=FAR + 1, typed=True, shown=FAR + 2)
-    assert told(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
+    assert rejection(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
 
 
 @pytest.mark.rule("TYPED-6")
-async def test_words_older_than_the_click_that_opened_the_question_are_refused(
+async def test_text_older_than_the_click_that_opened_the_question_is_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
-    assert told(await typed(service, ask, FAR + 4))[0] is RejectReason.STALE
+    assert rejection(await typed(service, ask, FAR + 4))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 6), Acted)
 
 
 @pytest.mark.rule("TYPED-6")
-async def test_where_the_platform_does_not_tell_words_are_refused(service: Service) -> None:
+async def test_text_is_refused_if_the_platform_reports_no_time(service: Service) -> None:
     ask = await submitted(service, "a", at=None)
-    assert told(await typed(service, ask, FAR)) == (
+    assert rejection(await typed(service, ask, FAR)) == (
         RejectReason.STALE,
         service.labels.words_untimed,
     )
-    assert told(await typed(service, ask, None))[1] == service.labels.words_untimed
+    assert rejection(await typed(service, ask, None))[1] == service.labels.words_untimed
 
 
-async def test_a_question_opened_elsewhere_counts_from_when_the_platform_shows_it(
+async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_it(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")
@@ -92,7 +92,7 @@ async def test_a_question_opened_elsewhere_counts_from_when_the_platform_shows_i
     await service.act(ask.id, Answer(value=True), somebody, at=1.0)
     now = await stored(service, ask)
     assert now.opened == QuestionOpening()
-    assert told(await typed(service, ask, FAR + 1))[0] is RejectReason.STALE
+    assert rejection(await typed(service, ask, FAR + 1))[0] is RejectReason.STALE
     await shown(service, now, FAR + 2)
     assert isinstance(await typed(service, ask, FAR + 3), Acted)
 
@@ -103,11 +103,11 @@ async def test_showing_it_again_does_not_make_a_question_younger(service: Servic
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 10)
     back = await service.act(ask.id, Back(), actor(), at=FAR + 11)
     assert isinstance(back, Acted)
-    late = await shown(service, ask, FAR + 12)  # of the first time that it was asked
+    late = await shown(service, ask, FAR + 12)  # from the first time it was asked
     assert late.opened == QuestionOpening(at=FAR + 11)
 
 
-async def test_a_fixed_answer_on_the_way_leaves_the_time_of_the_click(parts: Parts) -> None:
+async def test_an_intermediate_fixed_answer_keeps_the_time_of_the_click(parts: Parts) -> None:
     rules = {"tools": {"ask_user": {"questions": {"b": {"answer": True}}}}}
     service = parts.service(Rules.model_validate(rules))
     ask = await submitted(service, "a", "b", "c")
@@ -117,7 +117,7 @@ async def test_a_fixed_answer_on_the_way_leaves_the_time_of_the_click(parts: Par
     assert (now.question.id, now.opened) == ("c", QuestionOpening(at=FAR + 5))
 
 
-async def test_the_same_words_count_once(service: Service) -> None:
+async def test_the_same_text_is_applied_once(service: Service) -> None:
     ask = await submitted(service, "a", "b")
     assert await typed(service, ask, FAR + 1) == Acted(await stored(service, ask))
     again = await typed(service, ask, FAR + 1)
@@ -125,7 +125,7 @@ async def test_the_same_words_count_once(service: Service) -> None:
     assert again.repeated
 
 
-async def test_words_for_another_revision_than_their_control_says_are_refused(
+async def test_text_for_another_revision_than_its_control_is_refused(
     service: Service,
 ) -> None:
     ask = await submitted(service, "a", "b")

@@ -1,4 +1,4 @@
-"""A platform's limits are those of the app: they hold for all processes that share a store."""
+"""A platform's rate limits apply to the app, and so to all processes that share a store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.unit.bot.shared_parts import ANN, BEN, SHORT_LEASE, Processes
 
 @pytest.fixture
 def limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """Set once the store knows that a place takes nothing now."""
+    """Set once the store knows that a place is rate-limited."""
     known, hold_off = asyncio.Event(), store.set_retry_after
 
     async def held(bucket: str, seconds: float) -> None:
@@ -29,7 +29,7 @@ def limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
 
 
 @pytest.mark.rule("CLAIM-7")
-async def test_a_place_that_takes_no_posts_is_left_alone_by_every_process(
+async def test_a_rate_limited_place_is_left_alone_by_every_process(
     store: Store, limited: asyncio.Event
 ) -> None:
     processes = Processes(store)
@@ -48,7 +48,7 @@ async def test_a_place_that_takes_no_posts_is_left_alone_by_every_process(
 
 
 @pytest.mark.rule("CLAIM-7")
-async def test_an_edit_that_is_limited_holds_up_edits_at_that_place_in_every_process(
+async def test_a_rate_limited_edit_delays_edits_at_that_place_in_every_process(
     store: Store, limited: asyncio.Event
 ) -> None:
     processes = Processes(store)
@@ -62,13 +62,13 @@ async def test_an_edit_that_is_limited_holds_up_edits_at_that_place_in_every_pro
     await ben.act(asks[1].id, Answer(value=True), actor())
     posted = (await ben.submit(ask_user())).ask
     await chat.until(lambda: posted.id in chat.messages)
-    assert chat.messages[asks[1].id].revision == 1, "posts wait for no edit, and edits wait"
+    assert chat.messages[asks[1].id].revision == 1, "posts do not wait for edits, but edits wait"
     await anns.stop()
     await bens.stop()
 
 
 @pytest.mark.rule("CLAIM-7")
-async def test_what_a_limit_held_up_is_shown_when_it_is_over(
+async def test_delayed_messages_are_shown_when_a_limit_is_over(
     store: Store, limited: asyncio.Event
 ) -> None:
     processes = Processes(store)
@@ -96,7 +96,7 @@ async def test_what_a_limit_held_up_is_shown_when_it_is_over(
 
 
 @pytest.mark.rule("CLAIM-7")
-async def test_a_limit_of_one_message_alone_holds_up_no_other(store: Store) -> None:
+async def test_a_limit_on_one_message_delays_no_other(store: Store) -> None:
     processes = Processes(store)
     ann, anns = processes.start(ANN)
     chat = processes.chat

@@ -1,4 +1,4 @@
-"""Two processes share the work of one store: nothing is done twice, and what one left when it died the other does."""
+"""Two processes share the work of one store: nothing is done twice, and one takes over from the other if it dies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
 from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.background_parts import Hanging, ScriptedInquiry, inquiry_rules
+from tests.unit.bot.background_parts import HangingInquiry, ScriptedInquiry, inquiry_rules
 from tests.unit.bot.outbox_parts import Outbox, outbox
 from tests.unit.bot.shared_parts import ANN, BEN, LASTING, SHORT_LEASE, Processes
 
@@ -40,7 +40,7 @@ async def receiver() -> AsyncIterator[Receiver]:
 
 
 @pytest.mark.rule("CLAIM-1", "CLAIM-2")
-async def test_of_two_processes_only_the_holder_shows_an_ask_whoever_changes_it(
+async def test_only_the_holder_shows_an_ask_whichever_process_changes_it(
     store: Store,
 ) -> None:
     processes = Processes(store)
@@ -62,7 +62,7 @@ async def test_of_two_processes_only_the_holder_shows_an_ask_whoever_changes_it(
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_what_a_process_that_died_was_showing_another_shows_after_the_lease(
+async def test_after_the_lease_another_process_shows_what_a_dead_one_was_showing(
     store: Store,
 ) -> None:
     processes = Processes(store)
@@ -88,16 +88,16 @@ async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> Non
     processes, backend = Processes(store), ScriptedInquiry(answer=True)
     rules, call = inquiry_rules()
     made = [processes.start(one, rules=rules, has_inquiry=True) for one in (ANN, BEN)]
-    upkeeps = [Scheduler(service, shower, backend) for service, shower in made]
+    schedulers = [Scheduler(service, sync, backend) for service, sync in made]
     (ann, anns), _ = made
     reminded = (await ann.submit(ask_user(remind_after=[10]))).ask
     await ann.submit(ask_user().model_copy(update=call))
     ended = (await ann.submit(ask_user(expires_in=10))).ask
     await anns.wait_until_idle()
     await processes.clock.advance(11)
-    await asyncio.gather(*(upkeep.run_once() for upkeep in upkeeps))
-    for upkeep in upkeeps:
-        await upkeep.wait_until_idle()
+    await asyncio.gather(*(scheduler.run_once() for scheduler in schedulers))
+    for scheduler in schedulers:
+        await scheduler.wait_until_idle()
     assert backend.asked == ["force"]
     assert processes.chat.reminders == [(reminded.id, 0)]
     record = [line.entry.kind for line in await store.record(ended.id)]
@@ -105,10 +105,10 @@ async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> Non
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
+async def test_a_running_inquiry_stays_claimed_until_its_process_dies(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    processes, hanging, backend = Processes(store), Hanging(), ScriptedInquiry(answer=True)
+    processes, hanging, backend = Processes(store), HangingInquiry(), ScriptedInquiry(answer=True)
     rules, call = inquiry_rules()
     ann, anns = processes.start(Claim("ann", LASTING), rules=rules, has_inquiry=True)
     ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
@@ -129,12 +129,12 @@ async def test_an_inquiry_under_way_stays_claimed_until_its_process_dies(
         since = time.monotonic()
         while time.monotonic() - since < 1.5 * LASTING:
             await renewals.acquire()
-            assert not await living.run_once(), "it is claimed for as long as it takes"
+            assert not await living.run_once(), "it stays claimed for as long as it takes"
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     await dying.stop()
     async with asyncio.timeout(WAIT):
-        while not await living.run_once():  # noqa: ASYNC110 a lease that is over tells nobody
+        while not await living.run_once():  # noqa: ASYNC110 nothing signals that a lease expired
             await asyncio.sleep(0.01)
         await living.wait_until_idle()
     done = await ben.get(ask.id)
@@ -153,13 +153,13 @@ async def test_two_processes_send_each_webhook_once(box: Outbox, receiver: Recei
         box.service.hooks.deliver = wake
         asks = [await box.answered(receiver.url) for _ in range(40)]
         for ask in asks:
-            await box.tried(ask, 1)
+            await box.wait_for_tries(ask, 1)
     ids = [one.event["data"]["id"] for one in receiver.received]
     assert sorted(ids) == sorted(ask.id for ask in asks)
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_a_webhook_that_a_process_died_with_another_sends_after_the_lease(
+async def test_after_the_lease_another_process_sends_a_dead_ones_webhook(
     box: Outbox, receiver: Receiver
 ) -> None:
     receiver.answers = [never]
@@ -168,13 +168,13 @@ async def test_a_webhook_that_a_process_died_with_another_sends_after_the_lease(
         ask = await box.answered(receiver.url)
         await receiver.until(1)
     async with box.draining(claim=Claim("ben", SHORT_LEASE)):
-        stored = await box.tried(ask, 1)
+        stored = await box.wait_for_tries(ask, 1)
     assert stored.state is DeliveryState.DELIVERED
     assert time.monotonic() - since >= SHORT_LEASE
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_a_try_that_takes_longer_than_its_lease_stays_claimed_and_is_not_sent_twice(
+async def test_an_attempt_longer_than_its_lease_stays_claimed_and_is_not_repeated(
     box: Outbox,
 ) -> None:
     async with receiving() as dead:
@@ -191,27 +191,27 @@ async def test_a_try_that_takes_longer_than_its_lease_stays_claimed_and_is_not_s
 
 
 @pytest.mark.rule("CLAIM-4")
-async def test_a_try_whose_claim_another_took_is_given_up_and_its_result_not_stored(
+async def test_an_attempt_whose_claim_was_taken_is_abandoned_and_its_result_not_stored(
     box: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
         claim_renewal, "_RENEWAL_ATTEMPTS", 500
-    )  # it is noticed soon, and the claim still lasts
+    )  # the loss is detected soon, while the claim still lasts
     async with receiving() as dead:
         dead.always = never
         async with box.draining(claim=Claim("ann", 36.0)) as deliverer:
             ask = await box.answered(dead.url)
             await dead.until(1)
-            await box.store.taken_over(ANN, BEN, box.clock.now())
+            await box.store.take_over(ANN, BEN, box.clock.now())
             async with asyncio.timeout(WAIT):
-                while deliverer.pending_count:  # noqa: ASYNC110 what is given up tells nobody
+                while deliverer.pending_count:  # noqa: ASYNC110 nothing signals an abandoned attempt
                     await asyncio.sleep(0.01)
             stored = await box.delivery(ask)
     assert (stored.tries, stored.state) == (0, DeliveryState.PENDING)
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_a_show_that_takes_longer_than_its_lease_stays_claimed(store: Store) -> None:
+async def test_a_show_longer_than_its_lease_stays_claimed(store: Store) -> None:
     processes = Processes(store)
     ann, anns = processes.start(Claim("ann", LASTING))
     _, bens = processes.start(BEN)
@@ -230,7 +230,7 @@ async def test_a_show_that_takes_longer_than_its_lease_stays_claimed(store: Stor
 
 
 @pytest.mark.rule("CLAIM-3")
-async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_sent_once(
+async def test_a_reminder_longer_than_its_lease_stays_claimed_and_is_sent_once(
     store: Store,
 ) -> None:
     processes = Processes(store)
@@ -250,17 +250,17 @@ async def test_a_reminder_that_takes_longer_than_its_lease_stays_claimed_and_is_
 
 @pytest.fixture
 def one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A webhook waits in memory while another is on its way to the same receiver."""
+    """Queue a webhook in memory while another is being sent to the same receiver."""
     monkeypatch.setattr(outbox_module, "_MAX_IN_FLIGHT", 1)
 
 
 @pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
-async def test_what_another_took_while_it_waited_is_not_sent(
+async def test_a_queued_webhook_that_another_process_claimed_is_not_sent(
     box: Outbox, receiver: Receiver
 ) -> None:
-    async with waiting_behind_another(box, receiver) as (asks, go_on):
-        await box.store.taken_over(ANN, BEN, box.clock.now())
+    async with queued_behind_another(box, receiver) as (asks, go_on):
+        await box.store.take_over(ANN, BEN, box.clock.now())
         await box.clock.advance(50)
         go_on.set()
     assert len(receiver.received) == 1
@@ -269,7 +269,7 @@ async def test_what_another_took_while_it_waited_is_not_sent(
 
 @pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
-async def test_what_waited_is_sent_once_its_claim_can_be_renewed(
+async def test_a_queued_webhook_is_sent_once_its_claim_can_be_renewed(
     box: Outbox,
     receiver: Receiver,
     monkeypatch: pytest.MonkeyPatch,
@@ -283,18 +283,18 @@ async def test_what_waited_is_sent_once_its_claim_can_be_renewed(
         return await real(delivery_id, claim)
 
     monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
-    async with waiting_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
+    async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         await box.clock.advance(50)
         go_on.set()
         for ask in asks:
-            assert (await box.tried(ask, 1)).state is DeliveryState.DELIVERED
+            assert (await box.wait_for_tries(ask, 1)).state is DeliveryState.DELIVERED
     assert "the disk is gone" in caplog.text
     assert len(receiver.received) == 2
 
 
 @pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-4")
-async def test_a_webhook_whose_claim_ran_out_before_it_was_sent_was_not_tried(
+async def test_a_webhook_whose_claim_expired_before_it_was_sent_was_not_attempted(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, pauses = box.store.renew_delivery, [1.5 * LASTING]
@@ -302,15 +302,15 @@ async def test_a_webhook_whose_claim_ran_out_before_it_was_sent_was_not_tried(
     async def renew_delivery(delivery_id: str, claim: Claim) -> bool:
         renewed = await real(delivery_id, claim)
         if pauses and delivery_id == box.store.claimed[1]:
-            # The store takes longer to answer than the claim lasts.
+            # The store takes longer to respond than the claim lasts.
             await asyncio.sleep(pauses.pop())
         return renewed
 
     monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
-    async with waiting_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
+    async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         await box.clock.advance(50)
         go_on.set()
-        results = [await box.tried(ask, 1) for ask in asks]
+        results = [await box.wait_for_tries(ask, 1) for ask in asks]
     assert [(one.state, one.tries) for one in results] == [(DeliveryState.DELIVERED, 1)] * 2
     assert not pauses
     assert len(receiver.received) == 2
@@ -318,24 +318,24 @@ async def test_a_webhook_whose_claim_ran_out_before_it_was_sent_was_not_tried(
 
 @pytest.mark.usefixtures("one_at_a_time")
 @pytest.mark.rule("CLAIM-3")
-async def test_what_waits_for_longer_than_its_claim_is_claimed_again_and_sent_once(
+async def test_a_webhook_queued_for_longer_than_its_claim_is_reclaimed_and_sent_once(
     box: Outbox, receiver: Receiver
 ) -> None:
-    async with waiting_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
+    async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         second = box.store.claimed[1]
         async with asyncio.timeout(WAIT), box.store.noted:
             await box.store.noted.wait_for(lambda: box.store.claimed.count(second) >= 2)
         go_on.set()
         for ask in asks:
-            assert (await box.tried(ask, 1)).state is DeliveryState.DELIVERED
+            assert (await box.wait_for_tries(ask, 1)).state is DeliveryState.DELIVERED
     assert len(receiver.received) == 2
 
 
 @asynccontextmanager
-async def waiting_behind_another(
+async def queued_behind_another(
     box: Outbox, receiver: Receiver, claim: Claim = ANN
 ) -> AsyncIterator[tuple[list[Ask], asyncio.Event]]:
-    """Two asks whose webhooks are claimed; the first is on its way until the event is set, and the second waits."""
+    """Two asks whose webhooks are claimed: the first is being sent until the event is set, and the second waits."""
     go_on = asyncio.Event()
 
     async def slow(received: Received) -> web.StreamResponse:

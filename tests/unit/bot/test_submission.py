@@ -1,4 +1,4 @@
-"""The envelope of a call: where it leads, and every mistake in it."""
+"""The envelope of a call: its destination, and every error in it."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CALL: dict[str, Any] = {"name": "ask_user", "arguments": {}}
         ("chat:C1/", None),
     ],
 )
-def test_a_destination_is_read_or_refused_in_words(
+def test_a_destination_is_parsed_or_refused_with_an_explanation(
     to: str | To, expected: Destination | None
 ) -> None:
     found = parse_destination(to, SURFACES)
@@ -78,7 +78,7 @@ def test_a_destination_is_read_or_refused_in_words(
         ({**CALL, "to": 5}, [("/to", "wrong_type")]),
     ],
 )
-def test_every_mistake_of_the_envelope_has_its_place(
+def test_every_error_in_the_envelope_has_a_pointer(
     body: Any, expected: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -100,14 +100,14 @@ def test_every_mistake_of_the_envelope_has_its_place(
         ({**CALL, "callback": {"url": "https://a.test", "method": "PUT"}}, "is not a known field."),
     ],
 )
-def test_an_unknown_field_is_told_with_what_to_do_about_it(body: Any, words: str) -> None:
+def test_an_unknown_field_is_reported_with_a_suggestion(body: Any, words: str) -> None:
     with pytest.raises(InvalidCallError) as refused:
         read_submission(body)
     [unknown] = [p for p in refused.value.problems if p.code == "unknown_value"]
     assert unknown.message.endswith(words), unknown.message
 
 
-def test_however_many_fields_are_unknown_telling_them_holds_nobody_up() -> None:
+def test_reporting_many_unknown_fields_is_quick() -> None:
     body: Any = {**CALL, **{f"expires_in{n}": n for n in range(1_900)}}
 
     def read() -> tuple[Problem, ...]:
@@ -185,7 +185,7 @@ SURFACES_OWN = Route(to="chat:C1", responders_from_call=False)
     ],
 )
 @pytest.mark.parametrize("by_default", [True, False])
-def test_a_call_may_narrow_its_routes_responders_and_never_widen_them(
+def test_a_call_may_narrow_its_routes_responders_but_never_widen_them(
     route: Route, named: Any, expected: Any, by_default: bool
 ) -> None:
     routes = Routes("ops" if by_default else "web", {"ops": route})
@@ -202,7 +202,7 @@ def test_a_call_may_narrow_its_routes_responders_and_never_widen_them(
 
 
 @pytest.mark.rule("SUBMIT-9")
-def test_an_agent_with_routes_cannot_get_around_a_ceiling_by_naming_the_place() -> None:
+def test_an_agent_with_routes_cannot_bypass_a_ceiling_by_naming_the_place() -> None:
     routes = Routes("ops", {"ops": LISTED})
     places: list[Any] = ["chat:C1", "chat:C1/1.1", "chat:@U9", {"surface": "chat", "channel": "C1"}]
     for to in places:
@@ -212,18 +212,18 @@ def test_an_agent_with_routes_cannot_get_around_a_ceiling_by_naming_the_place() 
         assert [problem.code for problem in found] == ["unknown_route"]
 
 
-def test_a_routes_list_names_somebody() -> None:
+def test_a_routes_list_of_responders_must_not_be_empty() -> None:
     with pytest.raises(ValidationError):
         Route.model_validate({"to": "web", "responders": []})
 
 
 @pytest.mark.rule("SUBMIT-4")
-def test_without_anything_said_the_page_is_asked() -> None:
+def test_the_default_destination_is_the_web_page() -> None:
     assert planned().destination == Destination(surface="web")
 
 
 @pytest.mark.rule("SUBMIT-9")
-def test_an_agent_with_routes_of_its_own_starts_from_the_first_of_them() -> None:
+def test_an_agents_default_is_the_first_of_its_own_routes() -> None:
     routes = Routes("web", {"ops": Route(to="chat:C1"), "dev": Route(to="chat:C2")})
     assert planned(routes, Agent("a", routes=("dev", "ops"))).destination.channel == "C2"
     refused = plan(
@@ -233,7 +233,7 @@ def test_an_agent_with_routes_of_its_own_starts_from_the_first_of_them() -> None
     assert '"dev"' in refused[0].message
 
 
-def test_a_route_that_escalates_to_nowhere_is_a_mistake_of_the_configuration() -> None:
+def test_a_route_that_escalates_to_nowhere_is_a_configuration_error() -> None:
     route = Route.model_validate({"to": "web", "escalate": {"after": 5, "to": "mail:x"}})
     with pytest.raises(ConfigError):
         planned(Routes("r", {"r": route}))
@@ -248,7 +248,7 @@ def test_a_route_that_escalates_to_nowhere_is_a_mistake_of_the_configuration() -
         {**CALL, "metadata": {"a": ["\ud800"]}},
     ],
 )
-def test_half_a_surrogate_pair_is_named_wherever_it_stands(body: Any) -> None:
+def test_half_a_surrogate_pair_is_reported_wherever_it_occurs(body: Any) -> None:
     with pytest.raises(InvalidCallError) as refused:
         read_submission(body)
     (problem,) = refused.value.problems
@@ -257,7 +257,7 @@ def test_half_a_surrogate_pair_is_named_wherever_it_stands(body: Any) -> None:
 
 @pytest.mark.rule("SURFACE-18")
 @pytest.mark.parametrize("mention", [True, False])
-def test_a_route_says_whether_the_responders_are_mentioned(mention: bool) -> None:
+def test_a_route_determines_whether_the_responders_are_mentioned(mention: bool) -> None:
     routes = Routes(by_name={"ops": Route(to="chat:C1", mention=mention)})
     for to, expected in (("ops", mention), ("chat:C1", False)):
         planned = plan(read_submission(CALL | {"to": to}), routes, SURFACES, None)

@@ -1,4 +1,4 @@
-"""What surfaces tell of live messages and places: shown again where that helps, failed in words where it does not."""
+"""What surfaces report about live messages and places: asks are shown again or failed as appropriate."""
 
 from __future__ import annotations
 
@@ -15,86 +15,92 @@ from answerback.core.errors import (
 )
 from answerback.core.walker import Answer
 from tests.service_parts import actor, boolean
-from tests.unit.bot.background_parts import escalated, hand_on, running, shows, submit
+from tests.unit.bot.background_parts import (
+    escalating_routes,
+    running,
+    shows,
+    submit,
+    wait_for_escalation,
+)
 from tests.unit.bot.conftest import Parts
 
 
 @pytest.mark.rule("PLACE-1")
-async def test_a_message_that_was_deleted_is_shown_again_and_a_record_is_not(parts: Parts) -> None:
-    async with running(parts) as (service, shower):
+async def test_a_deleted_message_is_shown_again_but_a_deleted_record_is_not(parts: Parts) -> None:
+    async with running(parts) as (service, sync):
         ask = await submit(service)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         await service.show_again(ask.id, deleted=True)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         assert parts.chat.shows == 2
         await service.act(ask.id, Answer(value=True), actor())
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         await service.show_again(ask.id, deleted=True)
         await service.show_again("ask_none", deleted=True)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
     assert parts.chat.shows == 3
     assert await parts.store.list_outdated(10) == []
 
 
-async def test_a_deletion_during_a_show_is_not_covered_up_by_it(parts: Parts) -> None:
-    async with running(parts) as (service, shower):
+async def test_a_deletion_during_a_show_is_not_lost(parts: Parts) -> None:
+    async with running(parts) as (service, sync):
         ask = await submit(service, boolean("a"), boolean("b"))
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         parts.chat.hold = asyncio.Event()
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: parts.chat.shows == 2)
         await service.show_again(ask.id, deleted=True)
         parts.chat.hold.set()
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
     assert parts.chat.shows == 3
 
 
-async def test_an_older_copy_is_a_reason_to_show_again_unless_the_change_is_recent(
+async def test_using_an_older_copy_shows_the_ask_again_unless_the_change_is_recent(
     parts: Parts,
 ) -> None:
-    async with running(parts) as (service, shower):
+    async with running(parts) as (service, sync):
         ask = await submit(service)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         await service.show_again(ask.id)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         assert parts.chat.shows == 1
         await parts.clock.advance(6)
         await service.show_again(ask.id)
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         assert parts.chat.shows == 2
 
 
 @pytest.mark.parametrize("error", [UnauthorizedError("closed"), PlatformUnavailableError("down")])
-async def test_who_uses_an_older_copy_ends_the_pause_that_showing_is_in(
+async def test_using_an_older_copy_ends_the_backoff(
     parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("answerback.workers.message_sync._LONGEST_PAUSE", 3_600.0)
-    async with running(parts) as (service, shower):
-        shower._first_pause = 3_600.0
+    async with running(parts) as (service, sync):
+        sync._first_pause = 3_600.0
         ask = await submit(service, boolean("a"), boolean("b"))
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         parts.chat.failures.append(error)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(lambda: not parts.chat.failures)
         assert not shows(parts, ask, 2)()
         await service.show_again(ask.id)
         await parts.chat.until(shows(parts, ask, 2))
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
 
 
 @pytest.mark.rule("PLACE-2")
 async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts) -> None:
-    async with running(parts, routes=escalated("chat:C2")) as (service, shower):
+    async with running(parts, routes=escalating_routes("chat:C2")) as (service, sync):
         gone = [await submit(service) for _ in range(3)]
         moved = await submit(service, to=None, responders=None)
         other = await submit(service, to="chat:C9")
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         found = [ask async for ask in service.each_open("chat", "C1")]
         assert {ask.id for ask in found} == {ask.id for ask in (*gone, moved)}
-        await hand_on(parts, service, moved)
+        await wait_for_escalation(parts, service, moved)
         for ask in found:
             await service.fail_unreachable(ask, "The channel was archived.")
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         ended = [await service.get(ask.id) for ask in gone]
         still = [await service.get(ask.id) for ask in (moved, other)]
     assert all(ask and ask.status is Status.FAILED for ask in ended)
@@ -103,33 +109,33 @@ async def test_a_place_that_is_closed_fails_its_asks_and_no_others(parts: Parts)
     assert "chat: The channel was archived. Do not retry" in message
 
 
-async def test_all_open_asks_are_gone_through_a_page_at_a_time(
+async def test_all_open_asks_are_listed_a_page_at_a_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("answerback.service.service._PAGE", 2)
-    async with running(parts) as (service, shower):
+    async with running(parts) as (service, sync):
         asks = [await submit(service) for _ in range(5)]
         await submit(service, to="chat:C9")
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         here = [ask.id async for ask in service.each_open("chat", "C1", "1.1")]
         everywhere = [ask.id async for ask in service.each_open("chat")]
     assert here == [ask.id for ask in reversed(asks)]
     assert (len(everywhere), everywhere[1:]) == (6, here)
 
 
-async def test_asks_that_are_behind_are_gone_through_surface_by_surface(parts: Parts) -> None:
+async def test_outdated_asks_are_listed_by_surface(parts: Parts) -> None:
     service = parts.service()
     behind = await submit(service)
     await submit(service, to="web")
     assert [ask.id async for ask in service.each_outdated("chat")] == [behind.id]
-    async with running(parts) as (service, shower):
-        await shower.sweep(10)
-        await shower.wait_until_idle()
+    async with running(parts) as (service, sync):
+        await sync.sweep(10)
+        await sync.wait_until_idle()
         assert [ask.id async for ask in service.each_outdated("chat")] == []
         assert await service.find_by_message("chat", "1.1") is None
 
 
-async def test_asks_that_are_gone_or_unreadable_when_they_are_read_are_passed_over(
+async def test_missing_or_unreadable_asks_are_skipped(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
@@ -145,7 +151,7 @@ async def test_asks_that_are_gone_or_unreadable_when_they_are_read_are_passed_ov
     assert [ask.id async for ask in service.each_outdated("chat")] == [fine.id]
 
 
-async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
+async def test_an_unreadable_ask_does_not_stop_others_from_being_shown(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     service = parts.service()
@@ -163,17 +169,17 @@ async def test_an_ask_that_cannot_be_read_keeps_no_other_from_being_shown(
     assert "It cannot be read." in caplog.text
 
 
-async def test_asks_that_wait_for_the_operator_are_left_alone_up_to_a_number(
+async def test_a_limited_number_of_asks_that_need_the_operator_are_suspended(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("answerback.workers.message_sync.MAX_QUEUED", 1)
-    async with running(parts) as (service, shower):
+    async with running(parts) as (service, sync):
         asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(2)]
-        await shower.wait_until_idle()
+        await sync.wait_until_idle()
         for ask in asks:
             parts.chat.failures.append(UnauthorizedError("revoked"))
             await service.act(ask.id, Answer(value=True), actor())
-            await shower.wait_until_idle()
-        await shower.sweep(10)
-        await shower.wait_until_idle()
+            await sync.wait_until_idle()
+        await sync.sweep(10)
+        await sync.wait_until_idle()
         assert (shows(parts, asks[0], 2)(), shows(parts, asks[1], 2)()) == (True, False)

@@ -1,4 +1,4 @@
-"""An agent that waits at another process waits: people are told that it has moved on only where it waits at none."""
+"""An agent may wait at any process: people see that it has moved on only if it waits at none."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from answerback.workers.scheduler import Scheduler
 from answerback_storage.memory.claims import Tables
 from answerback_storage.memory.store import MemoryStore
 from tests.service_parts import WAIT, FakePage, ManualClock, ask_user
-from tests.unit.bot.test_who_listens import Changes, waiting
+from tests.unit.bot.test_who_listens import StoredPresence, waiting
 
 
 class Pair:
@@ -33,22 +33,22 @@ class Pair:
     def __init__(self) -> None:
         self.clock = ManualClock()
         self._tables = Tables()
-        self.upkeeps: list[Scheduler] = []
+        self.schedulers: list[Scheduler] = []
 
     @asynccontextmanager
     async def process(self, name: str) -> AsyncIterator[Service]:
-        """One of them, which hears the other."""
+        """One process, which listens to the other."""
         store = MemoryStore(self._tables)
         await store.open()
         page = FakePage("web", responders=("anyone",))
         service = Service(
             store, self.clock, {"web": page}, known_surfaces=frozenset(), claim=Claim(name, 60.0)
         )
-        shower = MessageSync(service)
-        upkeep = Scheduler(service, shower)
-        self.upkeeps.append(upkeep)
+        sync = MessageSync(service)
+        scheduler = Scheduler(service, sync)
+        self.schedulers.append(scheduler)
         hearing = Replica(
-            service, shower, upkeep, WebhookDispatcher(store, self.clock, NOBODY)
+            service, sync, scheduler, WebhookDispatcher(store, self.clock, NOBODY)
         ).change_listener
         loop = asyncio.create_task(hearing.dispatch_changes())
         yield service
@@ -57,14 +57,14 @@ class Pair:
         await store.close()
 
     async def passes(self, seconds: float, *services: Service) -> None:
-        """Time goes by, and everybody does what is to be done then."""
+        """Let time pass, and let every scheduler do what is due."""
         await self.clock.advance(seconds)
         for service in services:
             await service.presence.run_once()
-        for _ in range(20):  # what one has stored the other hears of
+        for _ in range(20):  # each hears what the other has stored
             await asyncio.sleep(0)
-        for upkeep in self.upkeeps:
-            await upkeep.run_once()
+        for scheduler in self.schedulers:
+            await scheduler.run_once()
 
 
 NOBODY: WebhookSender = object()  # type: ignore[assignment] # there is nothing to deliver
@@ -89,24 +89,24 @@ async def unattended(service: Service, ask: Ask) -> bool:
 
 
 @pytest.mark.rule("WAITING-4")
-async def test_who_goes_on_waiting_at_another_process_is_never_taken_for_gone(
+async def test_an_agent_that_keeps_waiting_at_another_process_never_counts_as_gone(
     pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, ann, ben = pair
     ask = await submitted(ann)
-    changes = [Changes(monkeypatch, service) for service in (ann, ben)]
+    changes = [StoredPresence(monkeypatch, service) for service in (ann, ben)]
     for here, there in ((ann, ben), (ben, ann), (ann, ben)):
         async with waiting(here, ask):
             await made.passes(GRACE + 1, ann, ben)
             await made.passes(HANDOVER + 1, ann, ben)
         await made.passes(GRACE - 5, here, there)
     assert not await unattended(ann, ask)
-    # The one it left says that it is about to lapse; the one where it is, that it is not.
+    # The process it left says that the presence is about to expire; the one where it waits, that it is not.
     assert [each.made for each in changes] == [[None, True], [True, None]]
 
 
 @pytest.mark.rule("WAITING-4")
-async def test_who_waits_nowhere_is_told_of_after_a_while(
+async def test_people_see_after_a_while_that_an_agent_waits_nowhere(
     pair: tuple[Pair, Service, Service],
 ) -> None:
     made, ann, ben = pair
@@ -114,7 +114,7 @@ async def test_who_waits_nowhere_is_told_of_after_a_while(
     async with waiting(ben, ask):
         await made.passes(GRACE + 1, ann, ben)
     await made.passes(GRACE, ann, ben)
-    assert not await unattended(ann, ask), "the other might know better"
+    assert not await unattended(ann, ask), "the other process might know better"
     await made.passes(HANDOVER, ann, ben)
     assert await unattended(ann, ask)
     async with waiting(ann, ask):
@@ -123,7 +123,7 @@ async def test_who_waits_nowhere_is_told_of_after_a_while(
 
 
 @pytest.mark.rule("WAITING-4")
-async def test_looks_at_two_processes_in_turn_are_a_wait(
+async def test_polling_two_processes_in_turn_counts_as_waiting(
     pair: tuple[Pair, Service, Service],
 ) -> None:
     made, ann, ben = pair
@@ -137,7 +137,7 @@ async def test_looks_at_two_processes_in_turn_are_a_wait(
 
 
 @pytest.mark.rule("WAITING-4")
-async def test_who_waits_says_so_also_where_people_were_told_otherwise(
+async def test_a_waiting_agent_is_shown_again_after_people_were_told_otherwise(
     pair: tuple[Pair, Service, Service],
 ) -> None:
     made, ann, ben = pair
@@ -148,18 +148,18 @@ async def test_who_waits_says_so_also_where_people_were_told_otherwise(
         assert not await unattended(ann, ask)
     await ann.set_attended(ask.id, attended=False)
     await made.passes(0, ann, ben)
-    assert await unattended(ann, ask), "whoever has just left does not contradict"
+    assert await unattended(ann, ask), "an agent that has just left does not object"
     await made.passes(GRACE, ann, ben)
-    assert await unattended(ann, ask), "nor does it say anything when it is away for long enough"
+    assert await unattended(ann, ask), "nor does it after being away for long enough"
 
 
 @pytest.mark.rule("WAITING-2", "WAITING-4")
-async def test_a_process_at_which_an_agent_stays_stores_no_more_than_it_would_alone(
+async def test_a_process_whose_agent_stays_stores_no_more_than_it_would_alone(
     pair: tuple[Pair, Service, Service], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made, ann, ben = pair
     ask = await submitted(ann)
-    changes = [Changes(monkeypatch, service) for service in (ann, ben)]
+    changes = [StoredPresence(monkeypatch, service) for service in (ann, ben)]
     for _ in range(4):
         async with waiting(ann, ask), waiting(ann, ask):
             await made.passes(GRACE - 5, ann, ben)
@@ -185,12 +185,12 @@ async def test_two_services_on_one_database_agree_on_who_waits(
         seen = asyncio.create_task(_follow(one.service, ask))
         async with waiting(other.service, ask):
             await asyncio.sleep(2.5)
-            assert not seen.done(), "it has waited all the time"
+            assert not seen.done(), "it has been waiting all the time"
         async with asyncio.timeout(WAIT):
             await seen
 
 
 async def _follow(service: Service, ask: Ask) -> None:
-    """Returns once it is stored that nobody waits."""
-    while not await unattended(service, ask):  # noqa: ASYNC110 it tells nobody here
+    """Return once it is stored that nobody waits."""
+    while not await unattended(service, ask):  # noqa: ASYNC110 nothing signals this
         await asyncio.sleep(0.05)

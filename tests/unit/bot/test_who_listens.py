@@ -1,4 +1,4 @@
-"""Whether anybody waits: people are told once nobody has come back for a while, and not before."""
+"""Agent presence: people are notified once nobody has come back for a while, and not before."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.unit.bot.conftest import Parts
 
 
 async def now(service: Service, ask: Ask) -> Ask:
-    """The ask as it is stored."""
+    """The stored ask."""
     found = await service.get(ask.id)
     assert found is not None
     return found
@@ -34,10 +34,10 @@ async def now(service: Service, ask: Ask) -> Ask:
 
 @asynccontextmanager
 async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
-    """A call that waits; leaving the context is hanging up."""
+    """A call that waits; leaving the context hangs up."""
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
-        while not service.presence._waiting[ask.id]:  # noqa: ASYNC110 nothing tells of it
+        while not service.presence._waiting[ask.id]:  # noqa: ASYNC110 nothing signals this
             await asyncio.sleep(0)
     try:
         yield
@@ -47,8 +47,8 @@ async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
             await call
 
 
-class Changes:
-    """How often whether somebody waits was stored."""
+class StoredPresence:
+    """Records each time that presence is stored."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, service: Service) -> None:
         self.made: list[bool | None] = []
@@ -62,7 +62,7 @@ class Changes:
 
 
 @pytest.mark.rule("WAITING-1")
-async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebody_does(
+async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_again(
     parts: Parts,
 ) -> None:
     service = parts.service()
@@ -78,7 +78,7 @@ async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebod
     await service.presence.run_once()
     told = await now(service, ask)
     assert (told.unattended, told.revision, told.presence_lapses_at) == (True, ask.revision, None)
-    assert told.shown_revision < told.revision, "its message is to be shown anew"
+    assert told.shown_revision < told.revision, "its message is to be shown again"
     line = wording.asks_line(view_of(told), Labels())
     assert line == ("Assistant asked. It is no longer waiting, but will still get your answer")
     async with waiting(service, ask), asyncio.timeout(WAIT):
@@ -87,12 +87,12 @@ async def test_people_are_told_when_nobody_waits_any_more_and_again_when_somebod
 
 
 @pytest.mark.rule("WAITING-2")
-async def test_a_wait_that_is_renewed_writes_nothing_and_changes_no_message(
+async def test_a_renewed_wait_writes_nothing_and_changes_no_message(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
     ask = await submit(service)
-    changes = Changes(monkeypatch, service)
+    changes = StoredPresence(monkeypatch, service)
     for _ in range(4):
         async with waiting(service, ask), waiting(service, ask):
             await parts.clock.advance(GRACE - 5)
@@ -103,12 +103,12 @@ async def test_a_wait_that_is_renewed_writes_nothing_and_changes_no_message(
 
 
 @pytest.mark.rule("WAITING-2")
-async def test_who_looks_at_it_now_and_then_waits_and_who_looks_rarely_does_not(
+async def test_an_agent_that_polls_often_counts_as_waiting_and_one_that_polls_rarely_does_not(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
     ask = await submit(service)
-    changes = Changes(monkeypatch, service)
+    changes = StoredPresence(monkeypatch, service)
     for _ in range(3):
         await parts.clock.advance(GRACE - 1)
         await service.presence.run_once()
@@ -118,17 +118,17 @@ async def test_who_looks_at_it_now_and_then_waits_and_who_looks_rarely_does_not(
         await parts.clock.advance(GRACE)
         await service.presence.run_once()
         await service.presence.record_poll(await now(service, ask))
-    assert changes.made == [False], "the message does not change to and fro"
+    assert changes.made == [False], "the message does not change back and forth"
 
 
 @pytest.mark.rule("WAITING-3")
-async def test_what_is_stored_of_a_wait_is_renewed_in_time(
+async def test_a_stored_presence_is_renewed_in_time(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     service = parts.service()
     upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service)
-    changes = Changes(monkeypatch, service)
+    changes = StoredPresence(monkeypatch, service)
     async with waiting(service, ask):
         for _ in range(4):
             await parts.clock.advance(LEASE / 2)
@@ -159,7 +159,7 @@ async def test_after_a_crash_an_agent_that_does_not_come_back_has_moved_on(
 
 
 @pytest.mark.rule("WAITING-3")
-async def test_a_machine_that_slept_finds_those_who_still_wait(parts: Parts) -> None:
+async def test_after_a_suspend_those_who_still_wait_are_kept(parts: Parts) -> None:
     service = parts.service()
     upkeep = Scheduler(service, MessageSync(service))
     ask = await submit(service)
@@ -170,7 +170,7 @@ async def test_a_machine_that_slept_finds_those_who_still_wait(parts: Parts) -> 
 
 
 @pytest.mark.rule("WAITING-1")
-async def test_an_agent_with_a_webhook_is_never_gone(parts: Parts) -> None:
+async def test_an_agent_with_a_webhook_never_counts_as_gone(parts: Parts) -> None:
     service = parts.service()
     ask = await submit(service, callback={"url": "https://agent.example/hooks"})
     await service.wait(ask.id, 0)
@@ -180,7 +180,7 @@ async def test_an_agent_with_a_webhook_is_never_gone(parts: Parts) -> None:
     assert not (await now(service, ask)).unattended
 
 
-async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
+async def test_presence_ignores_an_ask_that_has_ended(parts: Parts) -> None:
     service = parts.service()
     ask = await submit(service)
     await service.withdraw(ask.id)
@@ -192,12 +192,12 @@ async def test_an_ask_that_has_ended_is_of_no_interest(parts: Parts) -> None:
     assert not (await now(service, ask)).unattended
 
 
-async def test_who_hangs_up_while_it_is_being_stored_that_they_wait_waits_no_more(
+async def test_a_caller_that_hangs_up_while_its_presence_is_stored_waits_no_more(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     storing = asyncio.Event()
 
-    async def hangs(_listeners: AgentPresence, _ask_id: str) -> None:
+    async def hangs(_presence: AgentPresence, _ask_id: str) -> None:
         storing.set()
         await asyncio.Event().wait()
 
@@ -215,7 +215,7 @@ async def test_who_hangs_up_while_it_is_being_stored_that_they_wait_waits_no_mor
     assert ask.id not in service.presence._waiting
 
 
-async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(parts: Parts) -> None:
+async def test_a_caller_that_returns_while_its_absence_is_stored_waits(parts: Parts) -> None:
     stored: list[bool | None] = []
 
     async def attend(ask_id: str, *, attended: bool | None) -> None:
@@ -235,7 +235,7 @@ async def test_who_comes_back_while_it_is_being_stored_that_they_left_waits(part
     await stack.__aexit__(None, None, None)
 
 
-async def test_several_who_left_are_told_of_and_one_who_is_forgotten_meanwhile_is_not(
+async def test_several_departures_are_stored_but_not_one_that_is_forgotten_meanwhile(
     parts: Parts,
 ) -> None:
     stored: list[str] = []
@@ -258,7 +258,7 @@ async def test_several_who_left_are_told_of_and_one_who_is_forgotten_meanwhile_i
     assert stored == [asks[0].id, asks[2].id]
 
 
-async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
+async def test_a_store_failure_is_logged_and_the_loop_continues(
     parts: Parts, caplog: pytest.LogCaptureFixture
 ) -> None:
     tried = asyncio.Event()
@@ -284,7 +284,7 @@ async def test_a_store_that_fails_is_logged_and_the_loop_goes_on(
 
 
 @pytest.mark.rule("WAITING-1")
-async def test_the_live_message_is_shown_anew_without_a_new_revision(parts: Parts) -> None:
+async def test_the_live_message_is_shown_again_without_a_new_revision(parts: Parts) -> None:
     async with running(parts) as (service, shower):
         ask = await submit(service)
         await shower.wait_until_idle()
