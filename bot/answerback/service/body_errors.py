@@ -91,7 +91,7 @@ def problems_of(
         code = _CODE_BY_TYPE.get(item["type"], "wrong_type")
         name = ".".join(map(str, path)) or "The body"
         union_words = _UNION_FIELDS.get(name) if code == "wrong_type" else None
-        words = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is wrong: {item['msg']}"
+        words = union_words or _WORDS_BY_TYPE.get(item["type"]) or f"is invalid: {item['msg']}"
         if (
             item["type"] == "extra_forbidden"
             and len(path) == 1

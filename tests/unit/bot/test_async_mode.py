@@ -1,4 +1,4 @@
-"""Asks for which nothing waits: the model is told so at once, and gets the answer late."""
+"""Asks for which nothing waits: the model is informed immediately, and gets the answer late."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def post(service: Served, status: int = 201, **body: Any) -> Json:
-    """A submission by a client that would wait."""
+    """Submit as a client that would wait."""
     whole = {"name": "ask_user", "arguments": GO, "to": "web", **body}
     headers = {"Prefer": "wait=60"}
     async with service.http.post(f"{service.url}/v1/asks", json=whole, headers=headers) as response:
@@ -37,7 +37,7 @@ async def post(service: Served, status: int = 201, **body: Any) -> Json:
 
 
 @pytest.mark.rule("SUBMIT-16")
-async def test_an_asynchronous_ask_returns_at_once_and_says_so_to_the_model(
+async def test_an_asynchronous_ask_returns_at_once_and_informs_the_model(
     service: Served,
 ) -> None:
     made = await post(service, mode="async", conversation="c1")
@@ -59,7 +59,7 @@ async def test_an_asynchronous_ask_returns_at_once_and_says_so_to_the_model(
 
 
 @pytest.mark.rule("SUBMIT-16")
-async def test_an_ask_that_is_waited_for_has_no_interim_result(service: Served) -> None:
+async def test_an_ask_with_a_waiting_agent_has_no_interim_result(service: Served) -> None:
     async with service.http.post(
         f"{service.url}/v1/asks",
         json={"name": "ask_user", "arguments": GO, "to": "web", "mode": "wait"},
@@ -90,7 +90,7 @@ async def test_codexs_asynchronous_tool_is_accepted_at_once_and_answered_by_a_me
 
 
 @pytest.mark.rule("SUBMIT-16")
-async def test_over_mcp_a_model_asks_and_goes_on(service: Served) -> None:
+async def test_over_mcp_a_model_asks_and_continues(service: Served) -> None:
     async with client(service) as mcp:
         asked = await mcp.call_tool("ask_user", {**GO, "mode": "async", "conversation": "c1"})
         assert "do not assume an answer" in text(asked)

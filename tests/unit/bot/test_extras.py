@@ -1,4 +1,4 @@
-"""Extras: what is said where one is missing, and that the table of them is the distribution's."""
+"""Install extras: the message when one is missing, and that the table matches the distribution's."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SLACK = "The surface slack needs the extra 'slack', which is not installed: run
 
 @pytest.fixture
 def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
-    """Makes a package appear not to be installed."""
+    """Make a package appear not to be installed."""
     lacking: set[str] = set()
 
     def find_spec(name: str) -> ModuleSpec | None:
@@ -39,7 +39,7 @@ def lack(monkeypatch: pytest.MonkeyPatch) -> Lack:
 
 
 @pytest.mark.rule("CONFIG-12")
-def test_the_table_is_the_distributions() -> None:
+def test_the_table_matches_the_distribution() -> None:
     declared = project()["optional-dependencies"]
     all_of_them = re.findall(r"\w+", declared["all"][0])[1:]
     needed = dict(
@@ -56,7 +56,7 @@ def test_the_table_is_the_distributions() -> None:
 
 
 @pytest.mark.rule("CONFIG-12")
-def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration(
+def test_a_configured_surface_without_its_extra_is_a_configuration_error(
     lack: Lack, tmp_path: Path
 ) -> None:
     file = tmp_path / "answerback.toml"
@@ -77,7 +77,7 @@ def test_a_configured_surface_without_its_extra_is_an_error_of_the_configuration
 
 
 @pytest.mark.rule("CONFIG-12")
-async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
+async def test_doctor_names_the_missing_extra_and_checks_the_rest(
     lack: Lack, tmp_path: Path
 ) -> None:
     file = tmp_path / "answerback.toml"
@@ -94,7 +94,7 @@ async def test_doctor_names_the_missing_extra_and_looks_at_the_rest(
 
 
 @pytest.mark.rule("CONFIG-12")
-def test_a_command_without_its_extra_says_which(
+def test_a_command_without_its_extra_names_it(
     lack: Lack, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lack("mcp")

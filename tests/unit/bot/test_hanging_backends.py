@@ -1,4 +1,4 @@
-"""Whatever else hangs that Answerback calls, clicks are answered."""
+"""Clicks are answered whatever else hangs that Answerback calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import served
 
 MANY = 60
-"""With as many for the other backend: more than the connections that a session has of its own accord."""
+"""With as many for the other backend, more than a session's default number of connections."""
 INQUIRED = {"target": "assistant"}
 GO = {"id": "go", "text": "Go on?", "answer_type": "boolean"}
 CHECK = {"id": "check", "text": "Is it done?", "answer_type": "boolean"}
@@ -70,7 +70,7 @@ def submission(name: str, arguments: dict[str, Any], **fields: Any) -> Submissio
 
 @asynccontextmanager
 async def hanging_backend() -> AsyncIterator[tuple[str, asyncio.Semaphore]]:
-    """An inquiry backend that answers nothing, and what is released at every question."""
+    """An inquiry backend that never answers, and a semaphore that is released at every question."""
     asked = asyncio.Semaphore(0)
 
     async def hang(_request: web.Request) -> web.Response:

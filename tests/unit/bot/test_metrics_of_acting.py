@@ -1,4 +1,4 @@
-"""What people do is counted and timed, whichever way it comes in; what is none of theirs is not."""
+"""People's actions are counted and timed, however they arrive; other events are not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def open_ask(service: Service) -> Ask:
 
 
 def counted(metrics: Metrics) -> Mapping[tuple[str, str], float]:
-    """How often each action came to each result."""
+    """How often each action had each result."""
     return {
         (sample.labels["action"], sample.labels["result"]): sample.value
         for family in metrics.registry.collect()
@@ -46,7 +46,7 @@ def timed(metrics: Metrics) -> float | None:
     return metrics.registry.get_sample_value("answerback_act_seconds_count", {"surface": "chat"})
 
 
-async def test_what_is_wanted_is_counted_by_its_name_and_what_came_of_it(
+async def test_an_action_is_counted_by_its_name_and_result(
     metered: Service, metrics: Metrics
 ) -> None:
     ask = await open_ask(metered)
@@ -64,7 +64,9 @@ async def test_what_is_wanted_is_counted_by_its_name_and_what_came_of_it(
     assert timed(metrics) == 4
 
 
-async def test_who_wants_nothing_yet_is_not_counted(metered: Service, metrics: Metrics) -> None:
+async def test_an_intent_without_an_action_is_not_counted(
+    metered: Service, metrics: Metrics
+) -> None:
     ask = await open_ask(metered)
     assert await metered.apply(Intent(ask.id, None, 1), actor()) == Acted(ask)
     assert await metered.apply(Intent(ask.id, None, 1), actor("U2")) == Rejected(
@@ -73,7 +75,7 @@ async def test_who_wants_nothing_yet_is_not_counted(metered: Service, metrics: M
     assert (counted(metrics), timed(metrics)) == ({}, None)
 
 
-async def test_typed_words_are_counted_whatever_comes_of_them(
+async def test_typed_text_is_counted_whatever_its_result(
     metered: Service, metrics: Metrics
 ) -> None:
     ask = await open_ask(metered)

@@ -74,7 +74,7 @@ async def test_using_an_older_copy_shows_the_ask_again_unless_the_change_is_rece
 async def test_using_an_older_copy_ends_the_backoff(
     parts: Parts, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback.workers.message_sync._LONGEST_PAUSE", 3_600.0)
+    monkeypatch.setattr("answerback.workers.message_sync._MAX_PAUSE", 3_600.0)
     async with running(parts) as (service, sync):
         sync._first_pause = 3_600.0
         ask = await submit(service, boolean("a"), boolean("b"))
