@@ -79,8 +79,7 @@ class Claims(Protocol):
         """
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        """Renew a claim, even an expired one that nobody else has taken; False if it no longer belongs to the
-        holder."""
+        """Renew a claim, even an expired one that nobody else has taken; False if the holder has lost it."""
 
     async def release(self, work: ClaimKind, holder: str) -> None:
         """Release everything of one kind that the holder has claimed."""

@@ -183,8 +183,7 @@ class SurfacePlugin(ABC, Generic[S]):
     """Loggers of libraries that are verbose at the level "info"."""
 
     def load(self) -> None:
-        """Import what `build` and `findings` need. Runs in a thread before them, so that the event loop is not
-        blocked."""
+        """Import what `build` and `findings` need. Runs in a thread, so that it does not block the event loop."""
 
     @abstractmethod
     async def build(self, settings: S, host: Host) -> BuiltSurface:

@@ -31,8 +31,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The idempotency key had been used before: the current state of the first ask, and whether the body was the
-    same."""
+    """The idempotency key had been used before: the first ask as it is now, and whether the body was the same."""
 
     ask: Ask
     same_body: bool

@@ -1,9 +1,8 @@
-"""Acts on an ask, or refuses: an action is authorised, decided and stored in one transaction; then waiters are
-notified.
+"""Acts on an ask, or refuses: each action is authorised, decided and stored in one transaction.
 
-An action is refused here if it is late (the ask has ended), stale (it names an older revision) or by somebody who may
-not act. `AskActions` handles what people do; `ChangeCommitter` is shared by all changes. Decisions are pure: they see
-the ask as it is in the transaction.
+Waiters are notified afterwards. An action is refused here if it is late (the ask has ended), stale (it names an older
+revision) or by somebody who may not act. `AskActions` handles what people do; `ChangeCommitter` is shared by all
+changes. Decisions are pure: they see the ask as it is in the transaction.
 """
 
 from __future__ import annotations

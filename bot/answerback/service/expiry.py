@@ -12,7 +12,7 @@ from answerback.service.act_or_refuse import ChangeCommitter
 
 
 def expire_change(commits: ChangeCommitter, ask: Ask, at: float) -> Change:
-    """End an expired ask, with its defaults if it allows them; routing rules still apply to the other questions."""
+    """End an expired ask, with its defaults if it allows them; configured answers still take precedence."""
     if ask.request.on_expiry == "defaults" and not ask.form.decided_by_hand:
         change = Change(replace(ask, walk=walker.resume(ask.form, ask.walk)), ())
         while (change := commits.apply_routing(change, at)).ask.open:

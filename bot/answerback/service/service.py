@@ -138,8 +138,8 @@ class Service(AskActions):
     async def erase(self, ask_id: str) -> Ask | None:
         """Erase what was written in an ended ask, and update its message accordingly; an open ask stays as it is.
 
-        People's ids stay if they are from platforms where an id names nobody, which are those with live messages. The
-        store's files have yet to be scrubbed.
+        People's ids stay if they are from platforms where an id names nobody, which are those with live messages. Call
+        `Store.scrub_erased` afterwards.
         """
         opaque = {name for name, surface in self.surfaces.items() if surface.live}
         now = self.clock.now()

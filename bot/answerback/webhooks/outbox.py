@@ -263,8 +263,7 @@ class WebhookDispatcher:
                 endpoint.postponed_count = 0
 
     async def _still_claimed(self, stored: StoredDelivery) -> bool:
-        """Whether the claim lasts until the attempt ends, after renewal if necessary; otherwise another process sends
-        it."""
+        """Whether the claim, renewed if necessary, lasts until the attempt ends; if not, another process sends it."""
         if self._clock.monotonic() < self._held[stored.delivery.id]:
             return True
         try:
