@@ -183,7 +183,7 @@ class SurfacePlugin(ABC, Generic[S]):
     """Loggers of libraries that are verbose at the level "info"."""
 
     def load(self) -> None:
-        """Import what `build` and `findings` need. Runs in a thread, so that it does not block the event loop."""
+        """Import what `build` and `findings` need. Runs before them in a thread, not to block the event loop."""
 
     @abstractmethod
     async def build(self, settings: S, host: Host) -> BuiltSurface:

@@ -186,7 +186,7 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
         """
 
     async def prune_audit(self, before: float) -> int:
-        """Delete lines of the record about refused calls, which belong to no ask, if older than that; return how many."""
+        """Delete record lines about refused calls, which belong to no ask, if older than that; return how many."""
 
     async def counts(self) -> Mapping[str, int]:
         """The number of asks by status, from counters, and of deliveries by state."""
