@@ -1,4 +1,4 @@
-"""What responders do, as the bodies of requests, and the action that each asks for."""
+"""The request bodies of responders' actions, and the core action that each maps to."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ class ActorBody(Wire):
     user_id: Annotated[str, Field(min_length=1, max_length=200)]
     name: Annotated[str, Field(max_length=200)] | None = None
     groups: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
-    """The user groups or roles the person is in, each with its @ or without."""
+    """The user groups or roles the person is in, each with or without its @."""
 
 
 class _Acting(Wire):
     revision: Annotated[int, Field(ge=0, strict=True)] | None = None
-    """The revision the person saw; another one is refused with 409."""
+    """The revision the person saw; if the ask has moved on, the action is refused with 409."""
     actor: ActorBody | None = None
 
 
 class AnswerBody(_Acting):
     """Answer the prompted question.
 
-    ``remember`` lets the answer hold for the turn, where that is offered; ``note`` is words beside the answer, where
-    the prompt's ``note`` is true.
+    ``remember`` keeps the answer for the rest of the turn, if the prompt offers that; ``note`` is a note to go with
+    the answer, allowed if the prompt's ``note`` is true.
     """
 
     action: Literal["answer"]
@@ -41,10 +41,10 @@ class AnswerBody(_Acting):
 
 
 class OtherBody(_Acting):
-    """Answer with words of one's own, where the question offers that.
+    """Answer in free text, if the question offers that.
 
-    ``value``: the options that are ticked beside them, in a multi_select. Where the prompt's ``other_beside`` is true
-    they stay, and the words are one more row; else the words replace them.
+    ``value``: the options that are ticked as well, in a multi_select. If the prompt's ``other_beside`` is true, they
+    are kept and the text is one more row; otherwise the text replaces them.
     """
 
     action: Literal["other"]
@@ -53,33 +53,33 @@ class OtherBody(_Acting):
 
 
 class BackBody(_Acting):
-    """Go back to the previous answered question; while an answer is edited, to the review as it was."""
+    """Go back to the previously answered question or, while editing an answer, to the unchanged review."""
 
     action: Literal["back"]
 
 
 class EditBody(_Acting):
-    """In review: answer one question again."""
+    """In the review: answer one question again."""
 
     action: Literal["edit"]
     question_id: str
 
 
 class SubmitBody(_Acting):
-    """In review: hand in the answers."""
+    """In the review: submit the answers."""
 
     action: Literal["submit"]
 
 
 class AskBackBody(_Acting):
-    """Ask the agent to explain the open question, which stays open; where `controls` offers it."""
+    """Ask the agent to explain the open question, which stays open. Allowed if `controls` lists it."""
 
     action: Literal["ask_back"]
     text: str
 
 
 class ReplyBody(_Acting):
-    """End the ask with words for the agent, or none."""
+    """End the ask with a reply to the agent, or with none."""
 
     action: Literal["reply"]
     text: str | None = None
@@ -116,7 +116,7 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
 
 
 def action_from_body(body: ActionModel) -> walker.Action | AskBack:
-    """The action that a body asks for."""
+    """Convert a request body to the core action."""
     match body:
         case AnswerBody():
             return walker.Answer(value=body.value, remember=body.remember, note=body.note)
@@ -139,4 +139,4 @@ def action_from_body(body: ActionModel) -> walker.Action | AskBack:
 
 
 class ActionBody(RootModel[Annotated[ActionModel, Field(discriminator="action")]]):
-    """One action of a responder."""
+    """One action by a responder."""

@@ -1,4 +1,4 @@
-"""Acting on an ask through the API: for custom front ends, and for local tools that bear a person's key."""
+"""Act on an ask through the API: for custom front ends, and for local tools that send a person's key."""
 
 from __future__ import annotations
 
@@ -26,26 +26,30 @@ async def act(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/actions``."""
     ask = await call.ask()
     key = idempotency_key(call.request)
-    sent = await read_json(call.request)
-    body = _read_action(sent)
-    actor = _actor(call, ask, body.actor)
+    payload = await read_json(call.request)
+    body = _read_action(payload)
+    actor = _actor_of(call, ask, body.actor)
     caller = call.agent.name if call.agent else None
-    acting = call.service.act(
+    change = call.service.act(
         ask.id,
         action_from_body(body),
         actor,
         revision=body.revision,
         delivery=None if key is None else json_digest(["action", caller, key]),
-        # With the key in it, what was answered cannot be guessed from the digest once the answer is erased.
-        digest="" if key is None else json_digest([key, ask.id, sent]),
+        # The key is part of the digest, so that an erased answer cannot be guessed from it.
+        digest="" if key is None else json_digest([key, ask.id, payload]),
     )
     try:
-        done = await call.api.run_to_completion(acting)
+        result = await call.api.run_to_completion(change)
     except IdempotencyKeyReusedError as error:
         title = "This Idempotency-Key was used for another body"
-        words = "Send the same action on the same ask again, or use a new key for a new action."
-        raise ProblemError(422, title, words) from error
-    return ask_response(done.ask) if isinstance(done, Acted) else _refused(done, body.revision)
+        detail = "Repeat the same action on the same ask, or use a new key for a new action."
+        raise ProblemError(422, title, detail) from error
+    return (
+        ask_response(result.ask)
+        if isinstance(result, Acted)
+        else _refusal_response(result, body.revision)
+    )
 
 
 def _read_action(body: JsonValue) -> ActionModel:
@@ -65,51 +69,51 @@ def _read_action(body: JsonValue) -> ActionModel:
         raise ProblemError(422, _INVALID, None, problems_of(error)) from error
 
 
-def _actor(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
+def _actor_of(call: Call, ask: Ask, named: ActorBody | None) -> Actor:
     if call.person is not None:
         surface = call.person.surface
         if ask.destination.surface != surface:
             raise ProblemError(
                 403,
                 f"Not a {surface} ask",
-                f"With a key only asks on the {surface} surface can be acted on by this call; "
+                f"A person's key can only act on asks on the {surface} surface; "
                 "`answerback token create NAME --role surface` makes a token for a front end.",
             )
         if named is None or named.user_id == call.person.user_id:
             return Actor(call.person)
         if call.guest is not None:
-            own = f"This key acts as {call.guest.user_id}. Leave actor out."
-            raise ProblemError(403, "Another actor", own)
+            detail = f"This key acts as {call.guest.user_id}. Leave out actor."
+            raise ProblemError(403, "Another actor", detail)
         return Actor(replace(call.person, user_id=named.user_id, name=named.name))
     if call.agent is None:
-        raise AssertionError("the route lets nobody act without a key or a token")
+        raise AssertionError("the route must reject callers without a key or a token")
     if named is None:
         raise ProblemError(
-            422, _INVALID, "Say who acts: actor with user_id, and name and groups if known."
+            422, _INVALID, "Name the person in actor: user_id, and name and groups if known."
         )
     person = Person(surface=call.agent.name, user_id=named.user_id, name=named.name)
     groups = frozenset(group.removeprefix("@") for group in named.groups)
-    # The front end vouches for the person: a group that it does not name is one they are not in.
-    known = frozenset(one.removeprefix("@") for one in ask.responders if one.startswith("@"))
+    # The front end vouches for the person, so a group that it leaves out is one they are not in.
+    known = frozenset(name.removeprefix("@") for name in ask.responders if name.startswith("@"))
     return Actor(person, groups, groups | known)
 
 
-def _refused(done: Rejected, revision: int | None) -> web.Response:
-    if done.ask is None:
+def _refusal_response(result: Rejected, revision: int | None) -> web.Response:
+    if result.ask is None:
         return problem_response(404, "Not found", "There is no such ask.")
-    if done.why is RejectReason.ENDED and revision not in {None, done.ask.revision}:
-        # Somebody was faster, and that ended the ask: to who acted on an older revision it is a conflict.
-        return ask_response(done.ask, 409)
-    match done.why:
+    if result.why is RejectReason.ENDED and revision not in {None, result.ask.revision}:
+        # Somebody else ended the ask first: for a caller that acted on an older revision, that is a conflict.
+        return ask_response(result.ask, 409)
+    match result.why:
         case RejectReason.STALE:
-            return ask_response(done.ask, 409)
+            return ask_response(result.ask, 409)
         case RejectReason.ENDED:
-            return ended_problem(done.ask)
+            return ended_problem(result.ask)
         case RejectReason.NOT_ALLOWED:
             return problem_response(403, "Not a responder", "This person may not act on this ask.")
         case RejectReason.UNCHECKED:
-            words = "Whether this person may act could not be found out just now: try again."
-            return problem_response(503, "Not known now", words)
+            detail = "Answerback could not check just now whether this person may act. Try again."
+            return problem_response(503, "Cannot check now", detail)
         case RejectReason.INVALID | RejectReason.NOT_FOUND:
-            errors: list[JsonValue] = [one.model_dump() for one in done.problems]
+            errors: list[JsonValue] = [problem.model_dump() for problem in result.problems]
             return problem_response(422, "Not an answer to this question", more={"errors": errors})

@@ -1,4 +1,4 @@
-"""Submitting, reading, waiting for and withdrawing asks: a request becomes one call of the service."""
+"""Submit, read, wait for and withdraw asks: each request becomes one call of the service."""
 
 from __future__ import annotations
 
@@ -25,49 +25,51 @@ from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 
 MAX_IDEMPOTENCY_KEY: Final = 255
-"""Characters of an idempotency key."""
+"""Maximum length of an idempotency key, in characters."""
 
 
 class AsksQuery(BaseModel):
-    """Which asks, and which page of them."""
+    """Filters and paging for a list of asks."""
 
     model_config = ConfigDict(extra="forbid")
 
-    status: Status | None = Field(None, description="Only asks that stand like this.")
+    status: Status | None = Field(None, description="Only asks with this status.")
     surface: str | None = Field(None, description="Only asks on this surface.")
-    conversation: str | None = Field(None, description="Only asks of this conversation.")
-    after: str | None = Field(None, description="The `next` of the page before.")
-    limit: Annotated[int, Field(ge=1, le=200, description="Asks on a page.")] = 50
+    conversation: str | None = Field(None, description="Only asks in this conversation.")
+    after: str | None = Field(None, description="The `next` of the previous page.")
+    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of asks per page.")] = 50
 
 
 class RecordQuery(BaseModel):
-    """Which part of the record."""
+    """Paging for a record."""
 
     model_config = ConfigDict(extra="forbid")
 
-    after: Annotated[int, Field(ge=0, lt=2**63, description="The `next` of the page before.")] = 0
-    limit: Annotated[int, Field(ge=1, le=1000, description="Lines on a page.")] = 1000
+    after: Annotated[int, Field(ge=0, lt=2**63, description="The `next` of the previous page.")] = 0
+    limit: Annotated[int, Field(ge=1, le=1000, description="Maximum number of lines per page.")] = (
+        1000
+    )
 
 
 async def submit(call: Call) -> web.Response:
     """``POST /v1/asks``."""
-    ask, status = await _submitted(call)
+    ask, status = await _submit(call)
     headers = {"Location": f"/v1/asks/{ask.id}"}
     wait = preferred_wait(call.request)
     if wait is None or (ask.open and ask.request.mode == "async"):
         return ask_response(ask, status, headers)
-    if (waiting := _waiting(call, ask, wait)) is not None:
+    if (waiting := _start_wait(call, ask, wait)) is not None:
         stored = dump_json(ask_json(ask))  # much smaller than the ask
         del ask
         try:
-            ask = call.mark_seen_by_agent(_there(await waiting))
-        except StoreError:  # the agent is not to submit it again
+            ask = call.mark_seen_by_agent(_require(await waiting))
+        except StoreError:  # an error would make the agent submit it again
             return json_bytes_response(stored, 202, headers | preference_applied_header(wait))
-    return _after(ask, wait, headers)
+    return _response_after_wait(ask, wait, headers)
 
 
-async def _submitted(call: Call) -> tuple[Ask, int]:
-    """The ask that is submitted, and the status that tells whether it is new."""
+async def _submit(call: Call) -> tuple[Ask, int]:
+    """Submit the ask; return it with the HTTP status: 201 if it is new, else 200."""
     key = idempotency_key(call.request)
     body = await read_json(call.request)
     submitted = await call.api.run_to_completion(
@@ -86,10 +88,10 @@ async def read(call: Call) -> web.Response:
         await call.service.presence.record_poll(ask)
     if wait is None:
         return ask_response(ask)
-    if (waiting := _waiting(call, ask, wait)) is not None:
+    if (waiting := _start_wait(call, ask, wait)) is not None:
         del ask
-        ask = call.mark_seen_by_agent(_there(await waiting))
-    return _after(ask, wait, {})
+        ask = call.mark_seen_by_agent(_require(await waiting))
+    return _response_after_wait(ask, wait, {})
 
 
 async def page(call: Call) -> web.Response:
@@ -119,45 +121,45 @@ async def explain(call: Call) -> web.Response:
         body = ContextBody.model_validate(await read_json(call.request))
     except ValidationError as error:
         raise ProblemError(422, "Invalid context", None, problems_of(error)) from error
-    done = await call.api.run_to_completion(call.service.explain(ask.id, body.text))
-    if isinstance(done, Acted):
-        return ask_response(call.mark_seen_by_agent(done.ask))
-    if done.why is RejectReason.ENDED and done.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(done.ask))
-    raise ProblemError(422, "Not shown", None, done.problems)
+    result = await call.api.run_to_completion(call.service.explain(ask.id, body.text))
+    if isinstance(result, Acted):
+        return ask_response(call.mark_seen_by_agent(result.ask))
+    if result.why is RejectReason.ENDED and result.ask is not None:
+        return ended_problem(call.mark_seen_by_agent(result.ask))
+    raise ProblemError(422, "Not shown", None, result.problems)
 
 
 async def withdraw(call: Call) -> web.Response:
     """``DELETE /v1/asks/{id}``."""
     ask = await call.ask()
-    done = await call.api.run_to_completion(call.service.withdraw(ask.id))
-    if isinstance(done, Acted):
-        return ask_response(done.ask)
-    if done.why is RejectReason.ENDED and done.ask is not None:
-        return ended_problem(call.mark_seen_by_agent(done.ask))
+    result = await call.api.run_to_completion(call.service.withdraw(ask.id))
+    if isinstance(result, Acted):
+        return ask_response(result.ask)
+    if result.why is RejectReason.ENDED and result.ask is not None:
+        return ended_problem(call.mark_seen_by_agent(result.ask))
     raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
 
 
 async def erase(call: Call) -> web.Response:
     """``POST /v1/asks/{id}/erase``."""
     ask = await call.ask()
-    done = await call.api.run_to_completion(_erased(call, ask))
-    if done.open:
+    result = await call.api.run_to_completion(_erase(call, ask))
+    if result.open:
         return problem_response(
             409,
             "The ask is open",
-            "Somebody may still answer it, and nothing was erased: withdraw it, or wait until it has ended.",
-            more={"ask": ask_json(done)},
+            "People can still answer it, so nothing was erased. Withdraw it, or wait until it has ended.",
+            more={"ask": ask_json(result)},
         )
-    return ask_response(done)
+    return ask_response(result)
 
 
-async def _erased(call: Call, ask: Ask) -> Ask:
-    """The ask after it was erased, and the store tidied; an open one as it is."""
-    done = await call.service.erase(ask.id) or ask
-    if not done.open:
+async def _erase(call: Call, ask: Ask) -> Ask:
+    """Erase the ask and scrub the store; an open ask is returned unchanged."""
+    result = await call.service.erase(ask.id) or ask
+    if not result.open:
         await call.api.store.scrub_erased()
-    return done
+    return result
 
 
 async def record(call: Call) -> web.Response:
@@ -174,34 +176,36 @@ async def record(call: Call) -> web.Response:
 
 
 def ended_problem(ask: Ask) -> web.Response:
-    """410: the ask has ended; how is in the body."""
+    """410: the ask has ended; the body holds the ended ask."""
     return problem_response(
         410,
         "The ask has ended",
-        f"It is {ask.status.value}: nothing can be changed any more.",
+        f"It is {ask.status.value} and can no longer be changed.",
         more={"ask": ask_json(ask)},
     )
 
 
 def bad_cursor_error() -> ProblemError:
-    """400: the cursor is none that a page gave."""
+    """400: the cursor did not come from a page."""
     return ProblemError(
-        400, "Bad query", "`after` is no cursor: pass the `next` of the page before, unchanged."
+        400,
+        "Bad query",
+        "`after` is not a valid cursor: pass the `next` of the previous page unchanged.",
     )
 
 
 def next_link_header(request: web.Request, after: str | int | None) -> dict[str, str]:
-    """The next page as a link (RFC 8288); nothing on the last page."""
+    """The Link header to the next page (RFC 8288); empty on the last page."""
     if after is None:
         return {}
     query = {**request.query, "after": str(after)}
     return {"Link": f'<{request.path}?{urlencode(query)}>; rel="next"'}
 
 
-def _waiting(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None] | None:
-    """The wait for the end of an ask; None where there is nothing to wait for.
+def _start_wait(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None] | None:
+    """Prepare the wait for the end of an ask; None if there is nothing to wait for.
 
-    Whoever awaits it drops the ask first: there may be thousands of them, for hours.
+    The caller drops its reference to the ask before awaiting: thousands of waits may be held for hours.
     """
     if not ask.open or wait <= 0:
         return None
@@ -209,19 +213,19 @@ def _waiting(call: Call, ask: Ask, wait: int) -> Coroutine[Any, Any, Ask | None]
     return call.service.wait(ask.id, wait, ask, listens=call.is_from_agent)
 
 
-def _there(ask: Ask | None) -> Ask:
+def _require(ask: Ask | None) -> Ask:
     if ask is None:
-        raise AssertionError("asks are erased, and never deleted")
+        raise AssertionError("asks may be erased, but are never deleted")
     return ask
 
 
-def _after(ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
-    """The ask as it stands after a wait."""
+def _response_after_wait(ask: Ask, wait: int, headers: dict[str, str]) -> web.Response:
+    """The response with the current ask after a wait."""
     return ask_response(ask, 202 if ask.open else 200, headers | preference_applied_header(wait))
 
 
 def idempotency_key(request: web.Request) -> str | None:
-    """The caller's own key for what it asks for; ProblemError where that is none."""
+    """The request's idempotency key, if any. A malformed one raises a ProblemError."""
     key = request.headers.get("Idempotency-Key")
     if key is not None and not (0 < len(key) <= MAX_IDEMPOTENCY_KEY and schemas.is_encodable(key)):
         raise ProblemError(
@@ -233,6 +237,6 @@ def idempotency_key(request: web.Request) -> str | None:
 
 
 def json_digest(body: JsonValue) -> str:
-    """The same for the same JSON, however it was written."""
+    """A digest that is the same for equal JSON values, however they were formatted."""
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Who calls: agents' tokens, stored hashed and compared in constant time, and people's keys."""
+"""Authenticate callers: agents' tokens, stored hashed and compared in constant time, and people's keys."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ CHALLENGE: Final = {"WWW-Authenticate": 'Bearer realm="answerback"'}
 
 
 class AgentTokens:
-    """The tokens of the configuration. With none, nobody is asked for one.
+    """The configured agents' tokens. If there are none, callers need no token.
 
     Args:
-        agents: the agents by the hashes of their tokens.
+        agents: the agents by their token's hash.
     """
 
     def __init__(self, agents: Mapping[str, Agent]) -> None:
         self._agents = dict(agents)
         self.required = bool(agents)
-        """Whether a caller needs a token; where one did, it stays so until the service is started again."""
+        """Whether callers need a token. Fixed at start: a reload of the configuration does not change it."""
 
     def update_from(self, other: AgentTokens) -> None:
-        """Serves other agents from now on."""
+        """Take over the agents of another instance."""
         self._agents = dict(other._agents)
 
     def authenticate_agent(self, request: web.Request) -> Agent | None:
-        """The agent whose token a request bears; None where no tokens are configured.
+        """The agent whose token a request carries; None if no tokens are configured.
 
         Raises:
             ProblemError: 401.
@@ -43,28 +43,28 @@ class AgentTokens:
         token = _bearer(request)
         if token is None:
             raise ProblemError(
-                401, "Token missing", "Send Authorization: Bearer and your agent's token."
+                401, "Token missing", "Send your agent's token as Authorization: Bearer TOKEN."
             )
-        found = self.find_agent(token)
-        if found is None:
+        agent = self.find_agent(token)
+        if agent is None:
             raise ProblemError(
                 401,
                 "Token unknown",
-                "No agent has this token; `answerback token create NAME` makes one.",
+                "No agent has this token. Create one with `answerback token create NAME`.",
             )
-        return found
+        return agent
 
     def find_agent(self, token: str) -> Agent | None:
         """The agent that has this token."""
         hashed = hash_of(token)
-        found = [
+        matching = [
             agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)
         ]
-        return found[0] if found else None
+        return matching[0] if matching else None
 
 
 class Caller(NamedTuple):
-    """Who calls: an agent (or a front end) by its token, a person by their key, or anybody on this machine."""
+    """The authenticated caller: an agent (or front end) by its token, a person by their key, or anyone local."""
 
     agent: Agent | None = None
     person: Person | None = None
@@ -73,10 +73,10 @@ class Caller(NamedTuple):
 async def authenticate_reader(
     request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
 ) -> Caller:
-    """Who makes a call that people may make too: with a key they need no token.
+    """Authenticate a call that people may make too; with a key they need no token.
 
     Raises:
-        ProblemError: 401, where tokens are configured.
+        ProblemError: 401, if tokens are configured.
     """
     token = _bearer(request)
     if token is not None and tokens.find_agent(token) is None:
@@ -89,7 +89,7 @@ async def authenticate_reader(
 async def authenticate_actor(
     request: web.Request, tokens: AgentTokens, holders: KeyHolderSource
 ) -> Caller:
-    """Who acts: somebody with a person's key, or a token.
+    """Authenticate a caller who acts on an ask: with a person's key or a token.
 
     Raises:
         ProblemError: 401.
@@ -103,9 +103,8 @@ async def authenticate_actor(
         raise ProblemError(
             401,
             "Key missing" if token is None else "Key unknown",
-            "Acting takes a person's key: send Authorization: Bearer and what `answerback key` prints, or a personal "
-            "link's key. "
-            "An agent cannot answer its own questions.",
+            "Acting takes a person's key: send what `answerback key` prints, or a personal link's key, as "
+            "Authorization: Bearer KEY. An agent cannot answer its own questions.",
         )
     return Caller(person=holder.person)
 

@@ -1,4 +1,4 @@
-"""Webhook deliveries: what became of them, and sending one again."""
+"""List webhook deliveries and their state, and send one again."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from answerback.service.serialize import delivery_json
 
 
 class DeliveriesQuery(BaseModel):
-    """Which deliveries, and which page of them."""
+    """Filter and paging for a list of deliveries."""
 
     model_config = ConfigDict(extra="forbid")
 
     state: DeliveryState | None = Field(None, description="Only deliveries in this state.")
-    after: str | None = Field(None, description="The `next` of the page before.")
-    limit: Annotated[int, Field(ge=1, le=200, description="Deliveries on a page.")] = 50
+    after: str | None = Field(None, description="The `next` of the previous page.")
+    limit: Annotated[
+        int, Field(ge=1, le=200, description="Maximum number of deliveries per page.")
+    ] = 50
 
 
 async def page(call: Call) -> web.Response:
@@ -47,6 +49,6 @@ async def redeliver(call: Call) -> web.Response:
     if stored is None or call.agent_scope not in {None, stored.delivery.agent}:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
     if not stored.delivery.body:
-        raise ProblemError(409, "Erased", "Its ask was erased: there is nothing to send any more.")
-    again = await call.api.run_to_completion(call.service.redeliver(stored))
-    return json_response(delivery_json(again), 202)
+        raise ProblemError(409, "Erased", "Its ask was erased, so there is nothing left to send.")
+    delivery = await call.api.run_to_completion(call.service.redeliver(stored))
+    return json_response(delivery_json(delivery), 202)

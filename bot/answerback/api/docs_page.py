@@ -1,4 +1,4 @@
-"""The API's description as one page that needs nothing but itself: rendered here, no script, no other address."""
+"""The API reference as one self-contained page: rendered on the server, no script, no external resource."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HERE: Final = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class RenderedDocs:
-    """The description in both its forms; ``policy`` is the page's Content-Security-Policy."""
+    """The API description as JSON and as a page; ``policy`` is the page's Content-Security-Policy."""
 
     as_json: bytes
     as_page: str
@@ -31,28 +31,28 @@ class RenderedDocs:
 
 
 class ApiDocs:
-    """An OpenAPI document as JSON and as a page, made when it is first asked for: that takes a tenth of a second.
+    """An OpenAPI document as JSON and as a page. Rendered on first use, which takes a tenth of a second.
 
     Args:
-        document: makes the document.
+        document: builds the document.
     """
 
     def __init__(self, document: Callable[[], Mapping[str, JsonValue]]) -> None:
         self._document = document
 
     async def render(self) -> RenderedDocs:
-        """Both forms; the event loop does not wait for them."""
-        return await asyncio.to_thread(lambda: self._described)
+        """Return both forms. Rendering happens in a thread, so that it does not block the event loop."""
+        return await asyncio.to_thread(lambda: self._rendered)
 
     @cached_property
-    def _described(self) -> RenderedDocs:
-        return _described(self._document())
+    def _rendered(self) -> RenderedDocs:
+        return _render(self._document())
 
 
 API_DOCS: Final = web.AppKey("description", ApiDocs)
 
 
-def _described(document: Mapping[str, JsonValue]) -> RenderedDocs:
+def _render(document: Mapping[str, JsonValue]) -> RenderedDocs:
     page = _template().render(document=document, style=_STYLE)
     digest = base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
     policy = (
@@ -78,5 +78,5 @@ def _template() -> Template:
     return environment.get_template("docs.html")
 
 
-# Read at import: no request, and no start of a service, waits for the disk.
+# Read at import, so that neither a request nor a service's start waits for the disk.
 _STYLE: Final = (_HERE / "docs.css").read_text(encoding="utf-8")

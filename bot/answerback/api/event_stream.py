@@ -1,4 +1,4 @@
-"""Server-Sent Events of one ask: its record as it grows, resumable, over once the ask has ended."""
+"""Server-Sent Events for one ask: its record as it grows. Resumable; the stream ends when the ask does."""
 
 from __future__ import annotations
 
@@ -24,36 +24,36 @@ _BATCH: Final = 200
 
 async def events(call: Call) -> web.StreamResponse:
     """``GET /v1/asks/{id}/events``."""
-    told = _last_event_id(call.request)
+    last_id = _last_event_id(call.request)
     ask = await call.ask()
     call.carry(ask)
     listening = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
     with call.service.follow(ask.id) as follower:
         follower.known = ask.revision
-        rows = await call.api.store.record(ask.id, told, _BATCH)
-        left = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
-        if told and not (ask.open or left):
-            # All is told: 204 keeps an EventSource from coming back.
+        rows = await call.api.store.record(ask.id, last_id, _BATCH)
+        unsent = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
+        if last_id and not (ask.open or unsent):
+            # Everything was sent already: 204 stops an EventSource from reconnecting.
             return web.Response(status=204)
         async with (
             listening,
             sse_response(call.request, ping_interval=HEARTBEAT) as stream,
         ):
-            while not await _tell(call, stream, ask.id, rows):
+            while not await _send_events(call, stream, ask.id, rows):
                 if rows:
-                    told = rows[-1].seq
+                    last_id = rows[-1].seq
                 if len(rows) < _BATCH and (
                     call.service.stopping or await follower.next_commit() is None
                 ):
                     break
-                rows = await call.api.store.record(ask.id, told, _BATCH)
+                rows = await call.api.store.record(ask.id, last_id, _BATCH)
             return stream
 
 
-async def _tell(
+async def _send_events(
     call: Call, stream: EventSourceResponse, ask_id: str, rows: Sequence[StoredEntry]
 ) -> bool:
-    """Sends what there is to tell; whether that was the outcome."""
+    """Send the rows that are events; return whether one of them was the outcome."""
     for row in rows:
         event = EVENT_NAMES.get(row.entry.kind)
         if event is None:
@@ -74,6 +74,6 @@ def _last_event_id(request: web.Request) -> int:
         return 0
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise ProblemError(
-            400, "Bad Last-Event-ID", "It is the id of an event that this stream sent, a number."
+            400, "Bad Last-Event-ID", "Send the id of an event from this stream: a number."
         )
     return int(text)

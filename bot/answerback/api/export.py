@@ -1,4 +1,4 @@
-"""Everything that the caller may see as JSON lines: asks with what was submitted, their records, the deliveries."""
+"""Export all that the caller may see as JSON lines: asks with their tool calls, their records, the deliveries."""
 
 from __future__ import annotations
 
@@ -17,44 +17,44 @@ from answerback.service.serialize import ask_json, delivery_json, entry_json
 
 MEDIA: Final = "application/x-ndjson"
 _ASKS: Final = 20
-"""Asks that are in memory at the same time; each has up to 256 KiB."""
+"""Maximum number of asks in memory at a time; each has up to 256 KiB."""
 _ROWS: Final = 200
-"""Lines of a record, or deliveries, that are in memory at the same time."""
+"""Maximum number of record lines, or deliveries, in memory at a time."""
 
 
 async def export(call: Call) -> web.StreamResponse:
-    """``GET /v1/export``. The last line counts the others: without it, the export is incomplete."""
+    """``GET /v1/export``. The last line counts the others; if it is missing, the export is incomplete."""
     call.query(NoQuery)
     response = web.StreamResponse(headers={"Content-Type": MEDIA})
     await response.prepare(call.request)
-    counted: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
+    counts: Counter[str] = Counter({"ask": 0, "entry": 0, "delivery": 0})
     async for line in _lines(call.api.store, call.agent_scope):
-        counted[str(line["type"])] += 1
+        counts[str(line["type"])] += 1
         await response.write(dump_json(line) + b"\n")
-    await response.write(dump_json({"type": "end", "lines": dict(counted)}) + b"\n")
+    await response.write(dump_json({"type": "end", "lines": dict(counts)}) + b"\n")
     await response.write_eof()
     return response
 
 
 async def _lines(store: Store, owner: str | None) -> AsyncIterator[dict[str, JsonValue]]:
-    """Asks, newest first, each with its record behind it; then deliveries, newest first."""
+    """Yield the asks, newest first, each followed by its record; then the deliveries, newest first."""
     after: str | None = None
     while True:
         asks = await store.page(agent=owner, after=after, limit=_ASKS)
         for ask in asks.rows:
-            async for line in _of(store, ask):
+            async for line in _ask_lines(store, ask):
                 yield line
         if (after := asks.after) is None:
             break
     while True:
-        found = await store.deliveries(state=None, agent=owner, after=after, limit=_ROWS)
-        for told in found.rows:
-            yield {"type": "delivery", "delivery": delivery_json(told)}
-        if (after := found.after) is None:
+        page = await store.deliveries(state=None, agent=owner, after=after, limit=_ROWS)
+        for delivery in page.rows:
+            yield {"type": "delivery", "delivery": delivery_json(delivery)}
+        if (after := page.after) is None:
             break
 
 
-async def _of(store: Store, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
+async def _ask_lines(store: Store, ask: Ask) -> AsyncIterator[dict[str, JsonValue]]:
     request = ask.request
     call: JsonValue = {"name": request.name, "arguments": request.arguments}
     yield {"type": "ask", "agent": request.agent, "call": call, "ask": ask_json(ask)}

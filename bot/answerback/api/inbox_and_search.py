@@ -1,4 +1,4 @@
-"""The inbox of one person over all agents, and the search for what was asked and answered."""
+"""One person's inbox across all agents, and the search over questions and answers."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from answerback.service.serialize import ask_json
 _PERSON: Final = r"^[^:]{1,64}:.{1,128}$"
 
 
-def _written(value: object) -> object:
-    """A time as people write it; pydantic takes numbers, too."""
+def _check_time_format(value: object) -> object:
+    """Accept only times written as dates; pydantic would accept numbers too."""
     if isinstance(value, str) and not re.match(r"\d{4}-\d\d-\d\d", value):
         raise ValueError("Write a time as 2026-11-22T16:49:42Z, or a date as 2026-11-22.")
     return value
 
 
-Time = Annotated[datetime, BeforeValidator(_written)]
+Time = Annotated[datetime, BeforeValidator(_check_time_format)]
 
 
 class InboxQuery(BaseModel):
@@ -45,7 +45,7 @@ class InboxQuery(BaseModel):
 
 
 class SearchQuery(BaseModel):
-    """Which asks, and which page of them."""
+    """What to search for, and which page of the results."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -53,12 +53,12 @@ class SearchQuery(BaseModel):
         str | None,
         Field(
             max_length=500,
-            description="Words of what was asked or answered, or their beginnings: all of them have to be there.",
+            description="Words, or beginnings of words, in the questions or answers; an ask must contain all of them.",
             examples=["migration prod"],
         ),
     ] = None
-    status: Status | None = Field(None, description="Only asks that stand like this.")
-    agent: str | None = Field(None, description="Only asks of this agent.")
+    status: Status | None = Field(None, description="Only asks with this status.")
+    agent: str | None = Field(None, description="Only asks by this agent.")
     answered_by: Annotated[
         str | None,
         Field(
@@ -90,11 +90,14 @@ async def inbox(call: Call) -> web.Response:
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    return _page(call, found)
+    return _page_response(call, found)
 
 
 def check_may_read(guest: Person | None, person: Person) -> None:
-    """Whether who bears a personal link's key (None: another caller) may read this person's inbox.
+    """Check that a caller may read this person's inbox.
+
+    Args:
+        guest: the holder of the personal link's key that the caller sent; None for any other caller.
 
     Raises:
         ProblemError: 403.
@@ -102,7 +105,7 @@ def check_may_read(guest: Person | None, person: Person) -> None:
     if guest is None or (guest.surface, guest.user_id) == (person.surface, person.user_id):
         return
     own = f"{guest.surface}:{guest.user_id}"
-    raise ProblemError(403, "Another's inbox", f"With this key, ask for responder={own}.")
+    raise ProblemError(403, "Not your inbox", f"With this key, pass responder={own}.")
 
 
 async def search(call: Call) -> web.Response:
@@ -110,32 +113,36 @@ async def search(call: Call) -> web.Response:
     query = call.query(SearchQuery)
     agent = call.agent_scope or query.agent
     if query.agent not in {None, agent}:
-        return _page(call, Page((), None))
-    wanted = Search(_words(query), query.status, agent, _at(query.since), _at(query.until))
+        return _page_response(call, Page((), None))
+    criteria = Search(
+        _words(query), query.status, agent, _timestamp(query.since), _timestamp(query.until)
+    )
     try:
-        found = await call.service.search_for(call.guest, wanted, query.after or None, query.limit)
+        found = await call.service.search_for(
+            call.guest, criteria, query.after or None, query.limit
+        )
     except ValueError as error:
         raise bad_cursor_error() from error
-    return _page(call, found)
+    return _page_response(call, found)
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:
     words = split_words(query.q or "")
     if query.q and not words:
-        raise ProblemError(400, "Bad query", "`q` has no word in it: search for letters or digits.")
+        raise ProblemError(400, "Bad query", "`q` contains no words: search for letters or digits.")
     if query.answered_by is None:
         return words
     surface, _, user_id = query.answered_by.partition(":")
     return (*words, answerer_word(Person(surface=surface, user_id=user_id)))
 
 
-def _at(time: datetime | None) -> float | None:
+def _timestamp(time: datetime | None) -> float | None:
     if time is None:
         return None
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
-def _page(call: Call, found: Page[Ask]) -> web.Response:
+def _page_response(call: Call, found: Page[Ask]) -> web.Response:
     asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
     return json_response(
         {"asks": asks, "next": found.after}, headers=next_link_header(call.request, found.after)

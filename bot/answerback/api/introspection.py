@@ -1,4 +1,4 @@
-"""For operators and tools: alive, able to serve, Prometheus, the tool definitions, the API described."""
+"""For operators and tools: liveness, readiness, metrics, tool definitions and the API description."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ _READY_TIMEOUT: Final = 5.0
 
 
 class ToolsQuery(BaseModel):
-    """Which tools, and in whose format."""
+    """Which tool definitions to return, and in which format."""
 
     model_config = ConfigDict(extra="forbid")
 
-    format: Format = Field("mcp", description="The API whose shape the definitions have.")
+    format: Format = Field("mcp", description="The model API to format the definitions for.")
     dialect: str | None = Field(
         None,
-        description="The dialects to give, separated by commas; without it the best one of each name.",
+        description="Dialects to include, separated by commas; by default the best one for each tool name.",
     )
     strict: bool = Field(
-        default=False, description="Whether the schemas are to be those that strict modes accept."
+        default=False,
+        description="Whether to restrict the schemas to what models' strict modes accept.",
     )
 
 
@@ -40,14 +41,14 @@ async def tools(call: Call) -> web.Response:
     query = call.query(ToolsQuery)
     dialects = () if query.dialect is None else query.dialect.split(",")
     try:
-        found = definitions.select_tools(dialects, call.api.enabled)
+        selected = definitions.select_tools(dialects, call.api.enabled)
     except ValueError as error:
         raise ProblemError(400, "Bad query", f"dialect: {error}") from error
     return json_response(
         {
             "tools": [
                 definitions.format_definition(tool, query.format, strict=query.strict)
-                for tool in found
+                for tool in selected
             ]
         }
     )
@@ -59,22 +60,25 @@ async def healthz(_call: Call) -> web.Response:
 
 
 async def readyz(call: Call) -> web.Response:
-    """``GET /readyz``: the database can be read and written, and every configured surface reaches its people."""
-    failing: list[JsonValue] = []
+    """``GET /readyz``: ready if the database can be read and written, and every configured surface is reachable."""
+    failures: list[JsonValue] = []
     try:
         async with asyncio.timeout(_READY_TIMEOUT):
             await call.api.store.check()
     except StoreError as error:
-        failing.append({"name": "database", "message": str(error)})
+        failures.append({"name": "database", "message": str(error)})
     except TimeoutError:
         message = f"The database did not answer within {_READY_TIMEOUT:g} seconds."
-        failing.append({"name": "database", "message": message})
+        failures.append({"name": "database", "message": message})
     for name, surface in call.api.surfaces.items():
-        if (sentence := surface.unready_reason()) is not None:
-            failing.append({"name": name, "message": sentence})
-    if failing:
+        if (reason := surface.unready_reason()) is not None:
+            failures.append({"name": name, "message": reason})
+    if failures:
         return problem_response(
-            503, "Not ready", "What fails is named in `failing`.", more={"failing": failing}
+            503,
+            "Not ready",
+            "`failing` names each part that fails and why.",
+            more={"failing": failures},
         )
     if call.api.replica is None:
         return json_response({"status": "ok"})
@@ -97,12 +101,12 @@ async def metrics(call: Call) -> web.Response:
 
 async def openapi_json(call: Call) -> web.Response:
     """``GET /openapi.json``."""
-    described = await call.request.app[API_DOCS].render()
-    return web.Response(body=described.as_json, content_type="application/json")
+    rendered = await call.request.app[API_DOCS].render()
+    return web.Response(body=rendered.as_json, content_type="application/json")
 
 
 async def docs(call: Call) -> web.Response:
     """``GET /docs``."""
-    described = await call.request.app[API_DOCS].render()
-    policy = {"Content-Security-Policy": described.policy}
-    return web.Response(text=described.as_page, content_type="text/html", headers=policy)
+    rendered = await call.request.app[API_DOCS].render()
+    policy = {"Content-Security-Policy": rendered.policy}
+    return web.Response(text=rendered.as_page, content_type="text/html", headers=policy)

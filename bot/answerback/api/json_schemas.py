@@ -1,6 +1,6 @@
-"""The JSON Schemas of an ask and of a tool result, as files for people who build on them.
+"""JSON Schema files of an ask and of a tool result, for people who build on them.
 
-``python -m answerback.api.json_schemas manifests`` writes them; the tests see to it that it was done.
+``python -m answerback.api.json_schemas manifests`` writes them; the tests check that they are current.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _MODELS: Final[dict[str, type[BaseModel]]] = {"ask.json": AskBody, "result.json"
 
 
 def render_json_schemas() -> dict[str, str]:
-    """The files' names and what is in them."""
+    """Map the files' names to their contents."""
     return {name: _text(model) for name, model in _MODELS.items()}
 
 

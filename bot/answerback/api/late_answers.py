@@ -1,4 +1,4 @@
-"""Late answers, and the notes which responses told an agent how an ask ended."""
+"""Late answers, and the tracking of which responses reported an outcome to an agent."""
 
 from __future__ import annotations
 
@@ -18,70 +18,70 @@ from answerback.service.late_answers import ResponseTracker
 
 
 class AnswersQuery(BaseModel):
-    """Which late answers."""
+    """Filters and paging for late answers."""
 
     model_config = ConfigDict(extra="forbid")
 
     conversation: Annotated[
         str | None,
-        Field(description="Only asks of this conversation; empty, only asks without one."),
+        Field(description="Only asks in this conversation; if empty, only asks without one."),
     ] = None
     after: Annotated[
         int | None,
         Field(
             ge=0,
             lt=2**63,
-            description="The last `next` that you have: acknowledges what came with it and before, and gives "
-            "again what came later. Without it, only what no response has told you.",
+            description="The last `next` you received: acknowledges everything up to it, and returns everything "
+            "after it, even if it was returned before. Without it, only what no response has reported to you.",
         ),
     ] = None
-    limit: Annotated[int, Field(ge=1, le=200, description="Asks at the most.")] = 50
+    limit: Annotated[int, Field(ge=1, le=200, description="Maximum number of asks.")] = 50
 
 
 async def answers(call: Call) -> web.Response:
     """``GET /v1/answers``."""
     query = call.query(AnswersQuery)
-    found = await call.service.late_answer_tracker.list_unseen(
+    late = await call.service.late_answer_tracker.list_unseen(
         call.agent_scope, query.conversation, query.after, query.limit
     )
-    for one in found:
-        call.request[RESPONSE_TRACKER].add_outcome(one.ask, SeenState.LISTED)
-    rows: list[JsonValue] = [late_answer_json(one.ask) for one in found]
-    return json_response({"answers": rows, "next": found[-1].number if found else query.after})
+    for answer in late:
+        call.request[RESPONSE_TRACKER].add_outcome(answer.ask, SeenState.LISTED)
+    rows: list[JsonValue] = [late_answer_json(answer.ask) for answer in late]
+    return json_response({"answers": rows, "next": late[-1].number if late else query.after})
 
 
 def response_tracker_of(api: Api, request: web.Request) -> ResponseTracker:
-    """What the response to a request tells its agent: noted once it is sent, taken back where it does not arrive."""
-    carrier = request[RESPONSE_TRACKER] = api.service.late_answer_tracker.track_response(
-        partial(_sent, api, request)
+    """Track which outcomes a response reports to its agent: saved once it is sent, undone if it does not arrive."""
+    tracker = request[RESPONSE_TRACKER] = api.service.late_answer_tracker.track_response(
+        partial(_on_sent, api, request)
     )
-    return carrier
+    return tracker
 
 
-def _sent(api: Api, request: web.Request, carrier: ResponseTracker) -> ResponseArrival:
+def _on_sent(api: Api, request: web.Request, tracker: ResponseTracker) -> ResponseArrival:
     arrival = request.app[ARRIVAL_TRACKER].track(
-        request, lambda: api.start_change(carrier.undo_seen())
+        request, lambda: api.start_change(tracker.undo_seen())
     )
-    _ = api.start_change(_note(arrival, carrier))
+    _ = api.start_change(_save_seen(arrival, tracker))
     return arrival
 
 
 async def send_response(
-    request: web.Request, response: web.StreamResponse, carrier: ResponseTracker
+    request: web.Request, response: web.StreamResponse, tracker: ResponseTracker
 ) -> None:
-    """Sends a response that tells something, if it is not sent yet."""
-    if not carrier.has_outcomes or carrier.is_sent:
+    """Send a response that reports an outcome, unless it is sent already."""
+    if not tracker.has_outcomes or tracker.is_sent:
         return
     try:
         await response.prepare(request)
         await response.write_eof()
     except ConnectionError:
-        return  # aiohttp finds that out for itself, and the agent asks again
-    carrier.mark_sent()
+        return  # aiohttp notices this as well, and the agent asks again
+    tracker.mark_sent()
 
 
-async def _note(arrival: ResponseArrival, carrier: ResponseTracker) -> None:
-    """Notes what a response tells that was just sent. The client's next request does not wait for that."""
-    with closing(carrier):
+async def _save_seen(arrival: ResponseArrival, tracker: ResponseTracker) -> None:
+    """Save which outcomes a response that was just sent reports. The client's next request does not wait for it."""
+    with closing(tracker):
         if await arrival.wait_until_received():
-            await carrier.save_seen()
+            await tracker.save_seen()

@@ -1,4 +1,4 @@
-"""What Prometheus is told: counters and latencies of this process, in a registry of their own."""
+"""Prometheus metrics: counters and latencies of this process, in a separate registry."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ _SECONDS: Final = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0,
 CONTENT_TYPE: Final = CONTENT_TYPE_LATEST
 
 
-class _Shows(Collector):
-    """How often live messages were posted or edited: counted by who shows them, told here."""
+class _ShowCollector(Collector):
+    """How often live messages were posted or edited; counted by the code that shows them, exported here."""
 
     def __init__(self) -> None:
         self.counts: dict[tuple[str, str], int] = {}
 
     def collect(self) -> Iterable[Metric]:
-        """The counts as Prometheus takes them."""
+        """Yield the counts as a Prometheus metric."""
         family = CounterMetricFamily(
             "answerback_shows",
-            "Live messages posted or edited, and what the platform said.",
+            "Live messages posted or edited, by the platform's result.",
             labels=["surface", "result"],
         )
         for labels, count in sorted(self.counts.items()):
@@ -35,14 +35,14 @@ class _Shows(Collector):
 
 
 class Metrics:
-    """The metrics of one process. What is counted here is named in the documentation of operations."""
+    """The metrics of one process; docs/operations.md lists them."""
 
     def __init__(self) -> None:
-        """Starts at zero."""
+        """Start all metrics at zero."""
         self.registry = CollectorRegistry()
         self._replica = ReplicaStatusCollector()
         self.registry.register(self._replica)
-        self._shows = _Shows()
+        self._shows = _ShowCollector()
         self.registry.register(self._shows)
         self.asks = Gauge(
             "answerback_asks", "Asks in the database.", ["status"], registry=self.registry
@@ -54,26 +54,26 @@ class Metrics:
             registry=self.registry,
         )
         self.waiters = Gauge(
-            "answerback_waiters", "Callers that wait for an ask.", registry=self.registry
+            "answerback_waiters", "Callers waiting for an ask.", registry=self.registry
         )
         self.actions = Counter(
             "answerback_actions",
-            "What people did, and what came of it.",
+            "Actions by people, by result.",
             ["surface", "action", "result"],
             registry=self.registry,
         )
         self.act_seconds = Histogram(
             "answerback_act_seconds",
-            "From an action to its durable commit.",
+            "Seconds from an action to its durable commit.",
             ["surface"],
             buckets=_SECONDS,
             registry=self.registry,
         )
-        self._acted: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
-        """What `count_action` counts with: finding it takes longer than counting."""
+        self._action_metrics: dict[tuple[str, str, str], tuple[Counter, Histogram]] = {}
+        """The labelled metrics of `count_action`, cached because looking them up takes longer than counting."""
         self.commit_seconds = Histogram(
             "answerback_commit_seconds",
-            "One write, from the queue to the durable commit.",
+            "Seconds from queueing a write to its durable commit.",
             buckets=_SECONDS,
             registry=self.registry,
         )
@@ -85,11 +85,11 @@ class Metrics:
         )
 
     def count_action(self, surface: str, action: str, result: str, seconds: float) -> None:
-        """Counts what somebody did (see `answerback.service.notify.Hooks.acted`)."""
+        """Count an action (see `answerback.service.notify.Hooks.acted`)."""
         key = (surface, action, result)
-        if key not in self._acted:
-            self._acted[key] = self.actions.labels(*key), self.act_seconds.labels(surface)
-        counter, histogram = self._acted[key]
+        if key not in self._action_metrics:
+            self._action_metrics[key] = self.actions.labels(*key), self.act_seconds.labels(surface)
+        counter, histogram = self._action_metrics[key]
         counter.inc()
         histogram.observe(seconds)
 
@@ -101,7 +101,7 @@ class Metrics:
         waiters: int,
         replica: ReplicaStatus | None = None,
     ) -> bytes:
-        """The exposition, with the counts that others keep as they are now."""
+        """Render the exposition, with the current values of the counts that are kept elsewhere."""
         for status, count in asks.items():
             self.asks.labels(status).set(count)
         for state, count in deliveries.items():

@@ -1,4 +1,4 @@
-"""The OpenAPI document (3.1), made from the table of operations and the models of the wire."""
+"""The OpenAPI 3.1 document, generated from the table of operations and the wire models."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from answerback.api.problems import PROBLEM_JSON
 
 _REF: Final = "#/components/schemas/{model}"
 _ALWAYS: Final = {
-    403: "The caller may not do this: a page of another origin, or a token of another role.",
-    500: "Answerback failed; nothing of its inside is told. Or one ask is stored in a way that it cannot read.",
-    503: 'The database failed, and nothing was changed; the title "Outcome unknown" says that this is not known.',
+    403: "The caller may not do this: it is a page of another origin, or its token has another role.",
+    500: "An internal error, reported without details; or a stored ask that cannot be read.",
+    503: 'The database failed and nothing was changed; titled "Outcome unknown", the change may have been saved.',
 }
 
 
 def document(
     operations: Sequence[Operation], version: str, *, tokens: bool
 ) -> dict[str, JsonValue]:
-    """The description of these operations.
+    """Build the OpenAPI document of these operations.
 
     Args:
-        tokens: whether the service asks for bearer tokens.
+        tokens: whether the service requires bearer tokens.
     """
     paths: dict[str, dict[str, JsonValue]] = {}
     for operation in operations:
@@ -54,27 +54,27 @@ def document(
 
 
 def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
-    # Acting takes a person's key even where agents need no token.
+    # Acting requires a person's key even if agents need no token.
     protected = operation.roles is not None and (tokens or operation.roles == SURFACE_ONLY)
-    described: dict[str, JsonValue] = {
+    spec: dict[str, JsonValue] = {
         "operationId": operation.id,
         "summary": operation.summary,
         "parameters": _parameters(operation),
         "responses": _responses(operation, protected),
     }
-    words = [operation.description] if operation.description else []
+    text = [operation.description] if operation.description else []
     if protected and operation.roles:
         if tokens:
-            words.append("Roles: " + ", ".join(sorted(operation.roles)) + ".")
-        described["security"] = [{"token": []}]
-    if words:
-        described["description"] = " ".join(words)
+            text.append("Roles: " + ", ".join(sorted(operation.roles)) + ".")
+        spec["security"] = [{"token": []}]
+    if text:
+        spec["description"] = " ".join(text)
     if operation.body is not None:
         content: dict[str, JsonValue] = {"schema": _reference(operation.body)}
         if operation.example is not None:
             content["example"] = operation.example
-        described["requestBody"] = {"required": True, "content": {"application/json": content}}
-    return described
+        spec["requestBody"] = {"required": True, "content": {"application/json": content}}
+    return spec
 
 
 def _parameters(operation: Operation) -> list[JsonValue]:
@@ -90,10 +90,10 @@ def _parameters(operation: Operation) -> list[JsonValue]:
     if operation.query is not None:
         properties = operation.query.model_json_schema(ref_template=_REF)["properties"]
         for name, schema in properties.items():
-            said = schema.pop("description", "")
+            text = schema.pop("description", "")
             schema.pop("title", None)
             found.append(
-                {"name": name, "in": "query", "description": said, "schema": _not_null(schema)}
+                {"name": name, "in": "query", "description": text, "schema": _not_null(schema)}
             )
     found.extend(
         {
@@ -108,11 +108,13 @@ def _parameters(operation: Operation) -> list[JsonValue]:
 
 
 def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    """A parameter that may be left out is never sent as null."""
+    """Drop null from a parameter's schema: an optional parameter is left out, never sent as null."""
     options = schema.get("anyOf")
     if not isinstance(options, list):
         return schema
-    kept = [one for one in options if isinstance(one, dict) and one.get("type") != "null"]
+    kept = [
+        option for option in options if isinstance(option, dict) and option.get("type") != "null"
+    ]
     return kept[0] if len(kept) == 1 else {"anyOf": list[JsonValue](kept)}
 
 
@@ -121,7 +123,7 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
     if protected:
         problems[401] = "The token or key is missing or unknown."
     replies = {
-        **{status: ResponseSpec(words, wire.ProblemBody) for status, words in problems.items()},
+        **{status: ResponseSpec(text, wire.ProblemBody) for status, text in problems.items()},
         **operation.replies,
     }
     found: dict[str, JsonValue] = {}
@@ -137,19 +139,19 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
 
 
 def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
-    described: dict[str, JsonValue] = {"description": reply.description}
+    spec: dict[str, JsonValue] = {"description": reply.description}
     if reply.headers:
-        described["headers"] = {
-            name: {"description": said, "schema": {"type": "string"}}
-            for name, said in reply.headers.items()
+        spec["headers"] = {
+            name: {"description": text, "schema": {"type": "string"}}
+            for name, text in reply.headers.items()
         }
     if reply.model is not None:
         failed = status >= HTTPStatus.BAD_REQUEST and reply.model is not wire.AskBody
         media = PROBLEM_JSON if failed else reply.media
-        described["content"] = {media: {"schema": _reference(reply.model)}}
+        spec["content"] = {media: {"schema": _reference(reply.model)}}
     elif status != HTTPStatus.NO_CONTENT:
-        described["content"] = {reply.media: {"schema": {"type": "string"}}}
-    return described
+        spec["content"] = {reply.media: {"schema": {"type": "string"}}}
+    return spec
 
 
 def _reference(model: type[BaseModel]) -> dict[str, JsonValue]:
@@ -160,7 +162,7 @@ def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
     models = dict.fromkeys(_models(operations))
     _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
     found: Mapping[str, JsonValue] = schema["$defs"]
-    # Query models are described as parameters; what they refer to (an enum, say) belongs here.
+    # Query models are spec as parameters; the types they refer to (such as enums) belong here.
     for operation in operations:
         if operation.query is not None:
             inner = operation.query.model_json_schema(ref_template=_REF)

@@ -1,7 +1,7 @@
-"""One call of the API: what an operation declares, and what its handler is handed.
+"""The declaration of an API operation, and the call that its handler receives.
 
-The routes and the OpenAPI document are both made from `Operation`s, so that neither can know a
-route, a parameter or a status that the other does not.
+The routes and the OpenAPI document are both generated from `Operation`s, so that neither can have
+a route, a parameter or a status that the other lacks.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ SURFACE_ONLY: Final[frozenset[Role]] = frozenset({"surface"})
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """What the API serves from."""
+    """The dependencies of the API."""
 
     service: Service
     store: Store
@@ -53,18 +53,18 @@ class Api:
     enabled: Callable[[str], bool]
     """Whether a tool of this name is served."""
     show_counts: Callable[[], Mapping[tuple[str, str], int]] = dict
-    """How often showing ended how, by surface."""
+    """The number of shows by surface and result."""
     replica: Callable[[], ReplicaStatus] | None = None
-    """How this process stands among those that share its store; None: it has it for itself."""
+    """The status of this process among the replicas that share its store; None if it is the only one."""
     pending_changes: set[asyncio.Task[object]] = field(default_factory=set)
-    """Changes under way; a caller that hangs up does not undo them."""
+    """Changes in progress; they continue if the caller disconnects."""
 
     async def run_to_completion(self, change: Coroutine[object, object, T]) -> T:
-        """Carries a change through to its end, even if the caller hangs up meanwhile."""
+        """Run a change to its end, even if the caller disconnects meanwhile."""
         return await asyncio.shield(self.start_change(change))
 
     def start_change(self, change: Coroutine[object, object, T]) -> asyncio.Task[T]:
-        """Begins a change that is finished before the process ends."""
+        """Start a change in the background; it is finished before the process ends."""
         task = asyncio.create_task(change)
         self.pending_changes.add(task)
         task.add_done_callback(self.pending_changes.discard)
@@ -76,7 +76,7 @@ API: Final = web.AppKey("api", Api)
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One request and who makes it: an agent by its token, a person by their key, or (neither) anybody here."""
+    """One request and its caller: an agent by its token, a person by their key, or (neither) anyone local."""
 
     api: Api
     request: web.Request
@@ -89,10 +89,10 @@ class Call:
         return self.api.service
 
     async def ask(self) -> Ask:
-        """The ask that the path names.
+        """Load the ask that the path names.
 
         Raises:
-            ProblemError: 404, also for another agent's ask: that it exists is not this agent's business.
+            ProblemError: 404; also for another agent's ask, so that its existence is not revealed.
         """
         ask_id = self.request.match_info["id"]
         ask = await self.service.get(ask_id)
@@ -101,50 +101,50 @@ class Call:
         return ask
 
     def may_see(self, ask: Ask) -> bool:
-        """Whether the caller may know of an ask: an agent of its own, somebody with a personal link of theirs."""
+        """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them."""
         if self.agent_scope is not None:
             return ask.request.agent == self.agent_scope
         return self.guest is None or concerns(ask, self.guest)
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:
-        """The ask, which the response tells its agent of: a front end or a person who reads it is not told for it."""
+        """Record that the response shows the ask to its agent; reads by front ends and people do not count."""
         if self.is_from_agent:
             self.request[RESPONSE_TRACKER].add_outcome(ask)
         return ask
 
     def carry(self, ask: Ask) -> None:
-        """The response is to tell the agent how the ask ends."""
+        """Record that this response will report the ask's outcome to the agent."""
         if self.is_from_agent:
             self.request[RESPONSE_TRACKER].hold_back(ask)
 
     @property
     def is_from_agent(self) -> bool:
-        """Whether an agent calls, as anybody does here who shows neither a token nor a key."""
+        """Whether the caller is an agent. A caller without a token or key counts as one."""
         return self.person is None and (self.agent is None or self.agent.role == "agent")
 
     @property
     def guest(self) -> Person | None:
-        """Who calls with the key of a personal link, and so may see what is theirs alone."""
+        """The holder of the personal link whose key was sent; they may see only their own asks."""
         return None if self.person is None or is_operator(self.person) else self.person
 
     @property
     def agent_scope(self) -> str | None:
-        """The agent whose asks alone the caller may see; None: everybody's."""
+        """The only agent whose asks the caller may see; None if not limited to one."""
         return self.agent.name if self.agent is not None and self.agent.role == "agent" else None
 
     def query(self, model: type[M]) -> M:
-        """The query string as a model.
+        """Parse the query string into a model.
 
         Raises:
-            ProblemError: 400, with every mistake.
+            ProblemError: 400, with every error.
         """
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, value in self.request.query.items():
-            if name in found:
+            if name in values:
                 raise ProblemError(400, "Bad query", f"The parameter {name[:100]} is given twice.")
-            found[name] = value
+            values[name] = value
         try:
-            return model.model_validate(found)
+            return model.model_validate(values)
         except ValidationError as error:
             raise ProblemError(400, "Bad query", None, problems_of(error)) from error
 
@@ -154,18 +154,18 @@ OperationHandler = Callable[[Call], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, slots=True)
 class ResponseSpec:
-    """One status that an operation answers with."""
+    """One status that an operation responds with."""
 
     description: str
     model: type[BaseModel] | None = None
     media: str = "application/json"
     headers: Mapping[str, str] = field(default_factory=dict)
-    """Header names and what they say."""
+    """Header names and their descriptions."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeaderSpec:
-    """A request header that an operation understands."""
+    """A request header that an operation accepts."""
 
     name: str
     description: str
@@ -183,21 +183,21 @@ class Operation:
     handle: OperationHandler
     replies: Mapping[int, ResponseSpec]
     roles: frozenset[Role] | None = ANY_ROLE
-    """Whose tokens may call it, where tokens are configured; None: anybody."""
+    """The roles whose tokens may call it, if tokens are configured; None: anyone may."""
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None
     example: JsonValue = None
-    """A body that works."""
+    """A valid body."""
     links: tuple[str, ...] = ()
-    """Operations that take the id in this one's answer."""
+    """Ids of operations that take the id in this one's response."""
     headers: tuple[HeaderSpec, ...] = ()
     description: str = ""
     guests: bool = True
-    """Whether the keys of personal links may call it, where the service's own may."""
+    """Whether a personal link's key may call it, if the operator's key may."""
 
 
 class NoQuery(BaseModel):
-    """Of an operation that takes no query."""
+    """The query of an operation that takes no parameters."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -205,19 +205,19 @@ class NoQuery(BaseModel):
 def json_response(
     value: object, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """A JSON answer."""
+    """Build a JSON response."""
     return json_bytes_response(dump_json(value), status, headers)
 
 
 def json_bytes_response(
     body: bytes, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """A JSON answer whose text is made already."""
+    """Build a JSON response from JSON that is serialised already."""
     return web.Response(status=status, body=body, content_type="application/json", headers=headers)
 
 
 def ask_response(
     ask: Ask, status: int = 200, headers: Mapping[str, str] | None = None
 ) -> web.Response:
-    """An ask as it stands."""
+    """Build the response with an ask's current state."""
     return json_response(ask_json(ask), status, headers)

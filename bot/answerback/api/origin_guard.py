@@ -1,7 +1,7 @@
-"""The guard of a loopback listener: no web page of another origin, and no name that merely resolves here, gets in.
+"""Guard a loopback listener against pages of other origins and against names that merely resolve to this machine.
 
-A browser on this machine can be made to send requests to a loopback port by any page it visits
-(cross-site requests, DNS rebinding). Owns the decision alone; who is asking is `answerback.api.auth`'s.
+Any page that a browser on this machine visits can make it send requests to a loopback port
+(cross-site requests, DNS rebinding). This module only decides that; `answerback.api.auth` authenticates callers.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _OWN_SITE: Final = frozenset({"same-origin", "none"})
 
 
 def refuse_cross_origin(request: web.Request) -> web.Response | None:
-    """The refusal of what did not come to a loopback name from our own origin."""
+    """Refuse a request that was not sent to a loopback name from our own origin; None if it was."""
     reason = refusal_reason(request)
     return None if reason is None else problem_response(403, "Refused", reason)
 
 
 def guard_route(route: web.RouteDef) -> web.RouteDef:
-    """The same route behind the guard, for a listener that is not guarded as a whole."""
+    """Put one route behind the guard, for a listener that is not guarded as a whole."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         return refuse_cross_origin(request) or await route.handler(request)
@@ -38,10 +38,10 @@ def refusal_reason(request: web.Request) -> str | None:
     port = _own_port(request)
     hosts = request.headers.getall("Host", [])
     if len(hosts) != 1 or not _is_own(f"http://{hosts[0]}", port):
-        return f"Call this by a loopback name: http://localhost:{port} or http://127.0.0.1:{port}."
+        return f"Use a loopback name: http://localhost:{port} or http://127.0.0.1:{port}."
     site = request.headers.get("Sec-Fetch-Site")
     for origin in request.headers.getall("Origin", []):
-        # A form on a page that sends no referrer has the origin "null"; the browser then says whose page it is.
+        # A form on a page that sends no referrer has the origin "null"; Sec-Fetch-Site then says whose page it is.
         if origin != f"http://{hosts[0]}" and not (origin == "null" and site == "same-origin"):
             return (
                 "The request comes from a page of another origin, which may not use this service."
@@ -52,7 +52,7 @@ def refusal_reason(request: web.Request) -> str | None:
 
 
 def _follows_local_link(request: web.Request, site: str) -> bool:
-    """Whether a person follows a link from another port of this machine: that shows a page, and no more."""
+    """Whether a person followed a link from another port of this machine, which only shows a page."""
     return (
         site == "same-site"
         and request.method == "GET"

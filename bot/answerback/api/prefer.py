@@ -1,4 +1,4 @@
-"""``Prefer: wait=N`` (RFC 7240): how long a caller wants its answer to be held."""
+"""``Prefer: wait=N`` (RFC 7240): how long a caller wants the response to be held."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from aiohttp import web
 
 MAX_WAIT: Final = 300
-"""Seconds; whoever wants to wait longer calls again."""
+"""Seconds; to wait longer, the caller calls again."""
 
 # preference = token [ "=" word ] *( ";" [ parameter ] ), https://www.rfc-editor.org/rfc/rfc7240#section-2
 _TOKEN: Final = r"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
@@ -19,9 +19,9 @@ _WAIT: Final = re.compile(
 
 
 def preferred_wait(request: web.Request) -> int | None:
-    """The seconds to hold the answer for, capped; None when the caller did not ask for it.
+    """The seconds to hold the response for, capped at `MAX_WAIT`; None if the caller did not ask to wait.
 
-    The first ``wait`` counts; a preference that is not understood is ignored, as the RFC has it.
+    The first ``wait`` counts; preferences that are not understood are ignored, as the RFC requires.
     """
     for line in request.headers.getall("Prefer", []):
         at = 0
@@ -36,5 +36,5 @@ def preferred_wait(request: web.Request) -> int | None:
 
 
 def preference_applied_header(wait: int) -> dict[str, str]:
-    """The header that tells the caller its preference was followed, and for how long at the most."""
+    """The header that confirms the preference and the longest time the response is held."""
     return {"Preference-Applied": f"wait={wait}"}

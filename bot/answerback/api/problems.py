@@ -1,7 +1,7 @@
-"""What goes wrong, as RFC 9457 problem documents; the API's loop top, past which no exception gets.
+"""Errors as RFC 9457 problem documents, and the middleware that no exception gets past.
 
-No answer, token or stack trace leaves in a problem: what is unexpected is logged here, with the
-ask's id, and told as one sentence.
+A problem never contains an answer, a token or a stack trace: unexpected errors are logged here with
+the ask's id, and reported in one sentence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def problem_response(
     more: Mapping[str, JsonValue] | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> web.Response:
-    """A problem document as a response; ``more`` are members beyond the standard ones."""
+    """Build a problem document response; ``more`` holds members beyond the standard ones."""
     document = {"type": "about:blank", "title": title, "status": status}
     if detail is not None:
         document["detail"] = detail
@@ -49,10 +49,10 @@ def problem_response(
 
 
 def to_problem_response(error: ProblemError) -> web.Response:
-    """The problem document of a caller's mistake; an invalid call comes with the words for its model."""
+    """Build the problem document for a caller's error; an invalid call includes the tool result for its model."""
     more: dict[str, JsonValue] = {}
     if error.problems:
-        more["errors"] = [one.model_dump() for one in error.problems]
+        more["errors"] = [problem.model_dump() for problem in error.problems]
     if isinstance(error, InvalidCallError):
         more["tool_result"] = render_refusal(error).model_dump()
     headers = CHALLENGE if error.status == HTTPStatus.UNAUTHORIZED else None
@@ -60,22 +60,22 @@ def to_problem_response(error: ProblemError) -> web.Response:
 
 
 def refuse_unsupported(request: web.BaseRequest) -> web.Response | None:
-    """The refusal of a request that demands what we do not know, whatever its route."""
+    """Refuse a request with an unsupported Content-Encoding or Expect, whatever its route."""
     coding = request.headers.get("Content-Encoding", "").strip().lower()
     if coding not in {"", "identity", *CONTENT_CODINGS}:
-        words = f"Content-Encoding {coding[:40]!a} is not known; send gzip, deflate, or the body as it is."
+        detail = f"Content-Encoding {coding[:40]!a} is not supported; send gzip, deflate, or the body unencoded."
         headers = {"Accept-Encoding": ", ".join(CONTENT_CODINGS)}
-        return problem_response(415, "Unknown Content-Encoding", words, headers=headers)
+        return problem_response(415, "Unknown Content-Encoding", detail, headers=headers)
     if request.headers.get("Expect", "100-continue").lower() != "100-continue":
         return problem_response(
-            417, "Expectation failed", "Of Expect only 100-continue is understood."
+            417, "Expectation failed", "The only supported Expect is 100-continue."
         )
     return None
 
 
 @web.middleware
 async def problem_middleware(request: web.Request, handler: Handler) -> web.StreamResponse:
-    """Turns every exception into a problem document."""
+    """Turn every exception into a problem document."""
     try:
         return await handler(request)
     except ProblemError as error:
@@ -83,57 +83,54 @@ async def problem_middleware(request: web.Request, handler: Handler) -> web.Stre
     except web.HTTPException as error:
         if error.status < HTTPStatus.BAD_REQUEST:
             raise
-        return _of_http(request, error)
+        return _http_problem(request, error)
     except StoreError as error:
-        logger.exception("the database failed", extra=_about(request))
-        return _of_store(error)
-    except Exception:  # the API's loop top: logged, and told without its inside
-        logger.exception("a request failed", extra=_about(request))
+        logger.exception("the database failed", extra=_log_fields(request))
+        return _store_problem(error)
+    except Exception:  # the outermost handler: logged, and reported without details
+        logger.exception("a request failed", extra=_log_fields(request))
         return problem_response(
             500,
             "Internal error",
-            "Answerback failed at this, by a defect of its own; its log says more. Read the ask again before you"
-            " repeat the call.",
+            "This is a bug in Answerback; its log has the details. Read the ask again before you repeat the call.",
         )
 
 
-def _of_store(error: StoreError) -> web.Response:
-    """What is known of a failure of the database: each request changes one thing, and that at its end."""
+def _store_problem(error: StoreError) -> web.Response:
+    """The response to a database error. Each request makes at most one change, as its last step."""
     match error:
         case UnreadableRowError():
             return problem_response(500, "Unreadable", str(error))
         case CommitUnknownError():
             title = "Outcome unknown"
-            words = (
-                "The database failed while it saved this, and it is not known whether it is saved. Read the ask"
+            detail = (
+                "The database failed while saving, so the change may or may not have been saved. Read the ask"
                 " again before you repeat the call; with an `Idempotency-Key` you can repeat it at once."
             )
         case _:
             title = "The database failed"
-            words = "Nothing was changed by this call: try again."
-    return problem_response(503, title, words, headers={"Retry-After": "1"})
+            detail = "This call changed nothing. Try again."
+    return problem_response(503, title, detail, headers={"Retry-After": "1"})
 
 
-def _of_http(request: web.Request, error: web.HTTPException) -> web.Response:
+def _http_problem(request: web.Request, error: web.HTTPException) -> web.Response:
     match error.status:
         case 404:
-            detail = (
-                f"There is nothing at {request.path[:200]}; GET /openapi.json lists what there is."
-            )
+            detail = f"There is nothing at {request.path[:200]}. GET /openapi.json lists all paths."
             return problem_response(404, "Not found", detail)
         case 405:
             allowed = error.headers.get("Allow", "")
-            detail = f"{request.method[:20]} is not done here; {allowed} is."
+            detail = f"{request.method[:20]} is not allowed here; use {allowed}."
             return problem_response(405, "Method not allowed", detail, headers={"Allow": allowed})
         case status:
             return problem_response(status, error.reason)
 
 
-def _about(request: web.Request) -> dict[str, str]:
-    about = {"method": request.method, "route": _route(request)}
+def _log_fields(request: web.Request) -> dict[str, str]:
+    fields = {"method": request.method, "route": _route(request)}
     if ask_id := request.match_info.get("id"):
-        about["ask_id"] = ask_id
-    return about
+        fields["ask_id"] = ask_id
+    return fields
 
 
 def _route(request: web.Request) -> str:

@@ -1,4 +1,4 @@
-"""How a process stands among those that share its store, for `/readyz` and `/metrics`."""
+"""The status of one process among the replicas that share a store, for `/readyz` and `/metrics`."""
 
 from __future__ import annotations
 
@@ -13,52 +13,56 @@ from pydantic import JsonValue
 
 @dataclass(frozen=True, slots=True)
 class ReplicaStatus:
-    """What one process holds, and how well it hears of the others."""
+    """The leads and claims a process holds, and how well it receives notifications from the others."""
 
     name: str
     leads: Mapping[str, bool]
-    """Whether it has what only one process has at a time, by surface."""
+    """Whether it leads each surface: only one process leads a surface at a time."""
     claims: Mapping[str, int]
-    """How much it has in hand, by the kind of work."""
+    """How many claims it holds, by kind of work."""
     seconds_since_notification: float
-    """Seconds since it heard a notification."""
-    found: int
-    """Wakings that a notification should have brought, and the safety net did."""
+    """Seconds since it received a notification."""
+    missed_notifications: int
+    """Missed notifications: wake-ups that came from the periodic check of the database instead."""
 
     def as_json(self) -> JsonValue:
-        """What `/readyz` says."""
+        """The JSON that `/readyz` returns."""
         return {
             "name": self.name,
             "leads": dict(self.leads),
             "claims": dict(self.claims),
             "seconds_since_notification": round(self.seconds_since_notification, 1),
-            "missed_notifications": self.found,
+            "missed_notifications": self.missed_notifications,
         }
 
 
 class ReplicaStatusCollector(Collector):
-    """What `/metrics` says; nothing for a process that has its store for itself."""
+    """The replica metrics in `/metrics`; none for a process that does not share its store."""
 
     def __init__(self) -> None:
         self.status: ReplicaStatus | None = None
 
     def collect(self) -> Iterable[Metric]:
-        """The status as Prometheus takes it."""
+        """Yield the status as Prometheus metrics."""
         if (status := self.status) is None:
             return
-        words = "Whether this process holds what one process holds at a time."
-        leads = GaugeMetricFamily("answerback_leads", words, labels=["surface"])
+        help_text = "Whether this process leads the surface; only one process leads it at a time."
+        leads = GaugeMetricFamily("answerback_leads", help_text, labels=["surface"])
         for surface, held in sorted(status.leads.items()):
             leads.add_metric([surface], float(held))
         yield leads
-        words = "What this process has claimed and has in hand."
-        claims = GaugeMetricFamily("answerback_claims", words, labels=["work"])
+        help_text = "Claims this process holds, by kind of work."
+        claims = GaugeMetricFamily("answerback_claims", help_text, labels=["work"])
         for work, count in sorted(status.claims.items()):
             claims.add_metric([work], count)
         yield claims
-        words = "Seconds since this process heard of another's commit."
+        help_text = "Seconds since this process was notified of another's commit."
         yield GaugeMetricFamily(
-            "answerback_notification_age_seconds", words, status.seconds_since_notification
+            "answerback_notification_age_seconds", help_text, status.seconds_since_notification
         )
-        words = "Wakings that a notification should have brought, and a look at the database did."
-        yield CounterMetricFamily("answerback_missed_notifications", words, status.found)
+        help_text = (
+            "Wake-ups that came from a check of the database because a notification was missed."
+        )
+        yield CounterMetricFamily(
+            "answerback_missed_notifications", help_text, status.missed_notifications
+        )

@@ -1,4 +1,4 @@
-"""Every operation of the API in one table: what is served is what is described."""
+"""The table of all API operations, from which both the routes and their description are generated."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ from answerback.api.operation import (
 )
 from answerback.service.submission_request import Submission
 
-_APPLIED: Final = {"Preference-Applied": "The wait that was followed, where one was asked for."}
+_APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was requested."}
 _LOCATION: Final = {"Location": "The ask's path."}
-_NEXT: Final = {"Link": "The next page, rel=next, where there is one."}
+_NEXT: Final = {"Link": "The next page, with rel=next, if there is one."}
 _PREFER: Final = HeaderSpec(
     "Prefer",
-    "`wait=N`: hold the answer until the ask has ended or N seconds have passed (RFC 7240).",
+    "`wait=N`: hold the response until the ask has ended or N seconds have passed (RFC 7240).",
 )
 _KEY: Final = HeaderSpec(
     "Idempotency-Key",
-    "A key of your own: the same one with the same body gives the first ask again.",
+    "A key you choose: repeating it with the same body returns the first ask again.",
     {"type": "string", "minLength": 1, "maxLength": asks.MAX_IDEMPOTENCY_KEY},
 )
 _KEY_OF_ACTION: Final = replace(
     _KEY,
-    description="A key of your own: the same one with the same body acts once, and gives the ask again.",
+    description="A key you choose: repeating it with the same body acts only once, and returns the ask again.",
 )
 _LAST_EVENT: Final = HeaderSpec(
     "Last-Event-ID",
-    "The last event you have: the stream goes on behind it.",
+    "The id of the last event you received: the stream continues after it.",
     {"type": "string", "pattern": "^[0-9]{0,18}$"},
 )
 
@@ -75,14 +75,14 @@ def _ask(description: str, headers: dict[str, str] | None = None) -> ResponseSpe
 
 
 _NOT_FOUND: Final = ResponseSpec(
-    "There is none of this id, or it is another agent's.", wire.ProblemBody
+    "There is none with this id, or it belongs to another agent.", wire.ProblemBody
 )
-_ENDED: Final = ResponseSpec("The ask has ended before.", wire.EndedBody)
+_ENDED: Final = ResponseSpec("The ask has already ended.", wire.EndedBody)
 _BAD: Final = ResponseSpec(
-    "The request cannot be read; `detail` or `errors` say where.", wire.ProblemBody
+    "The request is malformed; `detail` or `errors` says where.", wire.ProblemBody
 )
 _TOO_LARGE: Final = ResponseSpec("The body is over 256 KiB.", wire.ProblemBody)
-_NOT_JSON: Final = ResponseSpec("The body is not application/json in UTF-8.", wire.ProblemBody)
+_NOT_JSON: Final = ResponseSpec("The body is not UTF-8 application/json.", wire.ProblemBody)
 
 OPERATIONS: Final = (
     Operation(
@@ -93,16 +93,16 @@ OPERATIONS: Final = (
         asks.submit,
         {
             200: _ask(
-                "The same ask for a repeated key, or the ended ask that was waited for.",
+                "The earlier ask, for a repeated key; or, after a wait, the ended ask.",
                 _LOCATION | _APPLIED,
             ),
-            201: _ask("The ask was stored and is being shown.", _LOCATION),
+            201: _ask("The ask was stored and will be shown.", _LOCATION),
             202: _ask("The ask is still open after the wait.", _LOCATION | _APPLIED),
             400: _BAD,
             413: _TOO_LARGE,
             415: _NOT_JSON,
             422: ResponseSpec(
-                "The call is wrong; `tool_result` holds the same words for the model.",
+                "The tool call is invalid; `tool_result` explains the errors to the model.",
                 wire.InvalidCallBody,
             ),
         },
@@ -116,21 +116,21 @@ OPERATIONS: Final = (
         "list",
         "GET",
         "/v1/asks",
-        "Asks, newest first",
+        "List asks, newest first",
         asks.page,
         {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=asks.AsksQuery,
-        description="An agent gets its own asks. Whoever bears a personal link's key gets those that they may answer "
-        "or answered; a page may then have fewer than `limit`.",
+        description="An agent gets its own asks. With a personal link's key, you get those that its person may answer "
+        "or answered; a page may then have fewer than `limit` asks.",
     ),
     Operation(
         "get",
         "GET",
         "/v1/asks/{id}",
-        "An ask as it stands",
+        "Get an ask",
         asks.read,
         {
-            200: _ask("The ask; with a wait, it has ended.", _APPLIED),
+            200: _ask("The ask; after a wait, it has ended.", _APPLIED),
             202: _ask("The ask is still open after the wait.", _APPLIED),
             404: _NOT_FOUND,
         },
@@ -146,18 +146,18 @@ OPERATIONS: Final = (
             200: _ask("The ask after the action."),
             400: _BAD,
             404: _NOT_FOUND,
-            409: _ask("Somebody was faster: the ask as it stands."),
+            409: _ask("The ask has changed since: its current state."),
             410: _ENDED,
             413: _TOO_LARGE,
             415: _NOT_JSON,
-            422: ResponseSpec("The action does not fit; nothing has changed.", wire.ProblemBody),
+            422: ResponseSpec("The action is invalid; nothing has changed.", wire.ProblemBody),
         },
         roles=SURFACE_ONLY,
         body=action_bodies.ActionBody,
         headers=(_KEY_OF_ACTION,),
         example={"action": "answer", "value": True},
-        description="For custom front ends, whose token vouches for `actor`, and for local tools that bear the "
-        "person's key (`answerback key` prints it) or a personal link's, for asks that are answered with it. "
+        description="For custom front ends, whose token vouches for `actor`, and for local tools that send the "
+        "person's key (`answerback key` prints it) or a personal link's, for asks on its surface. "
         "Never for agents.",
     ),
     Operation(
@@ -168,20 +168,22 @@ OPERATIONS: Final = (
         asks.explain,
         {
             200: _ask(
-                "The ask with the explanation below its question; also where it stood there before."
+                "The ask with the explanation below its question; also if it was already there."
             ),
             400: _BAD,
             404: _NOT_FOUND,
             410: _ENDED,
             413: _TOO_LARGE,
             415: _NOT_JSON,
-            422: ResponseSpec("It cannot be shown, and nothing has changed.", wire.ProblemBody),
+            422: ResponseSpec(
+                "The explanation cannot be shown; nothing has changed.", wire.ProblemBody
+            ),
         },
         roles=AGENT_ONLY,
         body=wire.ContextBody,
         example={"text": "The index is built *concurrently*: nothing is locked."},
-        description='For asks that were submitted with `accepts: ["clarify"]`. It belongs to the question that was '
-        "asked about, else to the open one. Whoever answers a message from before it is told to look again.",
+        description='For asks that were submitted with `accepts: ["clarify"]`. The explanation belongs to the question '
+        "that was asked about, or else to the open one. Answers to a message from before it are refused as outdated.",
     ),
     Operation(
         "withdraw",
@@ -196,17 +198,17 @@ OPERATIONS: Final = (
         "erase",
         "POST",
         "/v1/asks/{id}/erase",
-        "Erase what was written in an ask",
+        "Erase the content of an ask",
         asks.erase,
         {
-            200: _ask("The ask without what was written in it; also where it was erased before."),
+            200: _ask("The ask without its content; also if it was erased before."),
             404: _NOT_FOUND,
             409: ResponseSpec("The ask is open, and nothing was erased.", wire.EndedBody),
         },
         roles=SURFACE_ONLY,
-        description="What the agent and people wrote goes, in the database and in the live message: questions, "
-        "answers, names, bodies of webhooks. The skeleton of the record stays: when, which kind, how it ended. For "
-        "operators and custom front ends; not for agents, who could hide what they asked.",
+        description="Removes what the agent and people wrote from the database and the live message: questions, "
+        "answers, names, webhook bodies. The skeleton of the record stays: times, kinds, and how the ask ended. For "
+        "operators and custom front ends; not for agents, which could hide what they asked.",
         guests=False,
     ),
     Operation(
@@ -222,7 +224,7 @@ OPERATIONS: Final = (
                 wire.EventBody,
                 "text/event-stream",
             ),
-            204: ResponseSpec("The outcome has been told: do not come back."),
+            204: ResponseSpec("The outcome was sent already: do not reconnect."),
             400: _BAD,
             404: _NOT_FOUND,
         },
@@ -232,26 +234,26 @@ OPERATIONS: Final = (
         "answers",
         "GET",
         "/v1/answers",
-        "Late answers",
+        "List late answers",
         late_answers.answers,
         {
             200: ResponseSpec(
-                "Asks that have ended and of which no response has told the agent, in the order of their ends.",
+                "Ended asks whose outcome no response has reported to the agent, in the order they ended.",
                 wire.AnswerPage,
             ),
             400: _BAD,
         },
         query=late_answers.AnswersQuery,
         roles=AGENT_ONLY,
-        description="Each once: what a waiting call, a stream, a webhook or an earlier list has told is not repeated. "
-        "Start with `after=0`, keep `next` together with the answers, and pass it as `after`: then nothing is lost and "
-        "nothing comes twice, whoever is killed.",
+        description="Each outcome is returned once: what a waiting call, a stream, a webhook or an earlier list has "
+        "reported is left out. To lose nothing and get nothing twice even if a process is killed, start with "
+        "`after=0`, store `next` together with the answers, and pass it as `after`.",
     ),
     Operation(
         "record",
         "GET",
         "/v1/asks/{id}/record",
-        "What happened to an ask",
+        "Get the record of an ask",
         asks.record,
         {
             200: ResponseSpec(
@@ -266,30 +268,30 @@ OPERATIONS: Final = (
         "inbox",
         "GET",
         "/v1/inbox",
-        "What waits for one person, oldest first",
+        "List what is waiting for one person, oldest first",
         inbox_and_search.inbox,
         {200: ResponseSpec("A page of open asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         roles=SURFACE_ONLY,
         query=inbox_and_search.InboxQuery,
-        description="The open asks of all agents that this person may answer: for custom front ends, and for who "
-        "bears the person's key. Never for agents.",
+        description="The open asks of all agents that this person may answer. For custom front ends, and for callers "
+        "with the person's key. Never for agents.",
     ),
     Operation(
         "search",
         "GET",
         "/v1/search",
-        "Search what was asked and answered, newest first",
+        "Search questions and answers, newest first",
         inbox_and_search.search,
         {200: ResponseSpec("A page of asks.", wire.AskPage, headers=_NEXT), 400: _BAD},
         query=inbox_and_search.SearchQuery,
-        description="An agent finds its own asks alone. Whoever bears a personal link's key finds what they answered, "
-        "and with `status=open` what waits for them.",
+        description="An agent finds only its own asks. With a personal link's key, you find what its person answered "
+        "and, with `status=open`, what is waiting for them.",
     ),
     Operation(
         "deliveries",
         "GET",
         "/v1/deliveries",
-        "Webhook deliveries, newest first",
+        "List webhook deliveries, newest first",
         deliveries.page,
         {200: ResponseSpec("A page of deliveries.", wire.DeliveryPage, headers=_NEXT), 400: _BAD},
         query=deliveries.DeliveriesQuery,
@@ -302,10 +304,10 @@ OPERATIONS: Final = (
         "Send a webhook again",
         deliveries.redeliver,
         {
-            202: ResponseSpec("It is being sent again.", wire.DeliveryBody),
+            202: ResponseSpec("The delivery will be sent again.", wire.DeliveryBody),
             404: _NOT_FOUND,
             409: ResponseSpec(
-                "Its ask was erased: there is nothing to send any more.", wire.ProblemBody
+                "Its ask was erased, so there is nothing left to send.", wire.ProblemBody
             ),
         },
         roles=AGENT_ONLY,
@@ -314,26 +316,26 @@ OPERATIONS: Final = (
         "export",
         "GET",
         "/v1/export",
-        "Everything as JSON lines",
+        "Export everything as JSON lines",
         export.export,
         {
             200: ResponseSpec(
-                "One JSON object a line; the last one has the type `end`.", media=export.MEDIA
+                "One JSON object per line; the last one has the type `end`.", media=export.MEDIA
             )
         },
         query=NoQuery,
         roles=ANY_ROLE,
-        description="Asks with what was submitted, each followed by its record, then the webhook deliveries: an "
-        "agent's own, or everybody's with the person's key or a token of the role surface. No secret is among them.",
+        description="Asks with their tool calls, each followed by its record, then the webhook deliveries: an agent's "
+        "own, or everyone's with the person's key or a token with the role surface. It contains no secrets.",
         guests=False,
     ),
     Operation(
         "tools",
         "GET",
         "/v1/tools",
-        "Tool definitions for a model",
+        "Get the tool definitions for a model",
         introspection.tools,
-        {200: ResponseSpec("The definitions, one a dialect.", wire.ToolsBody), 400: _BAD},
+        {200: ResponseSpec("The definitions, one per dialect.", wire.ToolsBody), 400: _BAD},
         query=introspection.ToolsQuery,
         roles=ANY_ROLE,
     ),
@@ -341,7 +343,7 @@ OPERATIONS: Final = (
         "healthz",
         "GET",
         "/healthz",
-        "Alive",
+        "Liveness",
         introspection.healthz,
         {200: ResponseSpec("The process is alive.", wire.HealthBody)},
         roles=None,
@@ -350,11 +352,11 @@ OPERATIONS: Final = (
         "readyz",
         "GET",
         "/readyz",
-        "Able to serve",
+        "Readiness",
         introspection.readyz,
         {
             200: ResponseSpec("The database and every configured surface work.", wire.HealthBody),
-            503: ResponseSpec("`failing` names what does not, in words.", wire.NotReadyBody),
+            503: ResponseSpec("`failing` names each part that fails and why.", wire.NotReadyBody),
         },
         roles=None,
     ),
@@ -371,7 +373,7 @@ OPERATIONS: Final = (
         "openapi",
         "GET",
         "/openapi.json",
-        "This description",
+        "This API description as JSON",
         introspection.openapi_json,
         {200: ResponseSpec("The OpenAPI document.", wire.AnyBody)},
         roles=None,
@@ -380,7 +382,7 @@ OPERATIONS: Final = (
         "docs",
         "GET",
         "/docs",
-        "This description as a page",
+        "This API description as a page",
         introspection.docs,
         {200: ResponseSpec("The page.", media="text/html")},
         roles=None,

@@ -1,4 +1,4 @@
-"""The agents' API as an aiohttp application: the table's routes, the guard, the tokens, the problem documents."""
+"""The agents' API as an aiohttp application: routes, origin guard, authentication, problem documents."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def build_local_app(
     pages: Iterable[web.RouteDef] = (),
     loopback: bool = True,
 ) -> web.Application:
-    """The local listener.
+    """Build the application of the local listener.
 
     Args:
-        routes: more that agents may call; they ask for tokens themselves.
-        pages: what a browser may open; on a loopback listener only as a loopback name.
+        routes: further routes for agents, which authenticate their callers themselves.
+        pages: what a browser may open; on a loopback listener, only by a loopback name.
     """
-    app = web.Application(middlewares=[_answering(api)])
+    app = web.Application(middlewares=[_request_middleware(api)])
     app[ARRIVAL_TRACKER] = ArrivalTracker()
     required = api.tokens.required
     app[API_DOCS] = ApiDocs(lambda: openapi.document(OPERATIONS, VERSION, tokens=required))
@@ -50,21 +50,21 @@ def build_local_app(
 def build_public_app(
     api: Api, *, pages: Iterable[web.RouteDef], hooks: Sequence[web.RouteDef]
 ) -> web.Application:
-    """The public listener: what platforms and people far away call, and nothing of the agents'.
+    """Build the application of the public listener: for platforms and remote people, with nothing of the agents' API.
 
     Args:
-        hooks: what platforms call. A surface answers for all that goes wrong in them, and nothing
-            else stands between the two: every click comes through here.
+        hooks: what platforms call. Their surface handles every error in them, and they bypass the
+            middleware, because every click comes through here.
     """
-    direct = [hook.handler for hook in hooks]
+    hook_handlers = [hook.handler for hook in hooks]
 
     @web.middleware
-    async def but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
-        if request.match_info.handler in direct:
+    async def all_but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
+        if request.match_info.handler in hook_handlers:
             return await handler(request)
-        return _finished(api, request, await problem_middleware(request, handler))
+        return _finish(api, request, await problem_middleware(request, handler))
 
-    app = web.Application(middlewares=[but_hooks])
+    app = web.Application(middlewares=[all_but_hooks])
     app.add_routes([*hooks, *pages])
     return app
 
@@ -73,8 +73,8 @@ def _route(api: Api, operation: Operation) -> web.RouteDef:
     async def handle(request: web.Request) -> web.StreamResponse:
         call = Call(api, request, *await _caller(api, request, operation))
         if call.guest is not None and not operation.guests:
-            words = "A personal link's key opens only what is its person's; `answerback key` prints the operator's."
-            raise ProblemError(403, "Not for personal links", words)
+            detail = "A personal link's key only opens its person's asks; use the key that `answerback key` prints."
+            raise ProblemError(403, "Not for personal links", detail)
         return await operation.handle(call)
 
     return web.route(operation.method, operation.path, handle)
@@ -96,38 +96,38 @@ async def _caller(api: Api, request: web.Request, operation: Operation) -> Calle
 
 def _wrong_role(role: str) -> ProblemError:
     if role == "agent":
-        words = (
-            "This is for people and takes the person's key; a custom front end needs a token with "
+        detail = (
+            "This is for people: send the person's key, or from a custom front end a token with "
             "the role surface."
         )
     else:
-        words = "This token acts for people (role surface); agents' calls need a token with the role agent."
-    return ProblemError(403, f"Not for {role} tokens", words)
+        detail = (
+            "This token acts for people (role surface); agents need a token with the role agent."
+        )
+    return ProblemError(403, f"Not for {role} tokens", detail)
 
 
-def _answering(api: Api) -> Middleware:
-    """All that stands between a request and its handler: one, because each call that waits holds each of them."""
+def _request_middleware(api: Api) -> Middleware:
+    """The only middleware: a waiting call holds every middleware it passed, and many calls wait."""
     local = not api.tokens.required
 
     @web.middleware
-    async def answering(request: web.Request, handler: Handler) -> web.StreamResponse:
-        carrier = response_tracker_of(api, request)
+    async def handle_request(request: web.Request, handler: Handler) -> web.StreamResponse:
+        tracker = response_tracker_of(api, request)
         try:
             refusal = refuse_cross_origin(request) if local else None
-            response = _finished(
-                api, request, refusal or await problem_middleware(request, handler)
-            )
-            await send_response(request, response, carrier)
+            response = _finish(api, request, refusal or await problem_middleware(request, handler))
+            await send_response(request, response, tracker)
             return response
         finally:
-            if not carrier.is_sent:
-                carrier.close()
+            if not tracker.is_sent:
+                tracker.close()
 
-    return answering
+    return handle_request
 
 
-def _finished(api: Api, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
-    """Counts a request, and adds the headers that every answer has."""
+def _finish(api: Api, request: web.Request, response: web.StreamResponse) -> web.StreamResponse:
+    """Count a request, and add the headers that every response has."""
     resource = request.match_info.route.resource
     route = resource.canonical if resource else "none"
     api.metrics.requests.labels(route, str(response.status)).inc()

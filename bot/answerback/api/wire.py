@@ -1,7 +1,7 @@
-"""What crosses the wire, as models: the shapes of requests and answers that the OpenAPI document describes.
+"""The wire models: the shapes of requests and responses that the OpenAPI document describes.
 
-The answers are made elsewhere (`answerback.service.serialize`) as plain JSON; these models say what that JSON
-is, and the tests hold one against the other.
+`answerback.service.serialize` builds the responses as plain JSON; these models document that JSON, and the
+tests check one against the other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from answerback.ports.store_values import DeliveryState
 
 
 class Wire(BaseModel):
-    """A shape that has exactly these members."""
+    """The base of models that allow no further members."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -29,7 +29,7 @@ class Wire(BaseModel):
 
 
 class OptionBody(Wire):
-    """One choice."""
+    """One option to choose from."""
 
     value: str
     label: str
@@ -38,7 +38,7 @@ class OptionBody(Wire):
 
 
 class PersonBody(Wire):
-    """Somebody who acted."""
+    """A person who acted."""
 
     surface: str
     user_id: str
@@ -46,19 +46,19 @@ class PersonBody(Wire):
 
 
 class AnsweredBody(Wire):
-    """A question that was answered, with the answer as people read it."""
+    """A question that was answered, with the answer as people see it."""
 
     question_id: str
     text: str
     answer: tuple[str, ...]
-    """One line a chosen option or field; labels, not values."""
+    """One line per chosen option or field; labels, not values."""
     by: PersonBody | None
-    """Who gave it; null where no person did."""
+    """Who answered; null if no person did."""
     at: datetime | None
 
 
 class AsideBody(Wire):
-    """What a person asked back or, with ``by`` null, what the agent explained."""
+    """A question that a person asked back or, if ``by`` is null, an explanation by the agent."""
 
     text: str
     by: PersonBody | None
@@ -66,19 +66,19 @@ class AsideBody(Wire):
 
 
 class ClarifyBody(AsideBody):
-    """What the agent is asked to explain."""
+    """What a person asked the agent to explain."""
 
     question_id: str
 
 
 class ContextBody(Wire):
-    """An explanation, which is shown below the question."""
+    """An explanation to show below the question."""
 
     text: Annotated[str, Field(description="Markdown, unless the ask's `context_format` is text.")]
 
 
 class QuestionPromptBody(Wire):
-    """The question that is prompted now."""
+    """The question that is open now."""
 
     kind: Literal["question"]
     question_id: str
@@ -89,32 +89,32 @@ class QuestionPromptBody(Wire):
     answer_type: AnswerType
     options: tuple[OptionBody, ...] | None
     other: bool
-    """Whether `other` is an action here."""
+    """Whether the action `other` is allowed here."""
     other_beside: bool
-    """Whether the text of `other` stands beside what is ticked; else it replaces that."""
+    """Whether the text of `other` is added to the ticked options; if not, it replaces them."""
     json_schema: Annotated[JsonValue, Field(alias="schema")]
     remember: bool
     """Whether an answer may be remembered for the turn."""
     note: bool
-    """Whether an `answer` may have a `note` beside it."""
+    """Whether an `answer` may have a `note`."""
     position: int
     total: int
     progress: str | None
     prefill: JsonValue
     prefill_other: str | None
-    """The part of `prefill` that is the text of an earlier `other`."""
+    """The part of `prefill` that was the text of an earlier `other`."""
     prefill_note: str | None
-    """The note beside the earlier answer that is `prefill`."""
+    """The note on the earlier answer in `prefill`."""
     controls: tuple[Control, ...]
     asides: tuple[AsideBody, ...]
-    """What was asked back about the question, and explained, oldest first."""
+    """What people asked back about the question and what the agent explained, oldest first."""
     answered: tuple[AnsweredBody, ...]
     reviewed: bool
-    """Whether the form ends in a review: `back` and `edit` then move without discarding an answer."""
+    """Whether the form ends in a review; if so, `back` and `edit` keep the answers."""
 
 
 class ReviewPromptBody(Wire):
-    """The review: the answers stand in the ask's `answers`; `editable` are the questions that `edit` takes."""
+    """The review. The answers are in the ask's `answers`; `editable` lists the questions that `edit` accepts."""
 
     kind: Literal["review"]
     question_id: None
@@ -136,7 +136,7 @@ PromptBody = Annotated[QuestionPromptBody | ReviewPromptBody, Field(discriminato
 
 
 class ThreadBody(Wire):
-    """The thread an ask is shown in."""
+    """The thread in which an ask is shown."""
 
     channel: str | None
     id: str | None
@@ -144,30 +144,30 @@ class ThreadBody(Wire):
 
 
 class AskBody(Wire):
-    """An ask as it stands."""
+    """The current state of an ask."""
 
     id: str
     status: Status
     revision: int
     dialect: str
     asked_by: str
-    """Who asks, as people see it."""
+    """The name of the asking agent, as people see it."""
     surface: str
     thread: ThreadBody | None
     responders: tuple[str, ...]
-    """Who may act on it: ids, `@` and the id of a group or role, or `anyone`."""
+    """Who may act on it: user ids, `@` with the id of a group or role, or `anyone`."""
     prompt: PromptBody | None
     answers: dict[str, JsonValue]
     reply: str | None
     end_turn: bool
     tool_result: ToolResult | None
     interim_result: ToolResult | None
-    """What to tell the model until there is a `tool_result`: in mode async, while the ask is open."""
+    """The result for the model until there is a `tool_result`; only in mode async, while the ask is open."""
     waiting: bool
-    """Whether the agent waits for the answer, or gets it by a webhook; else it gets it late."""
+    """Whether the agent waits for the answer or gets it by webhook; if not, it gets a late answer."""
     accepts: tuple[Literal["clarify"], ...]
     clarify: ClarifyBody | None
-    """What a person asked last, where the agent has not explained anything since."""
+    """What a person asked back last, if the agent has not explained anything since."""
     ended_by: PersonBody | None
     source: Source | None
     tool_call_id: str | None
@@ -177,12 +177,12 @@ class AskBody(Wire):
     updated_at: datetime
     expires_at: datetime | None
     erased_at: datetime | None
-    """When what was written in it was erased; null: it is all there."""
+    """When its content was erased; null if it was not."""
     metadata: dict[str, JsonValue]
 
 
 class EventBody(Wire):
-    """One Server-Sent Event; ``data`` is JSON: a line of the record, or with ``outcome`` the ask."""
+    """One Server-Sent Event; ``data`` is JSON: a line of the record or, for ``outcome``, the ask."""
 
     id: str
     event: Literal["prompt", "answer", "clarify", "context", "outcome"]
@@ -190,20 +190,20 @@ class EventBody(Wire):
 
 
 class AskPage(Wire):
-    """Some asks, newest first; ``next`` is the ``after`` of the next page, null on the last."""
+    """A page of asks, newest first; ``next`` is the ``after`` for the next page, null on the last."""
 
     asks: tuple[AskBody, ...]
     next: str | None
 
 
 class LateBody(AskBody):
-    """An ask that has ended; ``message`` says the same in words, for a model that has moved on."""
+    """An ask that has ended; ``message`` describes its outcome in words, for a model that has moved on."""
 
     message: str
 
 
 class AnswerPage(Wire):
-    """How asks ended that the agent has not been told yet; ``next`` is the ``after`` that acknowledges them."""
+    """Outcomes that were not reported to the agent yet; ``next`` is the ``after`` that acknowledges them."""
 
     answers: tuple[LateBody, ...]
     next: int | None
@@ -213,7 +213,7 @@ class AnswerPage(Wire):
 
 
 class EntryBody(Wire):
-    """One line of the record; what it says stands under the name of its type."""
+    """One line of the record; its content is under the key that ``type`` names."""
 
     seq: int
     at: datetime
@@ -229,14 +229,14 @@ class EntryBody(Wire):
 
 
 class RecordPage(Wire):
-    """The record of an ask, oldest line first; ``next`` is the ``after`` of the next page, null on the last."""
+    """A page of an ask's record, oldest line first; ``next`` is the ``after`` for the next page, null on the last."""
 
     entries: tuple[EntryBody, ...]
     next: int | None
 
 
 class DeliveryBody(Wire):
-    """One webhook and what became of it."""
+    """A webhook delivery and its state."""
 
     id: str
     ask_id: str
@@ -252,7 +252,7 @@ class DeliveryBody(Wire):
 
 
 class DeliveryPage(Wire):
-    """Some deliveries, newest first; ``next`` is the ``after`` of the next page, null on the last."""
+    """A page of deliveries, newest first; ``next`` is the ``after`` for the next page, null on the last."""
 
     deliveries: tuple[DeliveryBody, ...]
     next: str | None
@@ -268,7 +268,7 @@ class ToolsBody(Wire):
 
 
 class HealthBody(Wire):
-    """The process is alive, or able to serve."""
+    """The process is alive, or ready."""
 
     status: Literal["ok"]
 
@@ -286,26 +286,26 @@ class ProblemBody(BaseModel):
 
 
 class InvalidCallBody(ProblemBody):
-    """A problem with the words for the model that made the call."""
+    """A problem that includes the tool result for the model that made the call."""
 
     tool_result: ToolResult | None = None
 
 
 class EndedBody(ProblemBody):
-    """The ask has ended; ``ask`` is how."""
+    """A problem about the state of an ask, which is in ``ask``."""
 
     ask: AskBody
 
 
 class FailingBody(Wire):
-    """One thing that does not work."""
+    """One part that fails, and why."""
 
     name: str
     message: str
 
 
 class NotReadyBody(ProblemBody):
-    """Something that is needed does not work."""
+    """A problem that lists the parts that fail."""
 
     failing: tuple[FailingBody, ...] = ()
 

@@ -53,7 +53,7 @@ class Replica:
                 ClaimKind.DELIVERY.value: self._deliverer.pending_count,
             },
             seconds_since_notification=self.change_listener.seconds_since_notification,
-            found=self.change_listener.missed_count,
+            missed_notifications=self.change_listener.missed_count,
         )
 
 

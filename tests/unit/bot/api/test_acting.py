@@ -282,7 +282,7 @@ async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
     monkeypatch.setattr(api.running.service, "act", act)
     status, body = await api.act(ask, action="answer", value=True)
     assert status == 503
-    assert "try again" in body["detail"]
+    assert "Try again" in body["detail"]
 
 
 def several(name: str) -> Json:

@@ -57,7 +57,7 @@ async def test_an_open_ask_is_not_erased(api: Served) -> None:
     ask = await api.asked(FORM)
     status, body = await erase(api, ask)
     assert (status, body["title"], body["ask"]) == (409, "The ask is open", ask)
-    assert "withdraw it" in body["detail"]
+    assert "Withdraw it" in body["detail"]
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
     assert (await erase(api, {"id": "ask_none"}))[0] == 404
 

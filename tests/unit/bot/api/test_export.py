@@ -88,7 +88,7 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     done = await command("erase", ask["id"], still_open["id"], "--yes", *service)
     assert done.exit_code == 1
     assert f"{ask['id']}: erased." in done.stderr
-    assert f"{still_open['id']}: Somebody may still answer it" in done.stderr
+    assert f"{still_open['id']}: People can still answer it" in done.stderr
     assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["erased_at"] is not None
     done = await command("erase", ask["id"], "--yes", *service)
     assert done.exit_code == 0

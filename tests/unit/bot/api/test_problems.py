@@ -92,7 +92,7 @@ async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
         status, told = await api.act(ask, action="answer", value=True)
         other.execute("ROLLBACK")
     assert (status, told["title"]) == (503, "The database failed")
-    assert told["detail"] == "Nothing was changed by this call: try again."
+    assert told["detail"] == "This call changed nothing. Try again."
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
@@ -108,7 +108,7 @@ async def test_only_a_commit_that_failed_is_called_unknown(
     monkeypatch.setattr(api.running.service.store, "change", fails)
     status, told = await api.act(ask, action="answer", value=True)
     assert (status, told["title"]) == (503, "Outcome unknown")
-    assert "not known whether it is saved" in told["detail"]
+    assert "may or may not have been saved" in told["detail"]
 
 
 async def test_an_unexpected_error_promises_nothing(

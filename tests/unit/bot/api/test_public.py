@@ -53,4 +53,4 @@ async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Ser
             assert await response.text() == "invalid request signature"
         async with http.get(hook) as response:
             assert response.status == 405
-            assert (await response.json())["detail"] == "GET is not done here; POST is."
+            assert (await response.json())["detail"] == "GET is not allowed here; use POST."

@@ -243,7 +243,7 @@ async def test_a_refusal_is_told_in_words(serve: Serve, tmp_path: Path) -> None:
         ask = await api.asked(one("Which port?"), headers=api.bearer("one"))
         code, _, err = await run(api, "withdraw", ask["id"])
         assert code == 1
-        assert "Send Authorization: Bearer and your agent's token." in err
+        assert "Send your agent's token as Authorization: Bearer TOKEN." in err
         assert "Put a token into ANSWERBACK_TOKEN." in err
         (tmp_path / "form.json").write_text('{"question": "Which port?"}')
         code, _, err = await run(api, "ask", "form.json")
