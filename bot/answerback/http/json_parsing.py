@@ -1,8 +1,8 @@
-"""JSON that others wrote: bounded, JSON and nothing but JSON, refused in words that say where it goes wrong.
+"""Parse JSON from untrusted sources, strictly and within bounds, with errors that say where it is wrong.
 
-Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no key
-twice in an object, no nesting that only an attacker would write. Half a surrogate pair and NUL
-pass: who reads the text decides about them.
+Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no duplicate
+key in an object, no nesting that only an attacker would write. Lone surrogates and NUL are accepted:
+the code that uses the text decides about them.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from answerback.core.errors import ProblemError
 from answerback.core.json_schema import schemas
 
 MAX_BODY: Final = 256 * 1024
-"""Bytes of an agent's call."""
+"""Maximum size of an agent's call, in bytes."""
 MAX_DEPTH: Final = 64
-"""Levels of arrays and objects."""
+"""Maximum depth of nested arrays and objects."""
 _MAX_DIGITS: Final = 309
-"""Digits of the largest number a double can hold; more of them cost quadratic time to read."""
+"""Digits of the largest number a double can hold; parsing longer integers takes quadratic time."""
 
 
 def parse_json(body: bytes) -> JsonValue:
-    """JSON as RFC 8259 has it, within our bounds.
+    """Parse JSON as defined by RFC 8259, within our bounds.
 
     Raises:
-        ProblemError: 400, with the place of the mistake.
+        ProblemError: 400, with the position of the error.
     """
     try:
         text = body.decode()
@@ -51,16 +51,16 @@ def _too_deep() -> ProblemError:
 
 
 def _malformed(why: str) -> ProblemError:
-    return ProblemError(400, "Malformed JSON", f"The body is not JSON that can be read: {why}.")
+    return ProblemError(400, "Malformed JSON", f"The body is not valid JSON: {why}.")
 
 
 def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         seen: set[str] = set()
-        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add() is for its effect
-        raise _malformed(f"the key {json.dumps(twice)[:100]} is twice in one object")
-    return found
+        duplicate = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add() is for its effect
+        raise _malformed(f"the key {json.dumps(duplicate)[:100]} occurs twice in one object")
+    return members
 
 
 def _integer(digits: str) -> int:
@@ -77,11 +77,11 @@ def _float(digits: str) -> float:
 
 
 def _out_of_range(digits: str) -> ProblemError:
-    return _malformed(f"the number {digits[:40]}… is larger than JSON numbers are read here")
+    return _malformed(f"the number {digits[:40]}… is larger than a double can hold")
 
 
 def _constant(name: str) -> NoReturn:
-    raise _malformed(f"{name} is no JSON value")
+    raise _malformed(f"{name} is not a JSON value")
 
 
 _DECODER: Final = json.JSONDecoder(

@@ -1,7 +1,7 @@
-"""The body of a request, whoever sent it: bounded in size and time, and unpacked where that is agreed on.
+"""Receive request bodies from untrusted senders: bounded in size and time, and decompressed if that is allowed.
 
-The listeners leave bodies as they came: what cannot be unpacked is a mistake like another, with an
-answer of its own, and no failure of the HTTP parser.
+The listeners do not decompress bodies, so a body that cannot be decompressed gets an ordinary error
+response instead of a failure of the HTTP parser.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Final
 from aiohttp import web
 
 CONTENT_CODINGS: Final = ("gzip", "deflate")
-"""Content codings that are taken where a body may be compressed at all."""
+"""The content codings that are supported where compressed bodies are allowed."""
 BODY_TIMEOUT: Final = 10.0
-"""Seconds in which a body has to arrive."""
-_FREE: Final = 64 * 1024
-"""Bytes of each body that no pool counts: what is small gets through whatever else is going on."""
+"""Seconds within which a body must arrive."""
+_UNCOUNTED: Final = 64 * 1024
+"""Bytes of each body that do not count against the budget, so that small bodies always get through."""
 
 
 class BodyError(Exception):
-    """A body that is not taken; ``status`` and the message say why."""
+    """A body was refused; ``status`` and the message say why."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -31,14 +31,14 @@ class BodyError(Exception):
 
 
 class BodyMemoryBudget:
-    """Bytes that the bodies of strangers may take in memory all together, until it is known who sent them."""
+    """The memory, in bytes, that all bodies of unverified senders may use together."""
 
     def __init__(self, size: int) -> None:
         self._left = size
 
     @contextmanager
     def share(self) -> Iterator[_Share]:
-        """The share of one body, given back at the end."""
+        """Reserve memory for one body; it is released at the end of the context."""
         share = _Share(self)
         try:
             yield share
@@ -46,7 +46,7 @@ class BodyMemoryBudget:
             self._left += share.taken
 
     def take(self, size: int) -> bool:
-        """Takes so many bytes; False where there are not as many left."""
+        """Reserve the given number of bytes; False if fewer are left."""
         if size > self._left:
             return False
         self._left -= size
@@ -54,14 +54,14 @@ class BodyMemoryBudget:
 
 
 class _Share:
-    def __init__(self, pool: BodyMemoryBudget) -> None:
-        self._pool = pool
+    def __init__(self, budget: BodyMemoryBudget) -> None:
+        self._budget = budget
         self.taken = 0
 
     def covers(self, size: int) -> bool:
-        """Whether there is room for a body that has so many bytes by now."""
-        more = max(0, size - _FREE - self.taken)
-        if not self._pool.take(more):
+        """Grow the reservation to a body of the given size; False if the budget is exhausted."""
+        more = max(0, size - _UNCOUNTED - self.taken)
+        if not self._budget.take(more):
             return False
         self.taken += more
         return True
@@ -69,70 +69,74 @@ class _Share:
 
 async def receive_body(
     request: web.BaseRequest,
-    most: int,
+    max_size: int,
     *,
     compressed: bool = False,
     pool: BodyMemoryBudget | None = None,
     seconds: float = BODY_TIMEOUT,
 ) -> bytes:
-    """The bytes of a request's body.
+    """Receive the body of a request.
 
     Args:
-        most: bytes that it may have, unpacked too.
+        max_size: its maximum size in bytes, before and after decompression.
         compressed: whether it may be compressed.
-        pool: what it is counted in while it arrives.
+        pool: the memory budget to count it against while it arrives.
 
     Raises:
-        BodyError: 400, 408, 413, 415, or 503 where the pool is empty.
+        BodyError: 400, 408, 413, 415, or 503 if the budget is exhausted.
     """
     coding = request.headers.get("Content-Encoding", "").strip().lower()
     if coding not in {"", "identity"} and not (compressed and coding in CONTENT_CODINGS):
-        raise BodyError(415, f"Content-Encoding {coding[:40]!r} is not taken here.")
+        raise BodyError(415, f"Content-Encoding {coding[:40]!r} is not supported here.")
     try:
-        if (request.content_length or 0) > most:
-            raise too_large(most)
+        if (request.content_length or 0) > max_size:
+            raise too_large(max_size)
         if request.content.is_eof():
             raw = request.content.read_nowait()
         else:
-            with (pool or BodyMemoryBudget(most)).share() as share:
-                raw = await _collected(request, most, share, seconds)
-        if len(raw) > most:
-            raise too_large(most)
-        return _unpacked(raw, coding, most) if coding in CONTENT_CODINGS else raw
+            with (pool or BodyMemoryBudget(max_size)).share() as share:
+                raw = await _read_chunks(request, max_size, share, seconds)
+        if len(raw) > max_size:
+            raise too_large(max_size)
+        return _decompress(raw, coding, max_size) if coding in CONTENT_CODINGS else raw
     except web.RequestPayloadError as error:
-        request.content.feed_eof()  # else aiohttp reads on after the answer, and fails and logs once more
-        request.protocol.close()  # nobody knows where on this connection the next request begins
-        raise BodyError(400, "The body is not framed as its headers say.") from error
+        request.content.feed_eof()  # otherwise aiohttp keeps reading after the response, fails again and logs it
+        request.protocol.close()  # the start of the next request on this connection is unknown
+        raise BodyError(400, "The body's framing does not match its headers.") from error
 
 
-def too_large(most: int) -> BodyError:
-    """The refusal of a body that is over the limit."""
-    return BodyError(413, f"A body may have {most // 1024} KiB here; send less at once.")
+def too_large(max_size: int) -> BodyError:
+    """The error for a body over the limit."""
+    return BodyError(413, f"A body may have at most {max_size // 1024} KiB here; send less.")
 
 
-async def _collected(request: web.BaseRequest, most: int, share: _Share, seconds: float) -> bytes:
+async def _read_chunks(
+    request: web.BaseRequest, max_size: int, share: _Share, seconds: float
+) -> bytes:
     body = bytearray()
     try:
         async with asyncio.timeout(seconds):
-            while len(body) <= most and (chunk := await request.content.readany()):
+            while len(body) <= max_size and (chunk := await request.content.readany()):
                 body += chunk
-                if len(body) <= most and not share.covers(len(body)):
+                if len(body) <= max_size and not share.covers(len(body)):
                     raise BodyError(503, "Too many large bodies are arriving at once; try again.")
     except TimeoutError:
         raise BodyError(408, f"The body did not arrive within {seconds:g} seconds.") from None
     return bytes(body)
 
 
-def _unpacked(raw: bytes, coding: str, most: int) -> bytes:
-    # What is called deflate has a zlib header, or by an old mistake none: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1.2
-    bare = coding == "deflate" and raw[:1] and raw[0] & 15 != 8
-    engine = zlib.decompressobj(-zlib.MAX_WBITS if bare else zlib.MAX_WBITS | 32)
+def _decompress(raw: bytes, coding: str, max_size: int) -> bytes:
+    # "deflate" means zlib, but some senders omit its header: https://www.rfc-editor.org/rfc/rfc9110#section-8.4.1.2
+    headerless = coding == "deflate" and raw[:1] and raw[0] & 15 != 8
+    engine = zlib.decompressobj(-zlib.MAX_WBITS if headerless else zlib.MAX_WBITS | 32)
     try:
-        body = engine.decompress(raw, most + 1)
+        body = engine.decompress(raw, max_size + 1)
     except zlib.error as error:
-        raise BodyError(400, f"The body is not {coding}, as its Content-Encoding says.") from error
-    if len(body) > most:
-        raise too_large(most)
+        raise BodyError(
+            400, f"The body is not {coding} data, which its Content-Encoding declares."
+        ) from error
+    if len(body) > max_size:
+        raise too_large(max_size)
     if not engine.eof or engine.unused_data:
-        raise BodyError(400, f"The body is not one whole piece of {coding}.")
+        raise BodyError(400, f"The body is not exactly one complete {coding} stream.")
     return body

@@ -1,7 +1,7 @@
-"""Whether responses arrived: found out from what becomes of their connections.
+"""Detect whether responses arrived, from how their connections end.
 
-A client that is killed with a response in its socket's buffer, unread, resets the connection; one that has read it
-closes the connection or sends the next request.
+A client that is killed with an unread response in its socket's buffer resets the connection; one that has read the
+response closes the connection or sends the next request.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from aiohttp import web
 from aiohttp.web_protocol import RequestHandler
 
 RECEIVE_TIMEOUT: Final = 5.0
-"""Seconds in which the other side's system has to take a response."""
+"""Seconds within which the peer's system must acknowledge a response."""
 LINGER: Final = 0.25
-"""Seconds for which a stream is held open behind its last event: who leaves with that has read all there is."""
+"""Seconds to keep a stream open after its last event: a client that closes it then has read everything."""
 _FIRST_PAUSE: Final = 0.002
 _CLOSED: Final = 7
-"""TCP's state after a reset, in Linux."""
+"""TCP_CLOSE: the TCP state after a reset, on Linux."""
 _INFO: Final = struct.Struct("=B23xI")
-"""The state and the number of segments under way, of Linux's ``struct tcp_info``."""
+"""The state and the number of unacknowledged segments, from Linux's ``struct tcp_info``."""
 _TCP_INFO: Final = getattr(socket, "TCP_INFO", None)
 _UNKNOWN: Final = _INFO.pack(1, 0)
-"""Where the system does not tell, an open connection counts as one that takes everything."""
+"""If the system has no TCP_INFO, data on an open connection counts as acknowledged."""
 
 
 class ConnectionEnd(Enum):
-    """What became of the connection of a response."""
+    """How the connection of a response ended."""
 
     READ = "read"
     LOST = "lost"
@@ -41,7 +41,7 @@ class ResponseArrival:
     """A response that was sent, or the last event of a stream.
 
     Args:
-        lost: called if it turns out that it did not arrive.
+        lost: called if the response turns out not to have arrived.
     """
 
     def __init__(self, request: web.BaseRequest, lost: Callable[[], object]) -> None:
@@ -51,29 +51,29 @@ class ResponseArrival:
         self.end = None if self._transport is not None else ConnectionEnd.LOST
 
     def connection_ended(self, end: ConnectionEnd) -> None:
-        """The connection is over, or the next request came on it."""
+        """Note that the connection ended, or that the next request came on it."""
         self.end = end
         self._end.set()
         if end is ConnectionEnd.LOST:
             self._lost()
 
     async def wait_until_received(self) -> bool:
-        """Whether the other side's system has taken it all, or the client has read it; waits for that a while."""
+        """Wait until the peer's system has acknowledged it, or the client has read it; False after a timeout."""
         pause, until = _FIRST_PAUSE, asyncio.get_running_loop().time() + RECEIVE_TIMEOUT
         while self.end is None:
             if is_acknowledged(self._transport):
                 return True
             if asyncio.get_running_loop().time() > until:
                 return False
-            await self._ended_within(pause)
+            await self._wait_for_end(pause)
             pause *= 2
         return self.end is ConnectionEnd.READ
 
     async def wait_until_gone(self) -> None:
-        """Returns once the client has left, or after a moment."""
-        await self._ended_within(LINGER)
+        """Wait until the client has disconnected, or for `LINGER` seconds."""
+        await self._wait_for_end(LINGER)
 
-    async def _ended_within(self, seconds: float) -> None:
+    async def _wait_for_end(self, seconds: float) -> None:
         ending = asyncio.ensure_future(self._end.wait())
         try:
             await asyncio.wait({ending}, timeout=seconds)
@@ -82,23 +82,23 @@ class ResponseArrival:
 
 
 class ArrivalTracker:
-    """The connections of one listener whose last response is to be known to have arrived."""
+    """The connections of one listener whose last response is being tracked."""
 
     def __init__(self) -> None:
-        self._watched: dict[object, ResponseArrival] = {}
+        self._tracked: dict[object, ResponseArrival] = {}
 
     def attach(self, server: web.Server) -> None:
-        """Follows what happens to a server's connections."""
+        """Hook into a server, to learn how its connections end."""
         lost, handle = server.connection_lost, server.request_handler
 
         def connection_lost(protocol: RequestHandler, error: BaseException | None = None) -> None:
-            if (arrival := self._watched.pop(protocol, None)) is not None:
-                well = error is None and is_acknowledged(protocol.transport)
-                arrival.connection_ended(ConnectionEnd.READ if well else ConnectionEnd.LOST)
+            if (arrival := self._tracked.pop(protocol, None)) is not None:
+                arrived = error is None and is_acknowledged(protocol.transport)
+                arrival.connection_ended(ConnectionEnd.READ if arrived else ConnectionEnd.LOST)
             lost(protocol, error)
 
         def next_request(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
-            if (arrival := self._watched.pop(request.protocol, None)) is not None:
+            if (arrival := self._tracked.pop(request.protocol, None)) is not None:
                 arrival.connection_ended(ConnectionEnd.READ)
             return handle(request)
 
@@ -106,10 +106,10 @@ class ArrivalTracker:
         server.request_handler = next_request
 
     def track(self, request: web.BaseRequest, lost: Callable[[], object]) -> ResponseArrival:
-        """Follows what becomes of the response to a request, which was just sent."""
+        """Track whether the response to a request, which was just sent, arrives."""
         arrival = ResponseArrival(request, lost)
         if arrival.end is None:
-            self._watched[request.protocol] = arrival
+            self._tracked[request.protocol] = arrival
         return arrival
 
 
@@ -117,14 +117,14 @@ ARRIVAL_TRACKER: Final = web.AppKey("arrivals", ArrivalTracker)
 
 
 def is_acknowledged(transport: asyncio.WriteTransport | None) -> bool:
-    """Whether everything that was sent over a connection was taken, as far as the system tells."""
+    """Whether all data sent on a connection was acknowledged, as far as the system reports."""
     if transport is None or transport.get_write_buffer_size():
         return False
     end: socket.socket = transport.get_extra_info("socket")
     tcp = socket.IPPROTO_TCP
     try:
         info = end.getsockopt(tcp, _TCP_INFO, _INFO.size) if _TCP_INFO else _UNKNOWN
-    except OSError:  # it is closed already
+    except OSError:  # the socket is closed already
         return False
-    state, under_way = _INFO.unpack(info)
-    return bool(under_way == 0 and state != _CLOSED)
+    state, unacknowledged = _INFO.unpack(info)
+    return bool(unacknowledged == 0 and state != _CLOSED)

@@ -1,8 +1,8 @@
-"""The connections of the public listener: few, short and replaceable until it is known who is behind one.
+"""The connections of the public listener: limited in number and time until a request on them is verified.
 
-aiohttp has no bound on connections, and none on the time that a request takes to arrive; so connections are accepted
-here. Whoever verifies a request (a signature, a link) says so with `mark_request_verified`. Whatever strangers do, the
-descriptors that the agents' listener, the database and the platforms need are not theirs.
+aiohttp limits neither the number of connections nor the time that a request takes to arrive, so connections are
+accepted here. The code that verifies a request (a signature, a link) calls `mark_request_verified`. Unverified
+connections can never use up the descriptors that the agents' listener, the database and the platforms need.
 """
 
 from __future__ import annotations
@@ -21,88 +21,86 @@ from aiohttp import web
 logger = logging.getLogger(__name__)
 
 VERIFY_TIMEOUT: Final = 15.0
-"""How long a connection may take until a request on it is verified. Platforms give up on a request after three."""
+"""Seconds within which a request on a connection must be verified. Platforms give up on a request after three."""
 MAX_CONNECTIONS: Final = 1_000
-"""Connections of the public listener, at the most."""
+"""Maximum number of connections of the public listener."""
 _PAUSE: Final = 0.2
-"""Seconds until accepting is tried again where the system has no descriptor left."""
+"""Seconds to wait before accepting again after an error, such as having no descriptor left."""
 
 
-def connection_limit(most: int = MAX_CONNECTIONS) -> int:
-    """How many of this process's descriptors the public listener may have: a third, and never more than ``most``."""
+def connection_limit(maximum: int = MAX_CONNECTIONS) -> int:
+    """The maximum number of public connections: a third of the process's descriptors, but at most ``maximum``."""
     soft, _hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return most if soft == resource.RLIM_INFINITY else max(1, min(most, soft // 3))
+    return maximum if soft == resource.RLIM_INFINITY else max(1, min(maximum, soft // 3))
 
 
 @dataclass(slots=True)
 class _Connection:
     address: str
-    known: bool = False
+    verified: bool = False
 
 
 class UnverifiedConnections:
-    """Accepts connections, and closes those of strangers where there are too many or one takes too long.
+    """Accept connections, and close unverified ones if there are too many or one takes too long.
 
     Args:
-        most: connections at a time.
-        seconds: until a request has to be verified.
+        maximum: maximum number of connections at a time.
+        seconds: the time within which a request on a connection must be verified.
     """
 
-    def __init__(self, most: int, seconds: float = VERIFY_TIMEOUT) -> None:
-        self._most = most
+    def __init__(self, maximum: int, seconds: float = VERIFY_TIMEOUT) -> None:
+        self._maximum = maximum
         self._seconds = seconds
         self._open: dict[asyncio.Transport, _Connection] = {}
 
     async def accept(self, bound: socket.socket, serve: Callable[[], asyncio.Protocol]) -> None:
-        """Accepts connections on a listening socket for as long as it is not cancelled."""
+        """Accept connections on a listening socket until cancelled."""
         loop = asyncio.get_running_loop()
         while True:
             try:
                 accepted, address = await loop.sock_accept(bound)
             except OSError as error:
-                logger.warning(
-                    "No connection can be accepted: %s", error, extra={"action": "accept"}
-                )
+                logger.warning("Cannot accept connections: %s", error, extra={"action": "accept"})
                 await asyncio.sleep(_PAUSE)
                 continue
-            self._make_room()
+            self._close_surplus()
             try:
                 transport, _ = await loop.connect_accepted_socket(serve, accepted)
-            except OSError:  # it was gone before it was served
+            except OSError:  # the client disconnected first
                 accepted.close()
                 continue
             self._open[transport] = _Connection(str(address[0]))
             loop.call_later(self._seconds, self._expire, transport)
 
     def mark_verified(self, transport: asyncio.Transport | None) -> None:
-        """Notes that a request on a connection was verified."""
+        """Note that a request on a connection was verified."""
         if transport in self._open:
-            self._open[transport].known = True
+            self._open[transport].verified = True
 
-    def _make_room(self) -> None:
-        """Closes what is too much: strangers first; of them the oldest of the address that has the most."""
+    def _close_surplus(self) -> None:
+        """Close surplus connections: unverified ones first, starting with the oldest of the address with the most."""
         self._open = {t: c for t, c in self._open.items() if not t.is_closing()}
-        while len(self._open) >= self._most:
-            unknown = [(t, c) for t, c in self._open.items() if not c.known]
-            candidates = unknown or list(self._open.items())
-            counts = Counter(one.address for _, one in candidates)
+        while len(self._open) >= self._maximum:
+            unverified = [(t, c) for t, c in self._open.items() if not c.verified]
+            candidates = unverified or list(self._open.items())
+            counts = Counter(c.address for _, c in candidates)
             address = counts.most_common(1)[0][0]
-            self._close(next(t for t, one in candidates if one.address == address))
+            self._close(next(t for t, c in candidates if c.address == address))
 
     def _expire(self, transport: asyncio.Transport) -> None:
         connection = self._open.get(transport)
-        if connection is not None and not connection.known:
+        if connection is not None and not connection.verified:
             self._close(transport)
 
     def _close(self, transport: asyncio.Transport) -> None:
         del self._open[transport]
-        transport.abort()  # not close(): that waits until what was written is read
+        transport.abort()  # not close(), which waits until the client has read what was written
 
 
 UNVERIFIED_CONNECTIONS: Final = web.AppKey("strangers", UnverifiedConnections)
 
 
 def mark_request_verified(request: web.Request) -> None:
-    """Notes that a request was verified: its connection is no stranger's any more."""
-    if (strangers := request.app.get(UNVERIFIED_CONNECTIONS)) is not None:
-        strangers.mark_verified(request.transport)
+    """Note that a request was verified, and with it its connection."""
+    if (connections := request.app.get(UNVERIFIED_CONNECTIONS)) is not None:
+        connections.mark_verified(request.transport)

@@ -1,4 +1,4 @@
-"""What the MCP tools stand on: asks as JSON, from the service in this process or from one that runs elsewhere."""
+"""The backend of the MCP tools: asks as JSON, from the service in this process or from one that runs elsewhere."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Agent, read_submission
 
 PATH: Final = "/mcp"
-"""Where the service offers the tools."""
-_TOGETHER: Final = 20
-"""Late answers in one result."""
+"""The path of the service's MCP endpoint."""
+_MAX_LATE_ANSWERS: Final = 20
+"""Maximum number of late answers in one result."""
 AskJson = Mapping[str, JsonValue]
-"""An ask as `answerback.service.serialize.ask_json` makes it."""
+"""An ask as returned by `answerback.service.serialize.ask_json`."""
 
 
 class AskRefusedError(Exception):
-    """Nothing was asked; ``result`` says why, in words for the model."""
+    """An ask or an explanation was refused; ``result`` gives the reason to the model."""
 
     def __init__(self, result: ToolResult) -> None:
         super().__init__(result.content)
@@ -38,24 +38,26 @@ class AskRefusedError(Exception):
 
 
 def explanation_refused(problems: Sequence[str]) -> AskRefusedError:
-    """An explanation was refused, for these reasons."""
-    words = "\n".join(problems)
-    return AskRefusedError(ToolResult(content=words, structured={"error": words}, is_error=True))
+    """Build the error for an explanation that was refused for the given reasons."""
+    message = "\n".join(problems)
+    return AskRefusedError(
+        ToolResult(content=message, structured={"error": message}, is_error=True)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class AskToolCall:
-    """One call of an asking tool. The same ``key`` again finds the first ask."""
+    """One call of an asking tool. Repeating the ``key`` returns the first ask."""
 
     name: str
     dialect: str | None
-    """The dialect to read it as; None: its name and shape tell."""
+    """The dialect to read it as; None: detect it from the name and shape."""
     arguments: dict[str, JsonValue]
     to: JsonValue
     key: str | None
     tool_call_id: str | None
     mode: JsonValue = None
-    """``async``: the model goes on at once."""
+    """``async``: the model continues at once."""
     conversation: JsonValue = None
     clarifies: bool = False
     """Whether the model can be asked to explain."""
@@ -70,47 +72,47 @@ class LateAnswerBatch:
 
 
 class AskBackend(Protocol):
-    """Asks, for one agent."""
+    """Access to asks on behalf of one agent."""
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
-        """Those of these dialects that are served."""
+        """Return those of the given dialects that are enabled."""
 
     async def submit(self, asking: AskToolCall) -> AskJson:
-        """The new ask.
+        """Submit a call and return the new ask.
 
         Raises:
-            NotAskedError: the call is refused.
+            AskRefusedError: the call is refused.
         """
 
     async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask as it stands, or None where the agent has none of this id.
+        """Return the current ask, or None if the agent has none with this id.
 
         Args:
-            told: whether the agent is told how it ended; if not, its answer is still listed as late where it can be.
+            told: whether the outcome counts as reported to the agent; if not, it can still be listed as a late answer.
         """
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
-        """The ask once it has ended, or as it stands after that time."""
+        """Wait until the ask has ended or the time is over; return its current state."""
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
-        """The ask with an explanation below its question, or as it had ended before.
+        """Add an explanation below the ask's question; an ask that has ended is returned unchanged.
 
         Raises:
-            NotAskedError: the explanation is refused.
+            AskRefusedError: the explanation is refused.
         """
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask after it was withdrawn, or as it had ended before; for ``told`` see `get`."""
+        """Withdraw the ask; one that has ended is returned unchanged. For ``told`` see `get`."""
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
-        """What the agent has not been told of asks of a conversation, or of those asked without one."""
+        """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
 
 
 class ServiceBackend:
-    """The service in this process, as one agent may use it.
+    """The backend for the service in this process, on behalf of one agent.
 
     Args:
-        carrier: what the response to the agent's call tells; None: nobody asks for late answers.
+        tracker: tracks which outcomes the response to the agent's call reports; None: late answers are not used.
     """
 
     def __init__(
@@ -118,19 +120,19 @@ class ServiceBackend:
         service: Service,
         callers: Callers,
         agent: Agent | None,
-        carrier: ResponseTracker | None = None,
+        tracker: ResponseTracker | None = None,
     ) -> None:
         self._service = service
         self._callers = callers
         self._agent = agent
-        self._carrier = carrier
+        self._tracker = tracker
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
-        """Those of these dialects that are served."""
+        """Return those of the given dialects that are enabled."""
         return {dialect for dialect in dialects if self._service.rules.enabled(dialect)}
 
     async def submit(self, asking: AskToolCall) -> AskJson:
-        """The new ask."""
+        """Submit a call and return the new ask."""
         try:
             body = read_submission(
                 {
@@ -148,14 +150,14 @@ class ServiceBackend:
         except InvalidCallError as error:
             raise AskRefusedError(render_refusal(error)) from error
         except ProblemError as error:
-            words = f"{error.title}. {error.detail or ''}"
+            message = f"{error.title}. {error.detail or ''}"
             raise AskRefusedError(
-                ToolResult(content=words, structured={"error": words}, is_error=True)
+                ToolResult(content=message, structured={"error": message}, is_error=True)
             ) from error
-        return self._told(submitted.ask)
+        return self._report(submitted.ask)
 
     async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask as it stands, or None where the agent has none of this id."""
+        """Return the current ask, or None if the agent has none with this id."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
@@ -163,56 +165,57 @@ class ServiceBackend:
         return self._json(ask, told=told)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
-        """The ask once it has ended, or as it stands after that time or when the process stops."""
-        if not await self._carried(ask_id):
+        """Wait until the ask has ended, the time is over or the process stops; return its current state."""
+        if not await self._hold_back(ask_id):
             return None
         ask = await self._service.wait(ask_id, seconds)
-        return None if ask is None else self._told(ask)
+        return None if ask is None else self._report(ask)
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
-        """The ask with an explanation below its question, or as it had ended before."""
+        """Add an explanation below the ask's question; an ask that has ended is returned unchanged."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
-        done = await self._callers.run_to_completion(self._service.explain(ask_id, text))
-        if isinstance(done, Rejected) and done.why is RejectReason.INVALID:
-            raise explanation_refused([problem.message for problem in done.problems])
-        return self._told(done.ask or ask)
+        result = await self._callers.run_to_completion(self._service.explain(ask_id, text))
+        if isinstance(result, Rejected) and result.why is RejectReason.INVALID:
+            raise explanation_refused([problem.message for problem in result.problems])
+        return self._report(result.ask or ask)
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask after it was withdrawn, or as it had ended before."""
+        """Withdraw the ask; one that has ended is returned unchanged."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
-        done = await self._callers.run_to_completion(self._service.withdraw(ask_id))
-        return self._json(done.ask if isinstance(done, Acted) else done.ask or ask, told=told)
+        result = await self._callers.run_to_completion(self._service.withdraw(ask_id))
+        return self._json(result.ask if isinstance(result, Acted) else result.ask or ask, told=told)
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
-        """What the agent has not been told of asks of a conversation, or of those asked without one."""
+        """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
         name = self._agent.name if self._agent else None
-        found = await self._service.late_answer_tracker.list_unseen(
-            name, conversation or "", after, _TOGETHER
+        late_answers = await self._service.late_answer_tracker.list_unseen(
+            name, conversation or "", after, _MAX_LATE_ANSWERS
         )
-        for one in found:
-            self._told(one.ask, SeenState.LISTED)
+        for late_answer in late_answers:
+            self._report(late_answer.ask, SeenState.LISTED)
         return LateAnswerBatch(
-            [late_answer_json(one.ask) for one in found], found[-1].number if found else after
+            [late_answer_json(late_answer.ask) for late_answer in late_answers],
+            late_answers[-1].number if late_answers else after,
         )
 
     def _json(self, ask: Ask, *, told: bool) -> AskJson:
-        return self._told(ask) if told else ask_json(ask)
+        return self._report(ask) if told else ask_json(ask)
 
-    def _told(self, ask: Ask, told: SeenState = SeenState.SEEN) -> AskJson:
-        """The ask, which the result tells its agent of."""
-        if self._carrier is not None:
-            self._carrier.add_outcome(ask, told)
+    def _report(self, ask: Ask, state: SeenState = SeenState.SEEN) -> AskJson:
+        """Return the ask as JSON, and track that the result reports its outcome to the agent."""
+        if self._tracker is not None:
+            self._tracker.add_outcome(ask, state)
         return ask_json(ask)
 
-    async def _carried(self, ask_id: str) -> bool:
-        """Whether the agent has an ask of this id; the response is to tell how it ends."""
+    async def _hold_back(self, ask_id: str) -> bool:
+        """Reserve the outcome for this response; False if the agent has no ask with this id."""
         ask = await self._own(ask_id)
-        if ask is not None and self._carrier is not None:
-            self._carrier.hold_back(ask)
+        if ask is not None and self._tracker is not None:
+            self._tracker.hold_back(ask)
         return ask is not None
 
     async def _own(self, ask_id: str) -> Ask | None:

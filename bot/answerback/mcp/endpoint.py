@@ -1,7 +1,7 @@
-"""The MCP server at ``/mcp``: streamable HTTP without sessions, by the official SDK, inside aiohttp.
+"""The MCP server at ``/mcp``: streamable HTTP without sessions, with the official SDK, inside aiohttp.
 
-Every request stands for itself, so a restart of ours costs no client its session. Answers are
-event streams: only so is it noticed that a client has left.
+Requests are independent of each other, so that clients survive a restart of the service. Responses are
+event streams, because otherwise we would not notice that a client has disconnected.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from answerback.service.submission_request import Agent
 
 _AGENT: Final = "answerback.agent"
 _OFFERED: Final = "answerback.tools"
-_CARRIER: Final = "answerback.carrier"
+_TRACKER: Final = "answerback.tracker"
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
 
 
 class McpEndpoint:
-    """The endpoint and what runs behind it.
+    """The endpoint and the SDK's session manager behind it.
 
     Args:
-        tokens: whether callers bear tokens; without, only loopback names are served.
-        progress: seconds between two words of progress.
+        tokens: whether callers send tokens; if not, only loopback names are served.
+        progress: seconds between two progress notifications.
     """
 
     def __init__(
@@ -65,11 +65,11 @@ class McpEndpoint:
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Serves for as long as the context lasts."""
+        """Serve until the context exits."""
         started, stop = asyncio.Event(), asyncio.Event()
 
         async def run() -> None:
-            # A task of its own: the SDK wants to be left in the task in which it was entered.
+            # In a separate task, because the SDK must be exited in the task that entered it.
             async with self._manager.run():
                 started.set()
                 await stop.wait()
@@ -85,7 +85,7 @@ class McpEndpoint:
             await task
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answers a request."""
+        """Handle a request."""
         agent = self._callers.agent(request)
         try:
             offered = parse_asking_tools(request.query.get("tools"))
@@ -97,8 +97,8 @@ class McpEndpoint:
     def _backend_of(self, ctx: Context) -> AskBackend:
         request = ctx.request
         scope = request.scope if isinstance(request, Request) else {}
-        agent, carrier = scope.get(_AGENT), scope.get(_CARRIER)
-        return ServiceBackend(self._service, self._callers, agent, carrier)
+        agent, tracker = scope.get(_AGENT), scope.get(_TRACKER)
+        return ServiceBackend(self._service, self._callers, agent, tracker)
 
 
 def _offered(ctx: Context) -> Sequence[AskingTool]:
@@ -110,7 +110,7 @@ def _offered(ctx: Context) -> Sequence[AskingTool]:
 
 
 class _Exchange(ASGIContext):
-    """One request as ASGI, with the agent and the tools for it in its scope."""
+    """One request as ASGI, with its agent, tools and response tracker in the scope."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class _Exchange(ASGIContext):
         super().__init__(manager.asgi_app, request, "/")
         self._agent = agent
         self._offered = offered
-        self._carrier = request.get(RESPONSE_TRACKER)
+        self._tracker = request.get(RESPONSE_TRACKER)
         self._body: bytes | None = body
 
     @property
@@ -132,17 +132,17 @@ class _Exchange(ASGIContext):
         scope = super().scope
         scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
         scope[_OFFERED] = self._offered  # type: ignore[typeddict-unknown-key]
-        scope[_CARRIER] = self._carrier  # type: ignore[typeddict-unknown-key]
+        scope[_TRACKER] = self._tracker  # type: ignore[typeddict-unknown-key]
         return scope
 
     async def on_send_http_response_body(self, payload: dict[str, Any]) -> None:
-        """Part of the answer, which is a stream: once the result is sent, the client may leave."""
+        """Send part of the streamed response; once the result is sent, the client may disconnect."""
         await super().on_send_http_response_body(payload)
-        if self._carrier is not None:
-            await self._carrier.finish_stream()
+        if self._tracker is not None:
+            await self._tracker.finish_stream()
 
     async def on_receive(self) -> dict[str, object]:
-        """The body, and then nothing more: aiohttp cancels the handler of a client that has left."""
+        """Return the body once, then block: aiohttp cancels the handler when its client disconnects."""
         if self._body is None:
             await asyncio.Event().wait()
         body, self._body = self._body, None

@@ -1,4 +1,4 @@
-"""``/mcp`` on the agents' listener. The MCP SDK is imported for the first request; if it is missing, that is said."""
+"""Mount ``/mcp`` on the agents' listener. The MCP SDK is imported on the first request; if missing, that gets a 501."""
 
 from __future__ import annotations
 
@@ -25,31 +25,31 @@ if TYPE_CHECKING:
 async def routes(
     service: Service, callers: Callers, *, tokens: bool
 ) -> AsyncIterator[Sequence[AbstractRouteDef]]:
-    """The routes, served for as long as the context lasts.
+    """Provide the routes until the context exits.
 
     Args:
-        tokens: whether callers bear tokens.
+        tokens: whether callers send tokens.
     """
-    sentence = missing_extra_message(*MCP, PATH)
-    if sentence is not None:
+    missing = missing_extra_message(*MCP, PATH)
+    if missing is not None:
 
         async def refuse(_request: web.Request) -> web.StreamResponse:
-            raise ProblemError(501, "MCP is not installed", sentence)
+            raise ProblemError(501, "MCP is not installed", missing)
 
         yield [web.route("*", PATH, refuse)]
         return
-    endpoint = _OnFirstUse(service, callers, tokens=tokens)
+    endpoint = _LazyEndpoint(service, callers, tokens=tokens)
     try:
-        # The one route: without sessions there is nothing to GET or to DELETE.
+        # POST only: without sessions there is nothing to GET or DELETE.
         yield [web.post(PATH, endpoint.handle)]
     finally:
         await endpoint.close()
 
 
-class _OnFirstUse:
-    """`McpEndpoint`, imported on a thread when the first client calls.
+class _LazyEndpoint:
+    """An `McpEndpoint` that is imported in a thread when the first client calls.
 
-    The SDK takes half as long to import as all the rest of the service, and 27 MB of memory.
+    Importing the SDK takes half as long as importing the rest of the service, and 27 MB of memory.
     """
 
     def __init__(self, service: Service, callers: Callers, *, tokens: bool) -> None:
@@ -60,15 +60,15 @@ class _OnFirstUse:
         self._loading: asyncio.Task[McpEndpoint] | None = None
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """Answers a request."""
+        """Handle a request."""
         if self._loading is None:
-            self._callers.agent(request)  # nothing is loaded for a caller without a token
+            self._callers.agent(request)  # do not load the SDK for a caller without a token
             self._loading = asyncio.create_task(self._load(), name="loading MCP")
         endpoint = await asyncio.shield(self._loading)
         return await endpoint.handle(request)
 
     async def close(self) -> None:
-        """Ends what runs."""
+        """Stop the endpoint, if it was loaded."""
         if self._loading is not None:
             self._loading.cancel()
             await asyncio.gather(self._loading, return_exceptions=True)

@@ -1,7 +1,7 @@
-"""The tasks extension of MCP: to a client that declares it, an ask is a task to poll instead of a call that waits.
+"""MCP's tasks extension: for a client that declares it, an ask is a task to poll instead of a call that waits.
 
-The task is the ask: it has the same id and is kept in the database, so it outlives the client and the service. People
-answer on surfaces of ours, so a task never requires input of its client.
+The task is the ask: it has the same id and is stored in the database, so it outlives the client and the service. People
+answer on our surfaces, so a task never requires input from its client.
 https://modelcontextprotocol.io/seps/2663-tasks-extension
 """
 
@@ -32,29 +32,29 @@ logger = logging.getLogger(__name__)
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
 POLL_INTERVAL_MS: Final = 2_000
-"""How often clients are asked to poll: a person takes longer, and a lookup costs little."""
+"""The poll interval suggested to clients: people take longer to answer, and a lookup costs little."""
 
 Context = ServerRequestContext[dict[str, object]]
 BackendFactory = Callable[[Context], AskBackend]
-Lookup = Callable[[AskBackend], Awaitable[AskJson | None]]
+AskOperation = Callable[[AskBackend], Awaitable[AskJson | None]]
 Json = dict[str, JsonValue]
 _REQUIRED: Final[Json] = {"requiredCapabilities": {"extensions": {EXTENSION: {}}}}
 
 
 class TaskParams(RequestParams):
-    """Which task a request is about."""
+    """The parameters of a request about a task."""
 
     task_id: str
 
 
 class UpdateParams(TaskParams):
-    """A client's responses to what a task required of it."""
+    """A client's responses to a task that required input."""
 
     input_responses: dict[str, JsonValue]
 
 
 def client_supports_tasks(ctx: Context) -> bool:
-    """Whether the client knows tasks, which each of its requests says anew."""
+    """Whether the client supports tasks, which it declares with each request."""
     if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
         return False
     capabilities = ctx.session.client_capabilities
@@ -62,12 +62,12 @@ def client_supports_tasks(ctx: Context) -> bool:
 
 
 def task_created_result(ask: AskJson) -> Json:
-    """What a call returns whose ask, which is open, is now a task."""
+    """The result of a call whose open ask continues as a task."""
     return {"resultType": "task", **_task(ask)}
 
 
 def register_tasks(server: Server[dict[str, object]], backend_of: BackendFactory) -> None:
-    """Adds the extension to a server."""
+    """Add the extension to a server."""
     methods = _Methods(backend_of)
     server.extensions[EXTENSION] = {}
     server.add_request_handler("tasks/get", TaskParams, methods.get)
@@ -82,42 +82,46 @@ class _Methods:
         self._backend_of = backend_of
 
     async def get(self, ctx: Context, params: TaskParams) -> Json:
-        """The task as it stands, with the result once it has one."""
-        ask = await self._own(ctx, params, lambda backend: backend.get(params.task_id))
+        """Return the current task, with its result once it has one."""
+        ask = await self._on_own_ask(ctx, params, lambda backend: backend.get(params.task_id))
         return {"resultType": "complete", **_task(ask)}
 
     async def update(self, ctx: Context, params: UpdateParams) -> Json:
-        """Acknowledged: no task requires input, and responses that nothing waits for are ignored."""
-        await self._own(ctx, params, lambda backend: backend.get(params.task_id, told=False))
+        """Acknowledge the responses and ignore them, because no task requires input."""
+        await self._on_own_ask(ctx, params, lambda backend: backend.get(params.task_id, told=False))
         return {"resultType": "complete"}
 
     async def cancel(self, ctx: Context, params: TaskParams) -> Json:
-        """Withdraws the ask. One that has ended stays so, and its answer is still to be told."""
-        await self._own(ctx, params, lambda backend: backend.withdraw(params.task_id, told=False))
+        """Withdraw the ask. One that has ended is unchanged, and its outcome still counts as unreported."""
+        await self._on_own_ask(
+            ctx, params, lambda backend: backend.withdraw(params.task_id, told=False)
+        )
         return {"resultType": "complete"}
 
-    async def _own(self, ctx: Context, params: TaskParams, look: Lookup) -> AskJson:
-        """The agent's ask that a request is about."""
+    async def _on_own_ask(
+        self, ctx: Context, params: TaskParams, operation: AskOperation
+    ) -> AskJson:
+        """Apply an operation to the agent's ask that a request is about."""
         if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
             raise MCPError(METHOD_NOT_FOUND, "Method not found", ctx.method)
         if not client_supports_tasks(ctx):
-            words = f"{ctx.method} requires the client capability {EXTENSION}."
-            raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, words, _REQUIRED)
+            message = f"{ctx.method} requires the client capability {EXTENSION}."
+            raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, message, _REQUIRED)
         try:
-            ask = await look(self._backend_of(ctx))
+            ask = await operation(self._backend_of(ctx))
         except AskRefusedError as refused:
             raise MCPError(INTERNAL_ERROR, refused.result.content) from refused
         except StoreError as error:
             logger.warning("%s failed: %s", ctx.method, error, extra={"action": "task_failed"})
-            words = "Answerback's database is failing. The task is kept; try again later."
-            raise MCPError(INTERNAL_ERROR, words) from error
+            message = "Answerback's database is failing. The task still exists; try again later."
+            raise MCPError(INTERNAL_ERROR, message) from error
         if ask is None:
             raise MCPError(INVALID_PARAMS, f"There is no task {params.task_id[:100]}.")
         return ask
 
 
 def _task(ask: AskJson) -> Json:
-    """A task in the extension's shape. ``ttlMs`` is null: it is kept for as long as its ask is."""
+    """A task in the extension's format. ``ttlMs`` is null: it is kept as long as its ask."""
     common: Json = {
         "taskId": ask["id"],
         "createdAt": ask["created_at"],
@@ -131,6 +135,6 @@ def _task(ask: AskJson) -> Json:
         case Status.WITHDRAWN:
             return {**common, "status": "cancelled", "statusMessage": "The ask was withdrawn."}
         case _:
-            # An ask that failed is completed too, with an error for the model: "failed" is for errors of the protocol.
+            # A failed ask counts as completed, with an error for the model: "failed" is for protocol errors.
             result = result_for_ask(ask).model_dump(mode="json", by_alias=True, exclude_none=True)
             return {**common, "status": "completed", "result": result}

@@ -1,4 +1,4 @@
-"""The MCP tools as a model gets them: names, descriptions, input schemas. Pure; the shapes are the dialects'."""
+"""The MCP tools as offered to a model: names, descriptions, input schemas. Pure; the dialects define the shapes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerback.dialects import detection, tool_definitions
 from answerback.dialects.call_reader import did_you_mean
 
 DEFAULT_WAIT: Final = 50.0
-"""Seconds a call waits by default: under the 60 after which common clients give up."""
+"""Seconds a call waits by default: below the 60 after which common clients time out."""
 LONGEST_WAIT: Final = 3_600.0
 ASK_USER: Final = "ask_user"
 ASK_USER_QUESTION: Final = "ask_user_question"
@@ -25,7 +25,7 @@ ADD_CONTEXT: Final = "add_context"
 CHECK: Final = "check_answers"
 MODES: Final = ("wait", "async")
 ENVELOPE: Final = ("to", "wait_seconds", "mode", "conversation")
-"""Arguments of the asking tools that are no part of the form."""
+"""Arguments of the asking tools that are not part of the form."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _NAMES: Final = TypeAdapter(list[JsonValue])
 _WAIT_SECONDS: Final[dict[str, JsonValue]] = {
@@ -38,65 +38,67 @@ _WAIT_SECONDS: Final[dict[str, JsonValue]] = {
 _ASKING: Final[dict[str, JsonValue]] = {
     "to": {
         "type": "string",
-        "description": "Where to ask: a route's name or surface:channel. Leave it out for the usual place.",
+        "description": "Where to ask: a route's name or surface:channel. Leave it out for the default place.",
     },
     "wait_seconds": _WAIT_SECONDS,
     "mode": {
         "type": "string",
         "enum": [*MODES],
         "default": MODES[0],
-        "description": "async: do not wait. The answer comes later by "
+        "description": "async: do not wait; get the answer later with "
         + CHECK
-        + ": for what you can go on without.",
+        + ". For answers that you can continue without.",
     },
     "conversation": {
         "type": "string",
         "minLength": 1,
-        "description": "A name for this conversation, where several agents share a token: "
+        "description": "A name for this conversation, if several agents share a token; pass it to "
         + CHECK
-        + " takes it too.",
+        + " too.",
     },
 }
 _ASK_ID: Final[dict[str, JsonValue]] = {
     "type": "string",
-    "description": "The ask_id that a pending result named.",
+    "description": "The ask_id from a pending result.",
 }
 _PENDING: Final = (
-    f"People may take a while: if the result says pending, call {WAIT} with its ask_id, "
+    f"People may take a while to answer: if the result says pending, call {WAIT} with its ask_id, "
     f"and do not ask again. If it says clarify, answer what they ask with {ADD_CONTEXT}."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class AskingTool:
-    """A tool that asks. ``dialects`` are the shapes that its arguments may have."""
+    """A tool that asks people. ``dialects`` are the shapes that its arguments may have."""
 
     name: str
     dialects: tuple[str, ...]
     dialect: str | None = None
-    """The dialect to read a call as, whatever the tool is called; None: its name and shape tell."""
+    """The dialect to read a call as, whatever the tool's name; None: detect it from the name and shape."""
 
     def definition(self, enabled: Collection[str]) -> Tool | None:
-        """The tool with those of its shapes that are enabled; None where there is none."""
+        """The tool's definition with the shapes that are enabled; None if there are none."""
         shapes = {
             tool.dialect: tool for tool in tool_definitions.TOOLS if tool.dialect in self.dialects
         }
-        served = [tool for dialect, tool in shapes.items() if dialect in enabled]
-        if not served:
+        enabled_tools = [tool for dialect, tool in shapes.items() if dialect in enabled]
+        if not enabled_tools:
             return None
-        described = f"{served[0].description} {_PENDING}"
-        title = served[0].title
-        if len(served) == 1:
-            schema = served[0].parameters
+        description = f"{enabled_tools[0].description} {_PENDING}"
+        title = enabled_tools[0].title
+        if len(enabled_tools) == 1:
+            schema = enabled_tools[0].parameters
             required = [str(name) for name in _NAMES.validate_python(schema["required"])]
             properties = _properties(schema)
         else:
-            described = f"{described} Give {'; or '.join(tool.shape for tool in served)}."
-            properties, required = _joined(served), []
+            description = (
+                f"{description} Pass {'; or '.join(tool.shape for tool in enabled_tools)}."
+            )
+            properties, required = _merge_properties(enabled_tools), []
         return Tool(
             name=self.name,
             title=title,
-            description=described,
+            description=description,
             input_schema=_schema({**properties, **_ASKING}, *required),
             annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
         )
@@ -106,27 +108,27 @@ DEFAULT_TOOLS: Final = (
     AskingTool(ASK_USER, detection.dialects_for_tool_name(ASK_USER)),
     AskingTool(ASK_USER_QUESTION, ("claude",)),
 )
-"""What is offered where nobody says which tools."""
+"""The tools that are offered by default."""
 
 
 def parse_asking_tools(names: str | None) -> tuple[AskingTool, ...]:
-    """The asking tools of a list of names, tools' or dialects', separated by commas; None: the default ones.
+    """Parse a comma-separated list of tool or dialect names into asking tools; None: the default ones.
 
     Raises:
-        ValueError: a name is no tool's, or two tools would have the same one; in words.
+        ValueError: a name is unknown, or two tools would have the same name.
     """
     if names is None:
         return DEFAULT_TOOLS
-    found: dict[str, AskingTool] = {}
+    by_name: dict[str, AskingTool] = {}
     for name in names.split(","):
-        tool = _named(name.strip())
-        if tool.name in found:
-            raise ValueError(f"two of the tools would be named {tool.name}: pick one of them.")
-        found[tool.name] = tool
-    return tuple(found.values())
+        tool = _find_tool(name.strip())
+        if tool.name in by_name:
+            raise ValueError(f"two of the tools would be named {tool.name}; choose one of them.")
+        by_name[tool.name] = tool
+    return tuple(by_name.values())
 
 
-def _named(name: str) -> AskingTool:
+def _find_tool(name: str) -> AskingTool:
     shapes = detection.dialects_for_tool_name(name)
     by_dialect = {tool.dialect: tool for tool in tool_definitions.TOOLS}
     if by_dialect.keys() & set(shapes):
@@ -136,48 +138,49 @@ def _named(name: str) -> AskingTool:
     known = sorted(
         {*by_dialect, *(tool.name for tool in tool_definitions.TOOLS), ASK_USER_QUESTION}
     )
-    meant = did_you_mean(name, known)
-    raise ValueError(f'there is no tool "{name[:100]}"{meant}; there are: {", ".join(known)}.')
+    suggestion = did_you_mean(name, known)
+    raise ValueError(
+        f'there is no tool "{name[:100]}"{suggestion}; choose from: {", ".join(known)}.'
+    )
 
 
 def follow_up_tools() -> list[Tool]:
-    """The tools for an ask that is pending."""
+    """The tools that follow up on a pending ask."""
     return [
         Tool(
             name=WAIT,
             title="Wait for an answer",
-            description="Wait for the answer to an ask that is pending. Returns the answer as the ask itself would "
-            "have, or pending again. Call it until there is an answer; do not ask again meanwhile.",
+            description="Wait for the answer to a pending ask. Returns the answer as the asking tool would have, or "
+            "pending again. Call it until there is an answer; do not ask again in the meantime.",
             input_schema=_schema({"ask_id": _ASK_ID, "wait_seconds": _WAIT_SECONDS}, "ask_id"),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
         ),
         Tool(
             name=GET,
-            title="Look for an answer",
-            description="Look, without waiting, whether an ask has been answered: the answer, or pending with what "
-            "was answered so far.",
+            title="Get an answer",
+            description="Check, without waiting, whether an ask has been answered. Returns the answer, or pending with "
+            "what has been answered so far.",
             input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
         ),
         Tool(
             name=CHECK,
             title="Check for late answers",
-            description="Get, without waiting, the answers that came in after you stopped waiting. Each comes once. "
-            "Call it when you go on after an interruption, and before you finish, if a question was left "
-            "open.",
+            description="Get, without waiting, the answers that came in after you stopped waiting. Each is returned "
+            "once. If a question was left open, call it when you resume after an interruption and before you finish.",
             input_schema=_schema(
                 {
                     "conversation": {
                         "type": "string",
                         "minLength": 1,
-                        "description": "The conversation that the questions were asked in. Leave it out for questions "
+                        "description": "The conversation in which the questions were asked. Leave it out for questions "
                         "that you asked with these tools.",
                     },
                     "after": {
                         "type": "integer",
                         "minimum": 0,
-                        "description": "The `next` of an earlier result: gives again what came after that, in case it "
-                        "was lost on its way to you.",
+                        "description": "The `next` of an earlier result: returns everything after it again, in case it "
+                        "was lost on the way to you.",
                     },
                 }
             ),
@@ -186,13 +189,13 @@ def follow_up_tools() -> list[Tool]:
         Tool(
             name=ADD_CONTEXT,
             title="Explain a question",
-            description="Answer what a person asked back: if a result says clarify, explain here what they asked, then "
-            f"call {WAIT}. The explanation is shown to them below the question, which stays open. Do not ask again.",
+            description="Answer a person who asked back: if a result says clarify, explain what they asked about, then "
+            f"call {WAIT}. They see the explanation below the question, which stays open. Do not ask again.",
             input_schema=_schema(
                 {
                     "ask_id": {
                         "type": "string",
-                        "description": "The ask_id that the clarify result named.",
+                        "description": "The ask_id from the clarify result.",
                     },
                     "text": {
                         "type": "string",
@@ -211,8 +214,8 @@ def follow_up_tools() -> list[Tool]:
         Tool(
             name=WITHDRAW,
             title="Withdraw an ask",
-            description="Take back an ask that is no longer needed; the user sees that it was withdrawn. If it has "
-            "been answered meanwhile, the answer is returned.",
+            description="Withdraw an ask that is no longer needed; the user sees that it was withdrawn. If it has "
+            "been answered in the meantime, the answer is returned.",
             input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
             annotations=ToolAnnotations(
                 open_world_hint=True, destructive_hint=True, idempotent_hint=True
@@ -225,10 +228,10 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return _OBJECT.validate_python(schema["properties"])
 
 
-def _joined(shapes: Sequence[tool_definitions.Tool]) -> dict[str, JsonValue]:
-    """The arguments of a tool of several shapes, of which one at least has ``questions``.
+def _merge_properties(shapes: Sequence[tool_definitions.Tool]) -> dict[str, JsonValue]:
+    """Merge the arguments of several shapes, at least one of which has ``questions``.
 
-    There are no top-level alternatives: model APIs refuse those.
+    The result has no top-level alternatives, because model APIs reject those.
     """
     properties: dict[str, JsonValue] = {}
     lists: list[dict[str, JsonValue]] = []
@@ -238,7 +241,7 @@ def _joined(shapes: Sequence[tool_definitions.Tool]) -> dict[str, JsonValue]:
                 lists.append(_OBJECT.validate_python(schema))
             else:
                 properties.setdefault(name, schema)
-    items: list[JsonValue] = [each["items"] for each in lists]
+    items: list[JsonValue] = [schema["items"] for schema in lists]
     either: dict[str, JsonValue] = {"anyOf": items}
     properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
     return properties

@@ -76,4 +76,4 @@ async def test_a_response_whose_connection_was_lost_before_it_was_sent_is_lost()
     arrival = watching.track(request_on(None), lambda: None)
     assert arrival.end is ConnectionEnd.LOST
     assert not await arrival.wait_until_received()
-    assert not watching._watched
+    assert not watching._tracked

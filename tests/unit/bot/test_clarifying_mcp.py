@@ -73,8 +73,8 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_in_words(
             ask_id = pending.structured_content["ask_id"]
             for arguments, words in (
                 ({"ask_id": ask_id, "text": " "}, "The text is blank."),
-                ({"ask_id": ask_id}, "text is missing: the explanation."),
-                ({"ask_id": ask_id, "text": "x", "to": "y"}, "to is no argument of this tool."),
+                ({"ask_id": ask_id}, "text is missing: pass the explanation."),
+                ({"ask_id": ask_id, "text": "x", "to": "y"}, "this tool has no argument named to."),
                 ({"ask_id": "ask_none", "text": "x"}, "There is no ask ask_none."),
             ):
                 refused = await mcp.call_tool("add_context", arguments)

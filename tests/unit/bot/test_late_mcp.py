@@ -50,7 +50,7 @@ async def test_a_late_answer_is_given_once(service: Served, mode: str) -> None:
         assert (given["ask_id"], given["status"], given["end_turn"]) == (ask_id, "answered", False)
         assert given["structured"] == {"answer_type": "boolean", "answer": True}
         again = await mcp.call_tool("check_answers", {})
-        assert text(again) == "There are no new answers. Questions that are open stay open."
+        assert text(again) == "There are no new answers. Open questions stay open."
         assert again.structured_content == {"answers": [], "next": None}
 
 
@@ -122,12 +122,12 @@ async def test_answers_of_a_conversation_are_asked_for_by_its_name(service: Serv
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"conversation": 7}, "conversation is the name"),
-        ({"conversation": ""}, "conversation is the name"),
-        ({"after": "x"}, "after is the `next`"),
-        ({"after": True}, "after is the `next`"),
-        ({"after": -1}, "after is the `next`"),
-        ({"ask_id": "ask_1"}, "ask_id is no argument"),
+        ({"conversation": 7}, "conversation must be the name"),
+        ({"conversation": ""}, "conversation must be the name"),
+        ({"after": "x"}, "after must be a number"),
+        ({"after": True}, "after must be a number"),
+        ({"after": -1}, "after must be a number"),
+        ({"ask_id": "ask_1"}, "no argument named ask_id"),
     ],
 )
 async def test_arguments_that_are_none_are_told_in_words(

@@ -116,7 +116,7 @@ async def test_both_backends_say_the_same(service: Served, backend: AskBackend) 
     ("error", "words"),
     [
         (StoreError("disk"), "nothing was changed. Try again later"),
-        (CommitUnknownError("disk"), "it is not known whether this was saved"),
+        (CommitUnknownError("disk"), "this may or may not have been saved"),
         (UnreadableRowError("The ask ask_1 cannot be read."), "The ask ask_1 cannot be read."),
     ],
 )

@@ -310,7 +310,7 @@ async def test_a_task_is_kept_while_the_database_fails(
             error = await refused(mcp, "tasks/get", created.task_id)
         assert (await told(mcp, created.task_id)).status == "working"
     assert error.code == INTERNAL_ERROR
-    assert "The task is kept" in error.message
+    assert "The task still exists" in error.message
 
 
 @pytest.mark.rule("MCP-12")

@@ -159,7 +159,7 @@ def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> N
     shapes = [each.shape for each in tool_definitions.TOOLS if each.name == name]
     assert all(shapes)
     assert found.description is not None
-    assert found.description.endswith(f" Give {'; or '.join(shapes)}.")
+    assert found.description.endswith(f" Pass {'; or '.join(shapes)}.")
 
 
 def test_names_may_be_set_apart() -> None:

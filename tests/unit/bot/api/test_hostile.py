@@ -134,7 +134,7 @@ async def test_a_body_that_is_not_encoded_as_it_says_is_400(api: Served) -> None
 async def test_malformed_json_is_400_with_its_place(api: Served, body: bytes) -> None:
     problem = await refused(api, 400, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
     assert problem["title"] == "Malformed JSON"
-    assert problem["detail"].startswith("The body is not JSON that can be read: ")
+    assert problem["detail"].startswith("The body is not valid JSON: ")
 
 
 @pytest.mark.parametrize("body", ["null", "1", '"x"', "[]", "{}", "true"])
