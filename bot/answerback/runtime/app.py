@@ -1,4 +1,4 @@
-"""The one place where everything is wired: settings in, a running service out, and all of it taken down again."""
+"""Wire up the whole service from its settings, run it, and shut it down again."""
 
 from __future__ import annotations
 
@@ -56,73 +56,80 @@ Loop = Callable[[], Awaitable[None]]
 
 @dataclass(frozen=True, slots=True)
 class RunningService:
-    """A service that is up: where it listens, and its inside for commands that live in the process."""
+    """A running service: its addresses, and its parts for commands that run in the same process."""
 
     api_url: str
     public_url: str | None
     inbox_url: str
-    """Opens the page of open asks with the person's key: for the operator's eyes alone. Empty where there is none."""
+    """The inbox with the operator's key in the URL: only for the operator. Empty if no surface has an inbox."""
     entrances: OperatorPages | None
-    """The pages that the operator may open, where a surface has any."""
+    """The pages that the operator may open, if a surface has any."""
     service: Service
     reloader: SettingsReloader
-    """Takes up changed settings."""
+    """Applies changed settings."""
 
 
 @asynccontextmanager
 async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
-    """The whole service, up for as long as the context lasts.
+    """Run the whole service until the context exits.
 
     Raises:
-        ConfigError: an address or a route cannot be had; in words.
-        StoreError: the database cannot be opened; in words.
+        ConfigError: an address cannot be bound, or a route is invalid.
+        StoreError: the database cannot be opened.
     """
     check_extras(settings)
     routes, callbacks = build_routes(settings), build_callback_policy(settings)
     async with AsyncExitStack() as stack:
         sockets = await _bind(settings, stack)
         metrics = Metrics()
-        timed = metrics.commit_seconds.observe
-        held = await stack.enter_async_context(open_configured_store(settings.storage, timed))
+        observe_commit = metrics.commit_seconds.observe
+        opened = await stack.enter_async_context(
+            open_configured_store(settings.storage, observe_commit)
+        )
         holders = await person_keys.build_holders_reader(settings)
         http = await stack.enter_async_context(chat_http_session())
-        built = await _built(settings, held, sockets, holders, http)
-        service = _service(settings, held, built, routes, callbacks, metrics)
+        surfaces = await _build_surfaces(settings, opened, sockets, holders, http)
+        service = _build_service(settings, opened, surfaces, routes, callbacks, metrics)
         cut_off: set[ClaimKind] = set()
-        if held.claim is not SOLE_CLAIM:
+        if opened.claim is not SOLE_CLAIM:
             stack.push_async_callback(release_claims, service, cut_off)
         for surface in service.surfaces.values():
             stack.push_async_callback(surface.stop)
             await surface.start(service)
-        deliverer = await _deliverer(service, callbacks, stack)
-        shower, replica = await _background(settings, service, deliverer, cut_off, stack)
+        dispatcher = await _build_dispatcher(service, callbacks, stack)
+        message_sync, replica = await _start_background(
+            settings, service, dispatcher, cut_off, stack
+        )
         tokens = build_agent_tokens(settings)
         api = Api(
             service=service,
-            store=held.store,
+            store=opened.store,
             surfaces=service.surfaces,
             tokens=tokens,
             holders=holders,
             metrics=metrics,
             enabled=service.rules.enabled,
-            show_counts=lambda: shower.show_counts,
+            show_counts=lambda: message_sync.show_counts,
             replica=None if replica is None else replica.status,
         )
-        await _listen(await _local(settings, api, built, stack), sockets.api, api, stack)
+        await _listen(
+            await _build_local_app(settings, api, surfaces, stack), sockets.api, api, stack
+        )
         if sockets.public is not None:
-            outside = build_public_app(
+            public_app = build_public_app(
                 api,
-                pages=[route for one in built for route in one.public_pages],
-                hooks=[route for one in built for route in one.hooks],
+                pages=[route for surface in surfaces for route in surface.public_pages],
+                hooks=[route for surface in surfaces for route in surface.hooks],
             )
-            strangers = UnverifiedConnections(connection_limit())
-            public = serve_public(outside, sockets.public, refuse_unsupported, strangers)
+            connections = UnverifiedConnections(connection_limit())
+            public = serve_public(public_app, sockets.public, refuse_unsupported, connections)
             stack.push_async_callback(_finish, api)
             await stack.enter_async_context(public)
-        # Waiters first: a listener that closes waits for what it is answering.
+        # Release the waiters first, because a closing listener waits for the requests in progress.
         stack.callback(service.stop_waiting)
         entrances = next(
-            (one.operator_pages for one in built if one.operator_pages is not None), None
+            (surface.operator_pages for surface in surfaces if surface.operator_pages is not None),
+            None,
         )
         yield RunningService(
             sockets.api_url,
@@ -136,7 +143,7 @@ async def run_service(settings: Settings) -> AsyncIterator[RunningService]:
 
 @dataclass(frozen=True, slots=True)
 class _Sockets:
-    """The bound listeners, and their addresses as others see them."""
+    """The bound listeners, and the URLs at which others reach them."""
 
     api: socket.socket
     public: socket.socket | None
@@ -154,18 +161,18 @@ async def _bind(settings: Settings, stack: AsyncExitStack) -> _Sockets:
     return _Sockets(api, public, socket_url(api), settings.public.url or socket_url(public))
 
 
-async def _built(
+async def _build_surfaces(
     settings: Settings,
-    held: OpenStore,
+    opened: OpenStore,
     sockets: _Sockets,
     holders: KeyHolderSource,
     http: aiohttp.ClientSession,
 ) -> list[BuiltSurface]:
-    """The surfaces that are configured, not started yet."""
-    (store, claim, clock), made = held, []
+    """Build the configured surfaces, without starting them."""
+    (store, claim, clock), surfaces = opened, []
     for plugin in installed_plugins():
-        table = plugin_settings(settings, plugin)
-        if table.configured():
+        plugin_config = plugin_settings(settings, plugin)
+        if plugin_config.configured():
             host = Host(
                 http=http,
                 labels=settings.labels,
@@ -183,23 +190,23 @@ async def _built(
                 shared=None if claim is SOLE_CLAIM else SharedClaims(store, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
-            made.append(await plugin.build(table, host))
-    return made
+            surfaces.append(await plugin.build(plugin_config, host))
+    return surfaces
 
 
-def _service(
+def _build_service(
     settings: Settings,
-    held: OpenStore,
-    built: Iterable[BuiltSurface],
+    opened: OpenStore,
+    surfaces: Iterable[BuiltSurface],
     routes: Routes,
     callbacks: CallbackPolicy,
     metrics: Metrics,
 ) -> Service:
-    store, claim, clock = held
+    store, claim, clock = opened
     service = Service(
         store,
         clock,
-        {one.surface.name: one.surface for one in built},
+        {built.surface.name: built.surface for built in surfaces},
         known_surfaces=installed_plugins().names,
         routes=routes,
         rules=Rules(tools=settings.tools),
@@ -212,15 +219,15 @@ def _service(
     return service
 
 
-async def _local(
-    settings: Settings, api: Api, built: Iterable[BuiltSurface], stack: AsyncExitStack
+async def _build_local_app(
+    settings: Settings, api: Api, surfaces: Iterable[BuiltSurface], stack: AsyncExitStack
 ) -> web.Application:
-    """The agents' listener: the API, MCP, Claude's hooks, and the pages."""
+    """Build the agents' application: the API, MCP, Claude's hooks, and the pages."""
     callers = Callers(api.tokens.authenticate_agent, api.run_to_completion)
     mcp = mount.routes(api.service, callers, tokens=api.tokens.required)
     routes = [*await stack.enter_async_context(mcp), *ClaudeHook(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
-    pages = [page for one in built for page in one.pages]
+    pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)
 
 
@@ -233,49 +240,49 @@ async def _listen(
 
 
 async def _finish(api: Api) -> None:
-    """Whoever asked for these has hung up; what they began is finished all the same."""
+    """Finish the pending changes, whose callers have disconnected."""
     await asyncio.gather(*api.pending_changes, return_exceptions=True)
 
 
-async def _deliverer(
+async def _build_dispatcher(
     service: Service, callbacks: CallbackPolicy, stack: AsyncExitStack
 ) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     sender = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
-    deliverer = WebhookDispatcher(service.store, service.clock, sender, claim=service.claim)
-    service.hooks.deliver = deliverer.wake
-    return deliverer
+    dispatcher = WebhookDispatcher(service.store, service.clock, sender, claim=service.claim)
+    service.hooks.deliver = dispatcher.wake
+    return dispatcher
 
 
-async def _background(
+async def _start_background(
     settings: Settings,
     service: Service,
-    deliverer: WebhookDispatcher,
+    dispatcher: WebhookDispatcher,
     cut_off: set[ClaimKind],
     stack: AsyncExitStack,
 ) -> tuple[MessageSync, Replica | None]:
-    """Starts what goes on in the background. It ends with the stack, and what did not end in time is ``cut_off``."""
+    """Start the background loops. They stop with the stack; work that does not stop in time is added to ``cut_off``."""
     inquiry = None
     if settings.inquiry.url is not None:
         http = await stack.enter_async_context(aiohttp.ClientSession())
         inquiry = HttpInquiryBackend(http, settings.inquiry.url, settings.inquiry.timeout)
-    shower = MessageSync(service)
-    kept = settings.retention
-    retention = RetentionPolicy(service, kept.days, kept.audit_days)
-    upkeep = Scheduler(service, shower, inquiry, retention)
-    service.hooks.show = shower.request_sync
-    service.hooks.due = upkeep.due
+    message_sync = MessageSync(service)
+    retention_settings = settings.retention
+    retention = RetentionPolicy(service, retention_settings.days, retention_settings.audit_days)
+    scheduler = Scheduler(service, message_sync, inquiry, retention)
+    service.hooks.show = message_sync.request_sync
+    service.hooks.due = scheduler.due
     loops: list[tuple[str, Loop]] = [
-        ("upkeep", upkeep.run),
-        ("delivery", deliverer.run),
-        ("listening", service.presence.run),
+        ("scheduler", scheduler.run),
+        ("delivery", dispatcher.run),
+        ("presence", service.presence.run),
     ]
     replica = None
     if service.claim is not SOLE_CLAIM:
-        replica = Replica(service, shower, upkeep, deliverer)
+        replica = Replica(service, message_sync, scheduler, dispatcher)
         loops += [
-            ("hearing", replica.change_listener.dispatch_changes),
-            ("safety", replica.change_listener.poll_missed_changes),
+            ("changes", replica.change_listener.dispatch_changes),
+            ("missed changes", replica.change_listener.poll_missed_changes),
         ]
     if isinstance(service.clock, SharedClock):
         loops.append(("clock", service.clock.run))
@@ -284,30 +291,36 @@ async def _background(
     ]
 
     async def stop() -> None:
-        # What is shown or sent from now on is left to the next start, which finds it in the store.
+        # What is still to be shown or sent is in the store, and the next start handles it.
         service.hooks.show = lambda _ask: None
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        shown, reminded, sent = await asyncio.gather(shower.stop(), upkeep.stop(), deliverer.stop())
-        ended = {ClaimKind.MESSAGE: shown, ClaimKind.TIMER: reminded, ClaimKind.DELIVERY: sent}
+        synced, scheduled, delivered = await asyncio.gather(
+            message_sync.stop(), scheduler.stop(), dispatcher.stop()
+        )
+        ended = {
+            ClaimKind.MESSAGE: synced,
+            ClaimKind.TIMER: scheduled,
+            ClaimKind.DELIVERY: delivered,
+        }
         cut_off.update(work for work, in_time in ended.items() if not in_time)
 
     stack.push_async_callback(stop)
-    return shower, replica
+    return message_sync, replica
 
 
 def chat_http_session() -> aiohttp.ClientSession:
-    """What chat surfaces call their platforms with: however many calls hang, a click is answered at once."""
+    """Create the chat surfaces' HTTP session. It has no connection limit, so hanging calls do not delay clicks."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0),
         json_serialize=_as_json,
-        cookie_jar=aiohttp.DummyCookieJar(),  # each call says by its token whose it is
+        cookie_jar=aiohttp.DummyCookieJar(),  # each call is authenticated by its token
     )
 
 
 def _as_json(value: object) -> str:
-    """Three times as fast as the standard library, which is left what is not text: half a surrogate pair."""
+    """Serialise with pydantic, three times as fast as the standard library, which only handles lone surrogates."""
     try:
         return to_json(value).decode()
     except ValueError:

@@ -1,4 +1,4 @@
-"""The time, as the running service has it."""
+"""The clocks of the running service."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from answerback.ports.clock import Clock, ClockStepDetector
 
 logger = logging.getLogger(__name__)
 
-_LOOK: Final = 1.0
-"""Seconds between two looks at the machine's clock, which may be set at any time while somebody sleeps."""
-_ASKED: Final = 5.0
-"""Seconds between two questions for the time."""
+_CHECK_SECONDS: Final = 1.0
+"""Maximum seconds to sleep before checking the clock again, which may be set at any time."""
+_SYNC_SECONDS: Final = 5.0
+"""Seconds between two queries for the store's time."""
 MAX_QUERY_SECONDS: Final = 0.5
-"""Seconds that an answer may take: of one that took longer nobody knows well enough when it was given.
+"""Maximum seconds that a query for the time may take; the result of a slower one is too inaccurate to use.
 
-Half of that is how far two processes may be off, each: together less than what counts as a clock that was set.
+A process's clock may be off by half of that, and two processes together by less than what counts as a clock step.
 """
-_TRIES: Final = 5
-"""Answers that are waited for at the start, in case the first ones took too long."""
+_MAX_TRIES: Final = 5
+"""Maximum number of queries at the start; the last one is used even if it was slow."""
 
 
 class SystemClock:
@@ -32,71 +32,76 @@ class SystemClock:
     now = staticmethod(time.time)
     """Seconds since the epoch, UTC."""
     monotonic = staticmethod(time.monotonic)
-    """Seconds since some moment; no setting of the clock moves it."""
+    """Seconds since an arbitrary moment; setting the clock does not change it."""
 
     async def sleep_until(self, when: float) -> None:
-        """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
+        """Sleep until ``now()`` has reached ``when``, or the clock is set back."""
         await _sleep_until(self, when)
 
 
 class SharedClock:
-    """The clock of the store that several processes share: what one of them writes is in no other's future.
+    """The clock of a store that several processes share, so that no process writes times in another's future.
 
-    It is asked for every few seconds and goes on by the monotonic clock, so the machine's own clock may say anything.
+    It is queried every few seconds and continued with the monotonic clock, so the machine's own clock may be wrong.
 
     Args:
-        ask: the time by the store's clock; may raise StoreError.
+        ask: returns the time by the store's clock; may raise StoreError.
     """
 
     def __init__(self, ask: Callable[[], Awaitable[float]]) -> None:
         self._ask = ask
-        self._ahead = time.time() - time.monotonic()
+        self._offset = time.time() - time.monotonic()
 
     monotonic = staticmethod(time.monotonic)
-    """Seconds since some moment; no setting of the clock moves it."""
+    """Seconds since an arbitrary moment; setting the clock does not change it."""
 
     def now(self) -> float:
         """Seconds since the epoch, UTC."""
-        return self.monotonic() + self._ahead
+        return self.monotonic() + self._offset
 
     async def sleep_until(self, when: float) -> None:
-        """Returns once ``now()`` has reached ``when``, or the clock was set back meanwhile."""
+        """Sleep until ``now()`` has reached ``when``, or the clock is set back."""
         await _sleep_until(self, when)
 
     async def start(self) -> None:
-        """Learns the time.
+        """Query the time for the first time.
 
         Raises:
-            StoreError: the store does not tell it.
+            StoreError: the query failed.
         """
         tries = 1
-        while not await self._learn(unsure=tries == _TRIES):
+        while not await self._sync(accept_slow=tries == _MAX_TRIES):
             tries += 1
 
     async def run(self) -> None:
-        """Keeps to the store's clock until cancelled."""
+        """Follow the store's clock until cancelled."""
         while True:
-            await asyncio.sleep(_ASKED)
+            await asyncio.sleep(_SYNC_SECONDS)
             try:
-                await self._learn()
+                await self._sync()
             except StoreError as error:
                 extra = {"action": "clock"}
-                logger.warning("The database's time is asked for later: %s", error, extra=extra)
+                logger.warning(
+                    "The database's time could not be read, and will be queried again: %s",
+                    error,
+                    extra=extra,
+                )
 
-    async def _learn(self, *, unsure: bool = False) -> bool:
-        """Asks once; False where the answer took too long to go by it."""
-        began = self.monotonic()
-        at = await self._ask()
-        took = self.monotonic() - began
-        if took > MAX_QUERY_SECONDS and not unsure:
+    async def _sync(self, *, accept_slow: bool = False) -> bool:
+        """Query the time once; False if the query was too slow to use."""
+        started = self.monotonic()
+        store_time = await self._ask()
+        elapsed = self.monotonic() - started
+        if elapsed > MAX_QUERY_SECONDS and not accept_slow:
             return False
-        ahead = at - began - took / 2
-        if abs(ahead - self._ahead) > took / 2:  # otherwise it may well be as it was
-            self._ahead = ahead
+        offset = store_time - started - elapsed / 2
+        # A smaller difference may just be the query's inaccuracy.
+        if abs(offset - self._offset) > elapsed / 2:
+            self._offset = offset
         return True
 
 
 async def _sleep_until(clock: Clock, when: float) -> None:
-    watch = ClockStepDetector(clock)
-    while (left := when - clock.now()) > 0 and not watch.measure_set_back():  # noqa: ASYNC110 the clock is watched
-        await asyncio.sleep(min(left, _LOOK))
+    detector = ClockStepDetector(clock)
+    while (remaining := when - clock.now()) > 0 and not detector.measure_set_back():  # noqa: ASYNC110 the clock is watched
+        await asyncio.sleep(min(remaining, _CHECK_SECONDS))

@@ -1,7 +1,7 @@
-"""The settings: one TOML file, every key also an environment variable, frozen once read.
+"""The settings: one TOML file, with every key also available as an environment variable. Frozen once loaded.
 
-Owns what can be configured and the words for what is configured wrongly. Nothing here is read at
-import; `load_settings` gives one `Settings`, which is passed down.
+This module defines the keys, their validation and its error messages. Nothing is read at import;
+`load_settings` returns one `Settings`, which is passed down.
 """
 
 from __future__ import annotations
@@ -36,44 +36,46 @@ ENV_PREFIX: Final = "ANSWERBACK_"
 NON_SETTING_VARIABLES: Final = frozenset(
     {"ANSWERBACK_CONFIG", "ANSWERBACK_TOKEN", "ANSWERBACK_URL"}
 )
-"""Variables of the commands themselves; every other variable of ours has to be a key."""
+"""Variables that the commands read; every other variable with our prefix must be a setting."""
 POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})
-"""Schemes of PostgreSQL's addresses (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+"""URL schemes of PostgreSQL (https://www.postgresql.org/docs/current/libpq-connect.html)."""
 TOKEN_HASH_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
 
 
-def _whsec(secret: SecretStr) -> SecretStr:
+def _check_webhook_secret(secret: SecretStr) -> SecretStr:
     text = secret.get_secret_value()
     try:
         key = base64.b64decode(text.removeprefix("whsec_"), validate=True)
     except binascii.Error:
         key = b""
     if not text.startswith("whsec_") or not 24 <= len(key) <= 64:
-        raise ValueError("a secret is whsec_ and 24 to 64 bytes in base64 after it")
+        raise ValueError("a secret must be whsec_ followed by 24 to 64 bytes in base64")
     return secret
 
 
-def _not_blank(text: str) -> str:
+def _check_not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("it is blank: give it words, or leave it out")
+        raise ValueError("it is blank: set a text, or leave it out")
     return text
 
 
 Days = Annotated[float, Field(gt=0, le=36_500)]
 Secrets = Annotated[
-    tuple[Annotated[SecretStr, AfterValidator(_whsec)], ...], NoDecode, BeforeValidator(split_list)
+    tuple[Annotated[SecretStr, AfterValidator(_check_webhook_secret)], ...],
+    NoDecode,
+    BeforeValidator(split_list),
 ]
 
 
 class ServerSettings(Table):
-    """Where the agents' API listens; port 0 picks a free one."""
+    """The address where the agents' API listens; port 0 picks a free port."""
 
     host: str = "127.0.0.1"
     port: Port = 8420
 
 
 class PublicSettings(Table):
-    """The listener that the world may reach: only with a port. ``url`` is its address as the world sees it."""
+    """The public listener, which exists only if a port is set. ``url`` is the address at which the world reaches it."""
 
     host: str = "127.0.0.1"
     port: Port | None = None
@@ -81,46 +83,46 @@ class PublicSettings(Table):
 
 
 class StorageSettings(Table):
-    """Where asks are kept."""
+    """Where asks are stored."""
 
     url: str = "sqlite:///answerback.db"
     listen_url: str | None = None
-    """PostgreSQL itself, where ``url`` is a pooler: notifications are heard there."""
+    """The PostgreSQL server itself, if ``url`` is a pooler's; used to receive notifications."""
 
     @property
     def uses_postgres(self) -> bool:
-        """Whether it is a PostgreSQL database."""
+        """Whether the store is a PostgreSQL database."""
         return _scheme(self.url) in POSTGRES_SCHEMES
 
     @property
     def sqlite_path(self) -> Path:
-        """The database file; for PostgreSQL, the name beside which the person's key is kept."""
+        """The database file; for PostgreSQL, the path next to which the person's key is stored."""
         url = StorageSettings.model_fields["url"].default if self.uses_postgres else self.url
         return Path(unquote(url.removeprefix("sqlite:///")))
 
     @property
     def name(self) -> str:
-        """The database, for people: without its password."""
+        """The database's name for people, without its password."""
         if not self.uses_postgres:
             return str(self.sqlite_path.absolute())
         parts = urlsplit(self.url)
         return f"{parts.path.removeprefix('/')} on {parts.netloc.rpartition('@')[2]}"
 
     @model_validator(mode="after")
-    def _known(self) -> Self:
+    def _check_url(self) -> Self:
         scheme, _, rest = self.url.partition("://")
         if self.listen_url is not None and not (
             self.uses_postgres and _scheme(self.listen_url) in POSTGRES_SCHEMES
         ):
             raise ValueError(
-                "listen_url is the postgresql:// address of the server behind a pooler"
+                "listen_url must be the postgresql:// address of the server behind a pooler"
             )
         if self.uses_postgres:
             if not urlsplit(self.url).path.strip("/"):
-                raise ValueError("a database is postgresql://user@host:5432/name")
+                raise ValueError("a PostgreSQL database must be postgresql://user@host:5432/name")
         elif scheme != "sqlite" or not rest.startswith("/") or rest in {"/", "/:memory:"}:
             raise ValueError(
-                "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db, a file that lasts, or"
+                "a database is sqlite:///a/relative.db or sqlite:////an/absolute.db (a file, not :memory:), or"
                 " postgresql://user@host/name"
             )
         return self
@@ -131,51 +133,51 @@ def _scheme(url: str) -> str:
 
 
 class AgentSettings(Table):
-    """One token: an agent's, or with the role ``surface`` that of a custom front end."""
+    """One token: an agent's or, with the role ``surface``, a custom front end's."""
 
     token_hash: Annotated[str, Field(pattern=TOKEN_HASH_PATTERN)]
     role: Literal["agent", "surface"] = "agent"
     routes: Names = ()
-    """The routes it may use; none: every one, and places by address too."""
+    """The routes it may use; if empty, all routes and also places by address."""
     callback_secret: Secrets = ()
-    """Signs its webhooks; several while one is replaced by another."""
-    label: Annotated[str, Field(max_length=100), AfterValidator(_not_blank)] | None = None
-    """Who asks, as people see it; without it the agent's name."""
+    """The secrets that sign its webhooks; more than one during rotation."""
+    label: Annotated[str, Field(max_length=100), AfterValidator(_check_not_blank)] | None = None
+    """The name that people see as the one who asks; by default the agent's name."""
 
 
 class CallbackSettings(Table):
-    """Where webhooks may go, and what signs them where there are no agent tokens."""
+    """Where webhooks may go, and the secrets that sign them if there are no agent tokens."""
 
     allow: Names = ()
-    """Hosts and networks beside loopback and public addresses."""
+    """Allowed hosts and networks, in addition to loopback and public addresses."""
     secret: Secrets = ()
 
 
 class InquirySettings(Table):
-    """The backend that may answer what is not a person's to answer."""
+    """The inquiry backend, which may answer questions that do not need a person."""
 
     url: HttpUrl | None = None
     timeout: Seconds = 30.0
 
 
 class RetentionSettings(Table):
-    """How long what was said is kept: days, or a part of one; without, for ever."""
+    """How long content is kept, in days or fractions of a day; by default, for ever."""
 
     days: Days | None = None
-    """After its end, what was written in an ask is erased."""
+    """The content of an ask is erased this many days after its end."""
     audit_days: Days | None = None
-    """Lines of the record about refused calls are forgotten."""
+    """Lines of the record about refused calls are deleted after this many days."""
 
 
 class LogSettings(Table):
-    """What is logged to standard error, and how; by default for people on a terminal, else as JSON."""
+    """What is logged to standard error, and in which format; by default, text on a terminal and otherwise JSON."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["console", "json"] | None = None
 
 
 class Settings(BaseSettings):
-    """Everything that can be configured, without the surfaces' tables: those are in `settings_type`."""
+    """All settings except the surfaces' tables, which `settings_type` adds."""
 
     model_config = SettingsConfigDict(
         frozen=True,
@@ -199,57 +201,57 @@ class Settings(BaseSettings):
     log: LogSettings = LogSettings()
 
     @model_validator(mode="after")
-    def _safe(self) -> Self:
+    def _check_together(self) -> Self:
         if not self.agents and not is_loopback(self.server.host):
             raise ValueError(
-                f"server.host {self.server.host} is reachable from other machines, and no agent has "
-                "a token: run `answerback token create NAME` and add what it prints, or bind 127.0.0.1"
+                f"server.host {self.server.host} is reachable from other machines, but no agent has a "
+                "token: run `answerback token create NAME` and add what it prints, or use 127.0.0.1"
             )
         for name in type(self).model_fields:
             table = getattr(self, name)
             if isinstance(table, SurfaceSettings):
-                self._reachable(table)
+                self._check_reachable(table)
         for name, agent in self.agents.items():
             for route in agent.routes:
                 if route not in {*self.routes, self.default_route}:
                     raise ValueError(
-                        f"agents.{name}.routes names {route!r}, and there is no [routes.{route}]"
+                        f"agents.{name}.routes names {route!r}, but there is no [routes.{route}]"
                     )
         return self
 
-    def _reachable(self, table: SurfaceSettings) -> None:
-        """Raises where people act by HTTP, and the public listener is not there or does not know its address."""
+    def _check_reachable(self, table: SurfaceSettings) -> None:
+        """Check that a surface that needs the public listener has it, and that it knows its public URL."""
         if (key := table.http_actions_setting()) and self.public.port is None:
             raise ValueError(
-                f"{key} means that clicks come by HTTP, and no listener takes them: set public.port"
+                f"{key} means that clicks arrive over HTTP, but there is no public listener: set public.port"
             )
         if (key := table.public_address_setting()) and self.public.url is None:
-            raise ValueError(f"{key} needs the address at which people reach it: set public.url")
+            raise ValueError(f"{key} needs a public address: set public.url")
 
 
 def settings_type(plugins: Plugins | None = None) -> type[Settings]:
-    """The settings with a table for each surface; that of a broken plug-in refuses everything, and says why.
+    """The settings model with a table for each surface; a broken plug-in's table is refused with the reason.
 
     Raises:
-        ConfigError: a surface has the name of another table.
+        ConfigError: a plug-in has the name of one of the service's tables.
     """
     return _with_tables_of(plugins or installed_plugins())
 
 
 @cache
 def _with_tables_of(plugins: Plugins) -> type[Settings]:
-    if taken := plugins.names & Settings.model_fields.keys():
+    if clashing := plugins.names & Settings.model_fields.keys():
         raise ConfigError(
-            f"The plug-in {min(taken)!r} has the name of a table of the service's own settings; uninstall it."
+            f"The plug-in {min(clashing)!r} has the name of one of the service's own tables; uninstall it."
         )
     tables: dict[str, Any] = {
         plugin.name: (plugin.settings, plugin.settings()) for plugin in plugins
     }
-    tables |= {name: (_refusing(why), None) for name, why in plugins.broken.items()}
+    tables |= {name: (_refused_table(why), None) for name, why in plugins.broken.items()}
     return create_model("Settings", __base__=Settings, **tables)
 
 
-def _refusing(why: str) -> object:
+def _refused_table(why: str) -> object:
     def refuse(value: object) -> object:
         if value is not None:
             raise ValueError(why)
@@ -262,13 +264,13 @@ T = TypeVar("T", bound=SurfaceSettings)
 
 
 def plugin_settings(settings: Settings, plugin: SurfacePlugin[T]) -> T:
-    """A surface's own settings: as they are configured, else its defaults."""
+    """A surface's settings: as configured, or else its defaults."""
     table = getattr(settings, plugin.name, None)
     return table if isinstance(table, plugin.settings) else plugin.settings()
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a bind address can be reached from this machine only."""
+    """Whether a bind address can only be reached from this machine."""
     if host == "localhost":
         return True
     try:

@@ -1,7 +1,7 @@
-"""Reading the settings: the TOML file, our environment variables and the platforms' customary ones.
+"""Load the settings from the TOML file, our environment variables and the platforms' usual ones.
 
-Owns what takes precedence (our variables, then the platforms', then the file) and the sentences
-for keys that do not exist or hold what they cannot.
+This module defines the precedence (our variables, then the platforms', then the file) and the error
+messages for keys that are unknown or have invalid values.
 """
 
 from __future__ import annotations
@@ -26,24 +26,24 @@ from answerback.runtime.config import ENV_PREFIX, NON_SETTING_VARIABLES, Setting
 from answerback.runtime.plugins import installed_plugins
 
 DEFAULT_FILE: Final = "answerback.toml"
-_ALIKE: Final = 0.7
-"""How alike a key has to be to be suggested, as difflib counts: a slip of one or two letters, not another word."""
+_MIN_SIMILARITY: Final = 0.7
+"""The similarity, by difflib, from which a key is suggested: a typo of one or two letters, not another word."""
 
 
 def load_settings(path: Path | None = None, **overrides: Mapping[str, object]) -> Settings:
-    """Reads the configuration.
+    """Load the configuration.
 
     Args:
-        path: the TOML file; None: ``answerback.toml`` in the working directory, if there is one.
-        overrides: tables that a command sets itself, over everything else.
+        path: the TOML file; None: ``answerback.toml`` in the working directory, if it exists.
+        overrides: tables that a command sets itself; they take precedence over everything else.
 
     Raises:
-        ConfigError: with every mistake, a line each.
+        ConfigError: with every error, one per line.
     """
     table = read_toml(path)
     _refuse_unknown_variables()
 
-    class Loaded(settings_type()):  # type: ignore[misc]  # made of the plug-ins that are installed
+    class Loaded(settings_type()):  # type: ignore[misc]  # depends on the installed plug-ins
         @classmethod
         def settings_customise_sources(
             cls,
@@ -53,7 +53,7 @@ def load_settings(path: Path | None = None, **overrides: Mapping[str, object]) -
             dotenv_settings: PydanticBaseSettingsSource,
             file_secret_settings: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            platform_variables = InitSettingsSource(settings_cls, _customary())
+            platform_variables = InitSettingsSource(settings_cls, _platform_tables())
             return (
                 init_settings,
                 env_settings,
@@ -65,18 +65,18 @@ def load_settings(path: Path | None = None, **overrides: Mapping[str, object]) -
         loaded: Settings = Loaded(**overrides)
         return loaded
     except ValidationError as error:
-        where = str(path or DEFAULT_FILE) if table else "the environment"
-        lines = [_sentence(detail, where) for detail in error.errors()]
+        source_name = str(path or DEFAULT_FILE) if table else "the environment"
+        lines = [_error_message(detail, source_name) for detail in error.errors()]
         raise ConfigError("\n".join(dict.fromkeys(lines))) from None
     except SettingsError as error:
-        raise ConfigError(_not_json(error)) from None
+        raise ConfigError(_json_error_message(error)) from None
 
 
 def read_toml(path: Path | None) -> dict[str, JsonValue]:
-    """The configuration file as a table; empty when none was named and there is none.
+    """Read the configuration file as a table; empty if the default file does not exist.
 
     Raises:
-        ConfigError: it cannot be read, or it is no TOML.
+        ConfigError: the file is missing, unreadable or not TOML.
     """
     file = path or Path(DEFAULT_FILE)
     try:
@@ -92,7 +92,7 @@ def read_toml(path: Path | None) -> dict[str, JsonValue]:
 
 
 def platform_variables() -> dict[str, tuple[str, str]]:
-    """The variables that people have set for the platforms already: the tables and keys they stand for."""
+    """Map the platforms' usual environment variables to the tables and keys they set."""
     return {
         variable: (plugin.name, key)
         for plugin in installed_plugins()
@@ -101,20 +101,20 @@ def platform_variables() -> dict[str, tuple[str, str]]:
 
 
 def iter_setting_keys(model: type[BaseModel] | None = None, prefix: str = "") -> Iterator[str]:
-    """Every key there is, dotted; ``<name>`` stands for a name of one's own."""
+    """Yield every key in dotted form; ``<name>`` stands for a name that the user chooses."""
     model = model or settings_type()
     for name, field in model.model_fields.items():
-        inner = _table_of(field.annotation)
-        if inner is None:
+        nested = _table_of(field.annotation)
+        if nested is None:
             yield prefix + name
         else:
-            table, named = inner
+            table, has_names = nested
             yield from iter_setting_keys(
-                table, f"{prefix}{name}.<name>." if named else f"{prefix}{name}."
+                table, f"{prefix}{name}.<name>." if has_names else f"{prefix}{name}."
             )
 
 
-def _customary() -> dict[str, dict[str, str]]:
+def _platform_tables() -> dict[str, dict[str, str]]:
     tables: dict[str, dict[str, str]] = {}
     for variable, (table, key) in platform_variables().items():
         if value := os.environ.get(variable):
@@ -140,13 +140,13 @@ def _refuse_unknown_variables() -> None:
         )
 
 
-def _sentence(error: ErrorDetails, where: str) -> str:
+def _error_message(error: ErrorDetails, source_name: str) -> str:
     path = [str(part) for part in error["loc"]]
     if error["type"] not in {"extra_forbidden", "missing"}:
-        path = _to_key(path)
+        path = _key_part(path)
     key = ".".join(path)
     variable = ENV_PREFIX + "__".join(path).upper()
-    source = variable if any(name.upper() == variable for name in os.environ) else where
+    source = variable if any(name.upper() == variable for name in os.environ) else source_name
     if error["type"] == "extra_forbidden":
         return f"{source}: there is no key {key}{_did_you_mean(_nearest(path))}."
     if error["type"] == "missing":
@@ -155,44 +155,44 @@ def _sentence(error: ErrorDetails, where: str) -> str:
     return f"{source}: {key}: {message}." if key else f"{source}: {message}."
 
 
-def _to_key(path: list[str]) -> list[str]:
-    """The part of a place that is a key: what follows are places in its value, or pydantic's own names."""
-    known = set(_known_beside(path))
+def _key_part(path: list[str]) -> list[str]:
+    """The part of an error's location that is a key; the rest points into its value, or is pydantic's."""
+    known = set(_known_keys(path))
     for end in range(len(path), 0, -1):
         if ".".join(path[:end]) in known:
             return path[:end]
     return path
 
 
-def _not_json(error: SettingsError) -> str:
-    """Which variables a list or table may have been read from that is not written as JSON."""
+def _json_error_message(error: SettingsError) -> str:
+    """The message for a variable that is not valid JSON, with the variables that may be meant."""
     tables = [name for name in settings_type().model_fields if f'"{name}"' in str(error)]
     prefixes = tuple(f"{ENV_PREFIX}{name}".upper() for name in tables)
     names = sorted(name for name in os.environ if name.upper().startswith(prefixes))
     return (
-        f"{', '.join(names)}: a list or a table in an environment variable is written as JSON, "
+        f"{', '.join(names)}: a list or a table in an environment variable must be written as JSON, "
         "such as [60, 600]."
     )
 
 
-def _known_beside(path: list[str]) -> list[str]:
-    """Every key there is, with the names that the path itself uses in place of ``<name>``."""
-    found = []
+def _known_keys(path: list[str]) -> list[str]:
+    """All keys, with the names that the path uses in place of ``<name>``."""
+    keys = []
     for key in iter_setting_keys():
         parts = key.split(".")
         named = [
             path[i] if part == "<name>" and i < len(path) else part for i, part in enumerate(parts)
         ]
-        found.append(".".join(named))
-    return found + sorted({key.rpartition(".")[0] for key in found} - {""})
+        keys.append(".".join(named))
+    return keys + sorted({key.rpartition(".")[0] for key in keys} - {""})
 
 
 def _nearest(path: list[str]) -> str | None:
-    """The known key that differs from this one in the last part alone, and least."""
+    """The most similar known key that differs from this one only in its last part."""
     *table, name = path
-    known = [key.split(".") for key in _known_beside(path)]
+    known = [key.split(".") for key in _known_keys(path)]
     siblings = {key[len(table)] for key in known if key[: len(table)] == table != key}
-    close = difflib.get_close_matches(name, siblings, n=1, cutoff=_ALIKE)
+    close = difflib.get_close_matches(name, siblings, n=1, cutoff=_MIN_SIMILARITY)
     return ".".join([*table, close[0]]) if close else None
 
 
@@ -207,12 +207,12 @@ def _did_you_mean(name: str | None) -> str:
 
 
 def _table_of(annotation: object) -> tuple[type[BaseModel], bool] | None:
-    """The model of a nested table and whether it is one of several named by the user."""
+    """The model of a nested table, and whether it is one of several that the user names."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation, False
     if typing.get_origin(annotation) is dict:
-        inner = _table_of(typing.get_args(annotation)[1])
-        return (inner[0], True) if inner else None
+        nested = _table_of(typing.get_args(annotation)[1])
+        return (nested[0], True) if nested else None
     if typing.get_origin(annotation) in {types.UnionType, typing.Union}:
         tables = [_table_of(part) for part in typing.get_args(annotation)]
         return next((table for table in tables if table), None)

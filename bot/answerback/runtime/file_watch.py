@@ -1,4 +1,4 @@
-"""Hearing of a file that has changed: by looking, since not every file system tells."""
+"""Detect changes of a file by polling, because not every file system sends notifications."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from pathlib import Path
 from typing import Final
 
 POLL_SECONDS: Final = 0.5
-"""Seconds between two looks."""
-_Look = tuple[int, int, int] | None
+"""Seconds between two polls."""
+_Fingerprint = tuple[int, int, int] | None
 
 
 class FileWatcher:
-    """A file, as it was when it was looked at last.
+    """A file, and its state when it was polled last.
 
     Args:
-        path: it may be missing, now or later.
+        path: the file; it may be missing, now or later.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._known = _look(path)
+        self._known = _fingerprint(path)
 
     async def wait_for_change(self) -> None:
-        """Returns once the file is another than before, and two looks agree: nobody is writing it just now."""
+        """Wait until the file has changed and two polls agree, so that it is not being written any more."""
         before = self._known
         while True:
             await asyncio.sleep(POLL_SECONDS)
-            now = await asyncio.to_thread(_look, self._path)
+            now = await asyncio.to_thread(_fingerprint, self._path)
             if now == before != self._known:
                 self._known = now
                 return
             before = now
 
 
-def _look(path: Path) -> _Look:
+def _fingerprint(path: Path) -> _Fingerprint:
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    return stat.st_ino, stat.st_size, stat.st_mtime_ns

@@ -1,4 +1,4 @@
-"""What settings stand for: the routes, the tokens, where webhooks may go. Starts nothing."""
+"""Build routes, tokens and the callback policy from the settings. Starts nothing."""
 
 from __future__ import annotations
 
@@ -14,52 +14,53 @@ from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
 
 
 def build_callback_policy(settings: Settings) -> CallbackPolicy:
-    """Where webhooks may go, and what signs them.
+    """Build the policy of where webhooks may go and which secrets sign them.
 
     Raises:
-        ConfigError: callbacks.allow holds what is no host, address or network.
+        ConfigError: an entry of callbacks.allow is not a host, address or network.
     """
-    named = {name: agent.callback_secret for name, agent in settings.agents.items()}
-    secrets = named if settings.agents else {None: settings.callbacks.secret}
+    by_agent = {name: agent.callback_secret for name, agent in settings.agents.items()}
+    secrets = by_agent if settings.agents else {None: settings.callbacks.secret}
     return CallbackPolicy(
         AddressRules(settings.callbacks.allow),
-        {name: [one.get_secret_value() for one in many] for name, many in secrets.items()},
+        {name: [secret.get_secret_value() for secret in own] for name, own in secrets.items()},
     )
 
 
 def check_extras(settings: Settings) -> None:
-    """Whether what the configured surfaces and the store need is installed.
+    """Check that the packages of the configured surfaces and the store are installed.
 
     Raises:
-        ConfigError: an extra is missing; in words.
+        ConfigError: an extra is missing.
     """
-    used = [
+    configured = [
         plugin for plugin in installed_plugins() if plugin_settings(settings, plugin).configured()
     ]
-    sentences = [
-        missing_extra_message(each.name, each.packages, f"The surface {each.name}") for each in used
+    missing = [
+        missing_extra_message(plugin.name, plugin.packages, f"The surface {plugin.name}")
+        for plugin in configured
     ]
     if settings.storage.uses_postgres:
-        sentences.append(missing_extra_message(*POSTGRES, "`storage.url`"))
-    if any(sentences):
-        raise ConfigError("\n".join(filter(None, sentences)))
+        missing.append(missing_extra_message(*POSTGRES, "`storage.url`"))
+    if any(missing):
+        raise ConfigError("\n".join(filter(None, missing)))
 
 
 def build_routes(settings: Settings) -> Routes:
-    """The configured routes.
+    """Build the configured routes.
 
     Raises:
-        ConfigError: one leads nowhere.
+        ConfigError: a route's destination is invalid.
     """
     plugins = installed_plugins()
     for key, to in configured_destinations(settings):
-        if wrong := _wrong(to, plugins):
-            raise ConfigError(f"{key}: {wrong}")
+        if problem := _destination_problem(to, plugins):
+            raise ConfigError(f"{key}: {problem}")
     return Routes(default=settings.default_route, by_name=settings.routes)
 
 
 def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]]:
-    """The places at which the configuration asks, and the key of each."""
+    """Yield the places where the configuration asks, with the key of each."""
     for name, route in settings.routes.items():
         yield f"routes.{name}.to", route.to
         if route.escalate is not None and route.escalate.to is not None:
@@ -68,14 +69,14 @@ def configured_destinations(settings: Settings) -> Iterator[tuple[str, str | To]
         yield "default_route", settings.default_route
 
 
-def _wrong(to: str | To, plugins: Plugins) -> str | None:
-    """Why nothing can be asked at a place; None where it can, as soon as its surface is configured."""
+def _destination_problem(to: str | To, plugins: Plugins) -> str | None:
+    """Why nobody can be asked at a place; None if they can, once its surface is configured."""
     place = parse_destination(to, plugins.names)
     return place if isinstance(place, str) else plugins.broken.get(place.surface)
 
 
 def build_agent_tokens(settings: Settings) -> AgentTokens:
-    """The tokens of the configured agents."""
+    """Build the tokens of the configured agents."""
     return AgentTokens(
         {
             agent.token_hash: Agent(

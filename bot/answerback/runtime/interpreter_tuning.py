@@ -1,4 +1,4 @@
-"""How the interpreter is set for a service that many people click on at once."""
+"""Tune the interpreter for a service that many people click on at once."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import contextmanager
 from typing import Final
 
 _GC_THRESHOLD: Final = 50_000
-"""Allocations between two collections; at Python's 700, thousands of waiters are searched all the time."""
+"""Allocations between two collections; at Python's 700, thousands of waiters would be traversed all the time."""
 _SWITCH_SECONDS: Final = 0.0005
-"""How long a busy event loop keeps the lock when the thread that writes wants it.
+"""How long a busy event loop keeps the GIL when the writing thread wants it.
 
-At Python's 5 ms a click takes 9 % more of the processor (`tests.benchmarks.clever`, ``usual_switching``)."""
+At Python's 5 ms, a click takes 9 % more CPU (`tests.benchmarks.clever`, ``usual_switching``)."""
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collects no garbage until `tune_interpreter`: imports leave next to none, and looking takes 1/6 of a start."""
+    """Pause garbage collection during start: imports leave almost no garbage, and collecting takes 1/6 of the start."""
     gc.disable()
     try:
         yield
@@ -27,7 +27,7 @@ def gc_paused() -> Iterator[None]:
 
 
 def tune_interpreter() -> None:
-    """Once everything is imported and started: what lives now lives for ever, and need not be searched."""
+    """Call once everything is started: objects that live now live for ever, and need not be traversed again."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(_GC_THRESHOLD, 20, 100)

@@ -1,8 +1,8 @@
-"""What the process logs, to standard error: lines for people on a terminal, else JSON; one event a line.
+"""Configure logging to standard error: readable lines on a terminal, otherwise JSON; one event per line.
 
-The modules log with the standard library; this is the only place that knows how lines look. No
-answer and no secret is logged by anybody, and what other libraries say of a request that they
-could not read is cut down to its kind, since it quotes the request.
+The modules log with the standard library; only this module defines how lines look. No answer and no
+secret is ever logged. If the HTTP server logs an error about a request that it could not read, only the
+error's type is kept, because its message quotes the request.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from structlog.types import EventDict, Processor
 from answerback.runtime.plugins import installed_plugins
 
 _QUOTES_REQUESTS: Final = "aiohttp.server"
-_TALKATIVE: Final = ("asyncio", "mcp")
-"""Libraries that say a lot on the level "info"; theirs is one level higher than ours, as are the surfaces'."""
+_VERBOSE: Final = ("asyncio", "mcp")
+"""Libraries that log a lot at level "info"; like the surfaces' libraries, they log from "warning" up."""
 
 
 def configure_logging(level: str, form: Literal["console", "json"] | None) -> None:
-    """Sets logging up for the whole process.
+    """Configure logging for the whole process.
 
     Args:
-        form: None chooses ``console`` on a terminal, else ``json``.
+        form: the format; None: ``console`` on a terminal, otherwise ``json``.
     """
     as_json = form == "json" or (form is None and not sys.stderr.isatty())
     shared: list[Processor] = [
@@ -34,18 +34,18 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
         structlog.stdlib.add_logger_name,
         structlog.stdlib.ExtraAdder(),
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        _only_the_kind,
+        _redact_request_errors,
     ]
-    last: list[Processor] = (
+    renderers: list[Processor] = (
         [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
         if as_json
-        else [_in_one_line, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
+        else [_format_exception, structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *last],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *renderers],
         )
     )
     root = logging.getLogger()
@@ -53,20 +53,20 @@ def configure_logging(level: str, form: Literal["console", "json"] | None) -> No
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level.upper())
-    for name in (*_TALKATIVE, *(name for plugin in installed_plugins() for name in plugin.loggers)):
+    for name in (*_VERBOSE, *(name for plugin in installed_plugins() for name in plugin.loggers)):
         logging.getLogger(name).setLevel(max(root.level, logging.WARNING))
 
 
-def _only_the_kind(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """An exception of the HTTP server quotes what was sent, perhaps a token: its type alone is kept."""
+def _redact_request_errors(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Keep only the type of an HTTP server's exception: its message quotes the request, perhaps with a token."""
     if event.get("logger") == _QUOTES_REQUESTS and event.get("exc_info"):
         error = _exception(event.pop("exc_info"))
         event["error"] = type(error).__name__
     return event
 
 
-def _in_one_line(_logger: object, _method: str, event: EventDict) -> EventDict:
-    """An exception as its kind, its words and its place; with ``log.format = "json"`` the whole trace is there."""
+def _format_exception(_logger: object, _method: str, event: EventDict) -> EventDict:
+    """Format an exception as type, message and location; with ``log.format = "json"`` the log has the whole trace."""
     error = _exception(event.pop("exc_info", None))
     if error is not None:
         frames = traceback.extract_tb(error.__traceback__)
@@ -76,6 +76,6 @@ def _in_one_line(_logger: object, _method: str, event: EventDict) -> EventDict:
 
 
 def _exception(exc_info: object) -> BaseException | None:
-    """The exception of a record: the standard library makes a tuple of it, however it was passed."""
+    """The exception of a record; the standard library always converts it to a tuple."""
     error = exc_info[1] if isinstance(exc_info, tuple) else None
     return error if isinstance(error, BaseException) else None

@@ -1,4 +1,4 @@
-"""Which store `storage.url` names, opened: an SQLite file for this process alone, or a PostgreSQL database."""
+"""Open the store that `storage.url` names: an SQLite file, locked for this process, or a PostgreSQL database."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from answerback_storage.sqlite.exclusive_lock import hold_exclusive_lock
 from answerback_storage.sqlite.store import SqliteStore
 
 _LEASE: Final = 8.0
-"""Seconds for which a process of several claims work: what was in hand when it died, others have done in twice that."""
+"""Seconds for which one of several processes claims work; if it dies, others finish the work within twice that."""
 
 
 class OpenStore(NamedTuple):
-    """An open store, what this process claims its work in it with, and the time that goes with it."""
+    """An open store, with the claim that this process uses for its work and the store's clock."""
 
     store: Store
     claim: Claim
@@ -31,13 +31,13 @@ class OpenStore(NamedTuple):
 async def open_configured_store(
     storage: StorageSettings, timed: Callable[[float], None] = lambda _seconds: None
 ) -> AsyncIterator[OpenStore]:
-    """The store, open for as long as the context lasts.
+    """Open the store until the context exits.
 
     Args:
-        timed: is told how many seconds a write took which somebody waited for.
+        timed: called with the seconds that each write took, from the caller's point of view.
 
     Raises:
-        StoreError: it cannot be opened; in words.
+        StoreError: the store cannot be opened.
     """
     if not storage.uses_postgres:
         async with (
@@ -48,9 +48,9 @@ async def open_configured_store(
         return
     from answerback_storage.postgres.store import PostgresStore
 
-    shared = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
-    async with _open(shared) as store:
-        clock = SharedClock(shared.time)
+    postgres = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
+    async with _open(postgres) as store:
+        clock = SharedClock(postgres.time)
         await clock.start()
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 

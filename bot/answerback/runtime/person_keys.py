@@ -1,4 +1,4 @@
-"""Whose keys are valid: the operator's, and those of personal links."""
+"""The valid person's keys: the operator's, and those of personal links."""
 
 from __future__ import annotations
 
@@ -21,10 +21,12 @@ from answerback_storage.personal_links_file import PersonalLinksFile
 
 
 async def build_holders_reader(settings: Settings) -> KeyHolderSource:
-    """All valid keys, read anew each time: what `answerback key` and `answerback person` change counts at once.
+    """Build a function that reads all valid keys each time, so that changes by the commands apply at once.
+
+    The commands are `answerback key` and `answerback person`.
 
     Raises:
-        StoreError: the key file cannot be made; in words.
+        StoreError: the key file cannot be created.
     """
     path = settings.storage.sqlite_path
     file, links = PersonKeyFile(path), PersonalLinksFile(path)
@@ -38,11 +40,11 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
             return ()
         people = [
             personal_holder(
-                one.key_hash,
+                link.key_hash,
                 key,
                 Person(surface=home, user_id=name, name=name_of(name), known=AuthMethod.LINK),
             )
-            for name, one in links.read().items()
+            for name, link in links.read().items()
         ]
         return (operator_holder(key, operator(home)), *people)
 

@@ -1,6 +1,6 @@
-"""The surfaces' plug-ins that are installed, found by their entry points.
+"""Discover the installed surface plug-ins by their entry points, and check them.
 
-Owns what can be wrong with one. A plug-in that cannot be used concerns only who configures it.
+A broken plug-in only matters if its surface is configured.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NAME: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plugins:
-    """The plug-ins that can be used, by name and in order, and why each of the others cannot."""
+    """The usable plug-ins, by name and in order, and for each broken one the reason."""
 
     usable: Mapping[str, Plugin]
     broken: Mapping[str, str]
@@ -31,22 +31,22 @@ class Plugins:
 
     @property
     def names(self) -> frozenset[str]:
-        """The names of all surfaces there are, configured or not."""
+        """The names of all installed surfaces, configured or not."""
         return frozenset({*self.usable, *self.broken})
 
     @property
     def home(self) -> str:
-        """Where asks go when nothing says where.
+        """The surface where asks go by default.
 
         Raises:
-            ConfigError: no installed surface takes them.
+            ConfigError: there is none.
         """
         for plugin in self:
             if plugin.home:
                 return plugin.name
         why = "".join(f" {problem}." for problem in self.broken.values())
         raise ConfigError(
-            f"No installed surface takes asks without being configured.{why} Install answerback again, with "
+            f"No installed surface accepts asks without configuration.{why} Reinstall answerback with "
             "its entry points: `pip install --force-reinstall --no-deps answerback`, or in a checkout "
             "`pip install --no-deps --editable .`"
         )
@@ -54,19 +54,23 @@ class Plugins:
 
 @cache
 def installed_plugins() -> Plugins:
-    """The plug-ins of all installed distributions, looked up once."""
+    """The plug-ins of all installed distributions, discovered once."""
     return discover_plugins(entry_points(group=GROUP))
 
 
 def discover_plugins(entries: Iterable[EntryPoint]) -> Plugins:
-    """The plug-ins of these entry points."""
+    """Load and check the plug-ins of the given entry points."""
     named: dict[str, list[EntryPoint]] = {}
     for entry in entries:
         named.setdefault(entry.name, []).append(entry)
     usable: list[Plugin] = []
     broken: dict[str, str] = {}
-    for name, rivals in sorted(named.items()):
-        plugin = _loaded(rivals[0]) if len(rivals) == 1 else _rivals(name, rivals)
+    for name, entries_of_name in sorted(named.items()):
+        plugin = (
+            _load(entries_of_name[0])
+            if len(entries_of_name) == 1
+            else _conflict_message(name, entries_of_name)
+        )
         if isinstance(plugin, str):
             broken[name] = plugin
         else:
@@ -75,28 +79,28 @@ def discover_plugins(entries: Iterable[EntryPoint]) -> Plugins:
     return Plugins({plugin.name: plugin for plugin in usable}, broken)
 
 
-def _rivals(name: str, rivals: Iterable[EntryPoint]) -> str:
-    whose = " and ".join(sorted(_distribution(entry) for entry in rivals))
-    return f"{whose} both have a plug-in called {name!r}; uninstall one of them"
+def _conflict_message(name: str, entries_of_name: Iterable[EntryPoint]) -> str:
+    label = " and ".join(sorted(_distribution(entry) for entry in entries_of_name))
+    return f"{label} both have a plug-in called {name!r}; uninstall one of them"
 
 
-def _loaded(entry: EntryPoint) -> Plugin | str:
+def _load(entry: EntryPoint) -> Plugin | str:
     """The plug-in of an entry point, or why it cannot be used."""
-    whose = f"the plug-in {entry.name!r} of {_distribution(entry)} cannot be used"
+    label = f"the plug-in {entry.name!r} of {_distribution(entry)} cannot be used"
     if not _NAME.fullmatch(entry.name):
-        return f"{whose}: a surface's name has small letters, digits and single underscores only"
+        return f"{label}: a surface's name may only contain lower-case letters, digits and single underscores"
     try:
-        made = entry.load()
-        plugin = made() if isinstance(made, type) else made
+        loaded = entry.load()
+        plugin = loaded() if isinstance(loaded, type) else loaded
         if isinstance(plugin, SurfacePlugin):
-            plugin.settings()  # every key has a default: who does not configure it is not asked for one
-    except Exception as error:  # noqa: BLE001 - whatever a stranger's module does when it is imported, it is told
+            plugin.settings()  # every key must have a default, so that the surface need not be configured
+    except Exception as error:  # noqa: BLE001 - third-party code may raise anything on import; the reason is reported
         reason = error
-        return f"{whose}: {type(reason).__name__}: {reason}"
+        return f"{label}: {type(reason).__name__}: {reason}"
     if not isinstance(plugin, SurfacePlugin):
-        return f"{whose}: {entry.value} is not a subclass of answerback.ports.plugin.SurfacePlugin"
+        return f"{label}: {entry.value} is not a subclass of answerback.ports.plugin.SurfacePlugin"
     if plugin.name != entry.name:
-        return f"{whose}: it calls itself {plugin.name!r}"
+        return f"{label}: its name is {plugin.name!r}"
     return plugin
 
 

@@ -1,4 +1,4 @@
-"""Taking up a changed configuration in a running service: all of it is checked first, then taken as far as can be."""
+"""Reload a running service's configuration: check all of it first, then apply what can change without a restart."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from answerback.runtime.from_settings import build_agent_tokens, build_callback_
 from answerback.webhooks.address_policy import CallbackPolicy
 
 RELOADABLE_TABLES: Final = ("agents", "callbacks", "log")
-"""The tables that a running service takes up; every other one needs a restart."""
+"""The tables that can be reloaded; changes to any other need a restart."""
 
 
 class SettingsReloader:
-    """What of a running service follows its configuration.
+    """Applies changed settings to a running service.
 
     Args:
-        settings: those that the service was started with.
+        settings: the settings the service was started with.
     """
 
     def __init__(self, settings: Settings, tokens: AgentTokens, callbacks: CallbackPolicy) -> None:
@@ -26,27 +26,27 @@ class SettingsReloader:
         self._callbacks = callbacks
 
     def update_from(self, new: Settings) -> list[str]:
-        """Takes up new settings, and names the tables with changes that need a restart.
+        """Apply new settings, and return the tables whose changes need a restart.
 
         Raises:
-            ConfigError: a table holds what it cannot; then everything stays as it is.
+            ConfigError: a table is invalid; then nothing changes.
         """
         build_routes(new)
         tokens, callbacks = build_agent_tokens(new), build_callback_policy(new)
         old = self._settings
-        # Without tokens the API serves this machine only: that is decided where the listeners are made. A token that
-        # is revoked is refused at once, though, also the last one.
-        open_or_closed = bool(old.agents) != bool(new.agents)
-        taken = [
+        # Whether there are tokens decides, when the listeners are created, if the API only serves this machine; it
+        # cannot change later. A revoked token is refused at once, though, even the last one.
+        switches_tokens = bool(old.agents) != bool(new.agents)
+        applied = [
             name
             for name in RELOADABLE_TABLES
-            if not (open_or_closed and name in {"agents", "callbacks"})
+            if not (switches_tokens and name in {"agents", "callbacks"})
         ]
         if self._tokens.required:
             self._tokens.update_from(tokens)
-        if not open_or_closed:
+        if not switches_tokens:
             self._callbacks.update_from(callbacks)
-        self._settings = old.model_copy(update={name: getattr(new, name) for name in taken})
+        self._settings = old.model_copy(update={name: getattr(new, name) for name in applied})
         return [
             name
             for name in type(new).model_fields
@@ -54,5 +54,5 @@ class SettingsReloader:
         ]
 
     def update_agents_from(self, new: Settings) -> list[str]:
-        """Takes up the agents alone; see `update_from`."""
+        """Apply only the agents; see `update_from`."""
         return self.update_from(self._settings.model_copy(update={"agents": new.agents}))

@@ -1,5 +1,5 @@
-"""What a process does besides when it shares its store with others: it hears of what they commit, says how it stands
-among them, and gives back at its end what it has claimed."""
+"""The additional work of a process that shares its store: it follows the others' commits, reports its status, and
+releases its claims when it stops."""
 
 from __future__ import annotations
 
@@ -20,37 +20,43 @@ logger = logging.getLogger(__name__)
 
 
 class Replica:
-    """One process of several."""
+    """One of several processes that share a store."""
 
     def __init__(
-        self, service: Service, shower: MessageSync, upkeep: Scheduler, deliverer: WebhookDispatcher
+        self,
+        service: Service,
+        message_sync: MessageSync,
+        scheduler: Scheduler,
+        dispatcher: WebhookDispatcher,
     ) -> None:
         self._service = service
-        self._shower = shower
-        self._upkeep = upkeep
-        self._deliverer = deliverer
+        self._message_sync = message_sync
+        self._scheduler = scheduler
+        self._dispatcher = dispatcher
         self.change_listener = RemoteChangeListener(
             service.store,
             service.signals,
             service.presence,
             service.surfaces.keys(),
-            on_remote_change=shower.on_remote_change,
+            on_remote_change=message_sync.on_remote_change,
         )
         service.store.listen(self.change_listener.handle_notification)
 
     def status(self) -> ReplicaStatus:
-        """How it stands."""
+        """This process's status among the replicas."""
         surfaces = self._service.surfaces.items()
         leads = {
-            name: each.is_leader() for name, each in surfaces if isinstance(each, SupportsLeading)
+            name: surface.is_leader()
+            for name, surface in surfaces
+            if isinstance(surface, SupportsLeading)
         }
         return ReplicaStatus(
             name=self._service.claim.holder,
             leads={name: held for name, held in leads.items() if held is not None},
             claims={
-                ClaimKind.MESSAGE.value: self._shower.pending_count,
-                ClaimKind.TIMER.value: self._upkeep.pending_count,
-                ClaimKind.DELIVERY.value: self._deliverer.pending_count,
+                ClaimKind.MESSAGE.value: self._message_sync.pending_count,
+                ClaimKind.TIMER.value: self._scheduler.pending_count,
+                ClaimKind.DELIVERY.value: self._dispatcher.pending_count,
             },
             seconds_since_notification=self.change_listener.seconds_since_notification,
             missed_notifications=self.change_listener.missed_count,
@@ -58,15 +64,17 @@ class Replica:
 
 
 async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) -> None:
-    """Gives back what this process has claimed: others need not wait for the end of its leases.
+    """Release the claims of this process, so that others need not wait until its leases expire.
 
     Args:
-        cut_off: kinds of which something did not end. A platform may still carry out a post that was cut off, so
-            others do this work once the leases are over, and find what was posted.
+        cut_off: the kinds of work that did not stop in time; they are not released. A platform may still carry out a
+            post that was cut off, so others do this work only once the leases expire, and find what was posted.
     """
     try:
         for work in [work for work in ClaimKind if work not in cut_off]:
             await service.store.release(work, service.claim.holder)
     except StoreError as error:
         extra = {"action": "release"}
-        logger.warning("What this process has claimed is free later: %s", error, extra=extra)
+        logger.warning(
+            "Claims could not be released and will expire on their own: %s", error, extra=extra
+        )

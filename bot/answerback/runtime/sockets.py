@@ -1,4 +1,4 @@
-"""Sockets that are bound before anything is started: an address that is taken is found out at once, in words."""
+"""Bind sockets before anything is started, so that an address in use is reported at once; and serve on them."""
 
 from __future__ import annotations
 
@@ -16,50 +16,52 @@ from answerback.http.response_arrival import ARRIVAL_TRACKER
 from answerback.http.unverified_connections import UNVERIFIED_CONNECTIONS, UnverifiedConnections
 
 BACKLOG: Final = 1024
-"""Connections that may wait to be accepted: agents come back all at once after a restart."""
+"""Maximum connections waiting to be accepted: after a restart, all agents reconnect at once."""
 _IDLE: Final = 75.0
-"""Seconds for which a connection of the agents' listener may be silent, or take to send a request's head."""
+"""Seconds that an agent's connection may be idle, or take to send a request's headers."""
 _LINGERING: Final = 1.0
-"""Seconds for which the rest of a refused body is read, so that a stranger may see the refusal."""
-_FIELD: Final = 8_190
-_FIELDS: Final = 64
+"""Seconds to keep reading the rest of a refused body, so that the sender can read the refusal."""
+_MAX_HEADER_SIZE: Final = 8_190
+_MAX_HEADERS: Final = 64
 SHUTDOWN_TIMEOUT: Final = 5.0
-"""Seconds that answers under way have to be finished when the process ends."""
+"""Seconds that requests in progress have to finish when the process stops."""
 
 
 async def bind_socket(host: str, port: int, key: str) -> socket.socket:
-    """A socket bound to an address; port 0 takes a free one.
+    """Bind a socket to an address; port 0 takes a free port.
 
     Args:
-        key: the configuration's table, for the words of an error.
+        key: the configuration's table, for error messages.
 
     Raises:
-        ConfigError: the address cannot be had.
+        ConfigError: the address cannot be bound.
     """
     loop = asyncio.get_running_loop()
     try:
-        found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-        family, kind, protocol, _, address = found[0]
-        return _listening(socket.socket(family, kind, protocol), address)
+        addresses = await loop.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )
+        family, kind, protocol, _, address = addresses[0]
+        return _listen(socket.socket(family, kind, protocol), address)
     except OSError as error:
-        raise ConfigError(_sentence(error, host, port, key)) from error
+        raise ConfigError(_bind_error_message(error, host, port, key)) from error
 
 
-def _listening(made: socket.socket, address: Any) -> socket.socket:  # as the system writes it
+def _listen(bound: socket.socket, address: Any) -> socket.socket:  # as the system writes it
     try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        made.bind(address)
-        # Listening at once: until then another process could bind the same address.
-        made.listen(BACKLOG)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
+        # Listen at once: until then, another process could bind the same address.
+        bound.listen(BACKLOG)
     except OSError:
-        made.close()
+        bound.close()
         raise
-    made.setblocking(False)
-    return made
+    bound.setblocking(False)
+    return bound
 
 
 def socket_url(bound: socket.socket) -> str:
-    """The address of a bound socket, as a URL."""
+    """The URL of a bound socket."""
     host, port = bound.getsockname()[:2]
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
@@ -70,10 +72,10 @@ RefuseRequest = Callable[[web.BaseRequest], web.Response | None]
 async def serve_app(
     app: web.Application, bound: socket.socket, refuse: RefuseRequest = lambda _request: None
 ) -> web.AppRunner:
-    """Serves an application on a bound socket; the runner's ``cleanup`` ends that.
+    """Serve an application on a bound socket, until the runner's ``cleanup``.
 
     Args:
-        refuse: the answer to a request that no route is to see.
+        refuse: returns the response to a request that must not reach any route, or None.
     """
     runner, server = await _runner(app, refuse, keepalive_timeout=_IDLE)
     if ARRIVAL_TRACKER in app:
@@ -87,14 +89,18 @@ async def serve_public(
     app: web.Application,
     bound: socket.socket,
     refuse: RefuseRequest,
-    strangers: UnverifiedConnections,
+    connections: UnverifiedConnections,
 ) -> AsyncIterator[None]:
-    """Serves an application on a bound socket that anybody may reach, within the bounds of `UnverifiedConnections`."""
-    app[UNVERIFIED_CONNECTIONS] = strangers
+    """Serve an application on a public socket, within the limits of `UnverifiedConnections`."""
+    app[UNVERIFIED_CONNECTIONS] = connections
     runner, server = await _runner(
-        app, refuse, lingering_time=_LINGERING, max_field_size=_FIELD, max_headers=_FIELDS
+        app,
+        refuse,
+        lingering_time=_LINGERING,
+        max_field_size=_MAX_HEADER_SIZE,
+        max_headers=_MAX_HEADERS,
     )
-    accepting = asyncio.create_task(strangers.accept(bound, server), name="accept")
+    accepting = asyncio.create_task(connections.accept(bound, server), name="accept")
     try:
         yield
     finally:
@@ -111,32 +117,32 @@ async def _runner(
         handler_cancellation=True,
         access_log=None,
         shutdown_timeout=SHUTDOWN_TIMEOUT,
-        auto_decompress=False,  # bodies are unpacked where they are read: `answerback.http.request_body`
+        auto_decompress=False,  # `answerback.http.request_body` decompresses bodies
         **options,
     )
     await runner.setup()
     server = runner.server
     if server is None:
-        raise AssertionError("a runner that is set up has a server")
+        raise AssertionError("a runner has a server after setup")
     inner = server.request_handler
 
     def handle(request: web.BaseRequest) -> Awaitable[web.StreamResponse]:
         refusal = refuse(request)
-        return inner(request) if refusal is None else _refused(refusal)
+        return inner(request) if refusal is None else _return_response(refusal)
 
     server.request_handler = handle
     return runner, server
 
 
-async def _refused(refusal: web.Response) -> web.StreamResponse:
+async def _return_response(refusal: web.Response) -> web.StreamResponse:
     return refusal
 
 
-def _sentence(error: OSError, host: str, port: int, key: str) -> str:
+def _bind_error_message(error: OSError, host: str, port: int, key: str) -> str:
     variable = f"ANSWERBACK_{key.upper()}__PORT"
     if error.errno == errno.EADDRINUSE:
         return (
-            f"Port {port} on {host} is in use, perhaps by another Answerback: stop that, or choose "
+            f"Port {port} on {host} is in use, perhaps by another Answerback: stop it, or choose "
             f"another port with {key}.port or {variable} (0 takes a free one)."
         )
     if error.errno == errno.EACCES:

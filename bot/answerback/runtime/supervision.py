@@ -1,4 +1,4 @@
-"""Background loops that outlive their own crashes: logged, and started again after a growing pause."""
+"""Keep background loops running: crashes are logged, and the loop is restarted after a growing pause."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ logger = logging.getLogger(__name__)
 
 _FIRST_PAUSE: Final = 0.5
 _LONGEST_PAUSE: Final = 60.0
-_SOUND: Final = 300.0
-"""Seconds after which a loop that crashes is taken to have been sound until then."""
+_STABLE_SECONDS: Final = 300.0
+"""Seconds a loop must have run before a crash for the pause to start small again."""
 
 
 async def run_supervised(
     name: str, run: Callable[[], Awaitable[None]], *, first_pause: float = _FIRST_PAUSE
 ) -> None:
-    """Runs a loop until cancelled, over and over if it crashes or returns."""
+    """Run a loop until cancelled; restart it if it crashes or returns."""
     loop = asyncio.get_running_loop()
     backoff = Backoff(first_pause, _LONGEST_PAUSE)
     while True:
-        began = loop.time()
+        started = loop.time()
         try:
             await run()
-            logger.error("A background loop ended by itself", extra={"loop": name})
-        except Exception:  # a loop top: what crashed is logged and started again
+            logger.error("A background loop returned unexpectedly", extra={"loop": name})
+        except Exception:  # the outermost handler: the crash is logged and the loop restarted
             logger.exception("A background loop crashed", extra={"loop": name})
-        if loop.time() - began > _SOUND:
+        if loop.time() - started > _STABLE_SECONDS:
             backoff.reset()
         await backoff.wait()

@@ -79,7 +79,7 @@ async def test_a_time_that_took_long_to_come_is_asked_for_again_and_not_for_ever
 async def test_a_clock_follows_its_store_and_not_the_moment_that_an_answer_takes(
     told: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(clocks, "_ASKED", 0.0)
+    monkeypatch.setattr(clocks, "_SYNC_SECONDS", 0.0)
     clock = SharedClock(told.time)
     await clock.start()
     told.answers = [0.25, StoreError("no database now"), 64.0]
@@ -88,7 +88,7 @@ async def test_a_clock_follows_its_store_and_not_the_moment_that_an_answer_takes
     async with asyncio.timeout(WAIT):
         while len(told.answers) > 0:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
-    assert "asked for later: no database now" in caplog.text
+    assert "queried again: no database now" in caplog.text
     assert clock.now() - told.passed == 3_600.0, "within what nobody can tell"
     told.ahead -= 60.0
     async with asyncio.timeout(WAIT):

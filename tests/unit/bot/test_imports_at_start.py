@@ -13,7 +13,7 @@ _SERVICE = """
 import asyncio, json, sys, threading
 import aiohttp
 from answerback.runtime import app
-from answerback.runtime.config import Server, Storage, settings_type
+from answerback.runtime.config import ServerSettings, StorageSettings, settings_type
 
 imported_by = {}
 
@@ -33,7 +33,9 @@ def told():
 
 async def main():
     settings = settings_type().model_construct(
-        server=Server(port=0), storage=Storage(url=f"sqlite:///{sys.argv[1]}/asks.db"), agents={}
+        server=ServerSettings(port=0),
+        storage=StorageSettings(url=f"sqlite:///{sys.argv[1]}/asks.db"),
+        agents={},
     )
     async with app.run_service(settings) as running, aiohttp.ClientSession() as http:
         told()

@@ -7,7 +7,7 @@ import errno
 import pytest
 
 from answerback.core.errors import ConfigError
-from answerback.runtime.sockets import _sentence, bind_socket, socket_url
+from answerback.runtime.sockets import _bind_error_message, bind_socket, socket_url
 
 
 @pytest.mark.rule("CONFIG-6")
@@ -46,7 +46,7 @@ def test_a_port_that_only_root_may_have_is_named_with_the_key_to_change() -> Non
     refused = PermissionError(
         errno.EACCES, "Permission denied"
     )  # what root, who runs CI, never gets
-    assert _sentence(refused, "127.0.0.1", 80, "server") == (
+    assert _bind_error_message(refused, "127.0.0.1", 80, "server") == (
         "Port 80 is reserved for root: choose one above 1023 with server.port or "
         "ANSWERBACK_SERVER__PORT."
     )

@@ -109,8 +109,8 @@ def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
         ("chat", f"{HERE}:HERE", "is not a subclass of answerback.ports.plugin.SurfacePlugin"),
         ("chat", f"{HERE}:SurfacePlugin", "TypeError: Can't instantiate abstract class"),
         ("chat", f"{HERE}:NeedyPlugin", "ValidationError: 1 validation error for NeedySettings"),
-        ("chatter", f"{HERE}:ChatPlugin", "it calls itself 'chat'"),
-        ("Chat:x", f"{HERE}:ChatPlugin", "small letters, digits and single underscores"),
+        ("chatter", f"{HERE}:ChatPlugin", "its name is 'chat'"),
+        ("Chat:x", f"{HERE}:ChatPlugin", "lower-case letters, digits and single underscores"),
     ],
 )
 def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
@@ -188,7 +188,7 @@ def test_settings_made_without_a_surfaces_table_have_its_defaults() -> None:
 
 def test_a_surface_cannot_have_the_name_of_another_table(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, entry("server", f"{HERE}:ServerPlugin"))
-    with pytest.raises(ConfigError, match=r"plug-in 'server' has the name of a table"):
+    with pytest.raises(ConfigError, match=r"plug-in 'server' has the name of one of"):
         settings_type()
 
 

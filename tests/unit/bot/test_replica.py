@@ -154,4 +154,4 @@ async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(
 
     monkeypatch.setattr(parts.store, "release", failing)
     await release_claims(sharing(parts))
-    assert "is free later: no database for message of ann" in caplog.text
+    assert "will expire on their own: no database for message of ann" in caplog.text

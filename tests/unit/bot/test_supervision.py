@@ -35,7 +35,7 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
     crashed, ended = caplog.records
     assert (crashed.message, crashed.__dict__["loop"]) == ("A background loop crashed", "upkeep")
     assert crashed.exc_info is not None
-    assert ended.message == "A background loop ended by itself"
+    assert ended.message == "A background loop returned unexpectedly"
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -45,7 +45,7 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
 async def test_a_loop_that_was_sound_for_long_is_started_again_after_the_first_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(supervision, "_SOUND", -1.0)
+    monkeypatch.setattr(supervision, "_STABLE_SECONDS", -1.0)
     runs = 0
     enough = asyncio.Event()
 
