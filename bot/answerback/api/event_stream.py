@@ -27,7 +27,7 @@ async def events(call: Call) -> web.StreamResponse:
     last_id = _last_event_id(call.request)
     ask = await call.ask()
     call.carry(ask)
-    listening = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
+    presence = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
     with call.service.follow(ask.id) as follower:
         follower.known = ask.revision
         rows = await call.api.store.record(ask.id, last_id, _BATCH)
@@ -36,7 +36,7 @@ async def events(call: Call) -> web.StreamResponse:
             # Everything was sent already: 204 stops an EventSource from reconnecting.
             return web.Response(status=204)
         async with (
-            listening,
+            presence,
             sse_response(call.request, ping_interval=HEARTBEAT) as stream,
         ):
             while not await _send_events(call, stream, ask.id, rows):

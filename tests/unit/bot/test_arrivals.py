@@ -51,7 +51,7 @@ async def connection() -> AsyncIterator[asyncio.StreamWriter]:
         client.transport.abort()
 
 
-async def test_a_response_that_the_client_leaves_unread_is_given_up_after_a_while(
+async def test_a_response_that_stays_unread_times_out(
     connection: asyncio.StreamWriter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(response_arrival, "RECEIVE_TIMEOUT", 0.0)
@@ -61,7 +61,7 @@ async def test_a_response_that_the_client_leaves_unread_is_given_up_after_a_whil
     assert arrival.end is None, "it may still arrive"
 
 
-async def test_what_was_sent_over_a_closed_connection_counts_as_not_taken(
+async def test_data_on_a_closed_connection_counts_as_unacknowledged(
     connection: asyncio.StreamWriter,
 ) -> None:
     connection.transport.abort()
@@ -71,7 +71,7 @@ async def test_what_was_sent_over_a_closed_connection_counts_as_not_taken(
     assert not is_acknowledged(connection.transport)
 
 
-async def test_a_response_whose_connection_was_lost_before_it_was_sent_is_lost() -> None:
+async def test_a_response_is_lost_if_its_connection_closed_before_it_was_sent() -> None:
     watching = ArrivalTracker()
     arrival = watching.track(request_on(None), lambda: None)
     assert arrival.end is ConnectionEnd.LOST

@@ -48,13 +48,13 @@ async def walk(service: Served, mcp: McpClient) -> None:
 
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "MCP-2")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_model_is_asked_back_and_explains(service: Served, mode: str) -> None:
+async def test_a_model_that_is_asked_back_explains(service: Served, mode: str) -> None:
     async with client(service, mode) as mcp:
         await walk(service, mcp)
 
 
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2")
-async def test_a_model_behind_the_bridge_is_asked_back_and_explains(service: Served) -> None:
+async def test_a_model_behind_the_bridge_that_is_asked_back_explains(service: Served) -> None:
     async with AsyncClient(service.url) as http:
         backend = ClientBackend(http, None)
         async with McpClient(build_mcp_server(lambda _ctx: backend)) as mcp:
@@ -62,7 +62,7 @@ async def test_a_model_behind_the_bridge_is_asked_back_and_explains(service: Ser
 
 
 @pytest.mark.parametrize("bridge", [False, True])
-async def test_an_explanation_that_cannot_be_shown_is_refused_in_words(
+async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
     service: Served, bridge: bool
 ) -> None:
     async with AsyncClient(service.url) as http, client(service) as direct:

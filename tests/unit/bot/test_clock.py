@@ -12,7 +12,7 @@ from answerback.runtime.clock import MAX_QUERY_SECONDS, SharedClock, SystemClock
 from tests.service_parts import WAIT
 
 
-async def test_who_sleeps_until_a_time_wakes_when_it_has_come() -> None:
+async def test_sleeping_until_a_time_ends_when_it_is_reached() -> None:
     clock = SystemClock()
     when = clock.now() + 0.02
     async with asyncio.timeout(WAIT):
@@ -51,7 +51,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
 
 @pytest.mark.rule("CLAIM-13")
-async def test_the_clock_of_those_that_share_a_store_is_the_stores(told: Told) -> None:
+async def test_processes_that_share_a_store_use_its_clock(told: Told) -> None:
     clock = SharedClock(told.time)
     await clock.start()
     assert clock.now() == 3_600.0
@@ -61,7 +61,7 @@ async def test_the_clock_of_those_that_share_a_store_is_the_stores(told: Told) -
 
 
 @pytest.mark.rule("CLAIM-13")
-async def test_a_time_that_took_long_to_come_is_asked_for_again_and_not_for_ever(
+async def test_a_slow_query_for_the_time_is_repeated_a_few_times(
     told: Told,
 ) -> None:
     clock = SharedClock(told.time)
@@ -76,7 +76,7 @@ async def test_a_time_that_took_long_to_come_is_asked_for_again_and_not_for_ever
 
 
 @pytest.mark.rule("CLAIM-13")
-async def test_a_clock_follows_its_store_and_not_the_moment_that_an_answer_takes(
+async def test_a_clock_follows_its_store_despite_query_delays(
     told: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(clocks, "_SYNC_SECONDS", 0.0)

@@ -34,7 +34,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.rule("CONFIG-4", "CONFIG-10")
-def test_postgresql_is_named_without_its_password_and_the_key_is_kept_here(
+def test_postgresql_is_named_without_its_password_and_the_key_is_stored_locally(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "postgresql://ann:hunter2@db.example:5433/asks")
@@ -63,13 +63,13 @@ def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CONFIG-1")
-def test_a_file_that_was_named_has_to_exist(tmp_path: Path) -> None:
+def test_an_explicitly_named_file_must_exist(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"no configuration file .*missing\.toml"):
         load_settings(tmp_path / "missing.toml")
 
 
 @pytest.mark.rule("CONFIG-1")
-def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
+def test_every_table_of_a_complete_file_is_read(tmp_path: Path) -> None:
     settings = load_settings(
         written(
             tmp_path,
@@ -133,7 +133,7 @@ def test_every_table_of_a_whole_file_is_understood(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CONFIG-2")
-def test_an_environment_variable_wins_over_the_file(
+def test_an_environment_variable_overrides_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "9999")
@@ -141,7 +141,7 @@ def test_an_environment_variable_wins_over_the_file(
 
 
 @pytest.mark.rule("CONFIG-7")
-def test_setting_one_key_leaves_the_others_of_its_table(
+def test_setting_one_key_keeps_the_others_of_its_table(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_TOOLS__GIT__QUESTIONS__FORCE__TARGET", "assistant")
@@ -226,7 +226,7 @@ SAMPLES = {
 
 @pytest.mark.rule("CONFIG-2")
 @pytest.mark.parametrize("variable", platform_variables())
-def test_the_platforms_customary_variables_are_read_and_ours_win(
+def test_the_platforms_usual_variables_are_read_and_ours_take_precedence(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table, key = platform_variables()[variable]
@@ -292,25 +292,25 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         ("[server\n", "is not valid TOML"),
     ],
 )
-def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path, text: str, words: str) -> None:
+def test_errors_are_reported_with_advice(tmp_path: Path, text: str, words: str) -> None:
     assert words in refused(tmp_path, text)
 
 
-def test_a_label_may_leave_out_what_would_be_filled_in_or_hold_braces_of_its_own() -> None:
+def test_a_label_may_omit_placeholders_or_contain_escaped_braces() -> None:
     labels = Labels(asks="Asks", page_of="{{{pages}}}", back=":-{", by="{name}")
     assert labels.page_of.format(page=1, pages=2) == "{2}"
     assert labels.back == ":-{"
 
 
 @pytest.mark.rule("CONFIG-3")
-def test_all_mistakes_are_told_at_once(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
     told = refused(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
     assert "server.prot" in told
     assert "log.level" in told
 
 
 @pytest.mark.rule("CONFIG-4")
-def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
+def test_a_secret_is_never_echoed(tmp_path: Path) -> None:
     told = refused(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
     assert "hunter" not in told
     assert "xoxb-1" not in repr(
@@ -319,7 +319,7 @@ def test_a_secret_is_never_told_back(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CONFIG-3")
-def test_a_variable_that_is_no_key_is_an_error_with_the_nearest_one(
+def test_an_unknown_variable_is_an_error_with_a_suggestion(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVE__PORT", "1")
@@ -333,14 +333,14 @@ def test_an_unknown_key_in_a_variable_names_the_variable(monkeypatch: pytest.Mon
         load_settings()
 
 
-def test_a_variable_that_cannot_be_read_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANSWERBACK_ROUTES__A__REMIND_AFTER", "soon")
     monkeypatch.setenv("ANSWERBACK_ROUTES__A__TO", "web")
     with pytest.raises(ConfigError, match=re.compile("remind_after", re.IGNORECASE)):
         load_settings()
 
 
-def test_variables_of_the_commands_are_no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_the_commands_are_not_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("ANSWERBACK_TOKEN", "ANSWERBACK_URL", "ANSWERBACK_CONFIG"):
         monkeypatch.setenv(name, "x")
     assert load_settings().server.port == 8420
@@ -361,13 +361,13 @@ def test_other_addresses_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)
 
 
-def test_a_file_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path) -> None:
+def test_an_unreadable_file_is_named_with_the_reason(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=rf"{tmp_path} cannot be read: Is a directory"):
         load_settings(tmp_path)
 
 
 @pytest.mark.parametrize("to", ["slack:C2", "nowhere:C2"])
-def test_a_route_is_checked_to_where_it_escalates(tmp_path: Path, to: str) -> None:
+def test_a_routes_escalation_target_is_checked_too(tmp_path: Path, to: str) -> None:
     escalate = f'{{ after = 60, to = "{to}" }}'
     table = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\nescalate = {escalate}\n'
     settings = load_settings(written(tmp_path, table))
@@ -378,7 +378,7 @@ def test_a_route_is_checked_to_where_it_escalates(tmp_path: Path, to: str) -> No
             build_routes(settings)
 
 
-def test_the_default_route_is_a_route_or_a_place(tmp_path: Path) -> None:
+def test_the_default_route_must_be_a_route_or_a_place(tmp_path: Path) -> None:
     assert (
         build_routes(load_settings(written(tmp_path, 'default_route = "slack:C1"\n'))).default
         == "slack:C1"
@@ -388,7 +388,7 @@ def test_the_default_route_is_a_route_or_a_place(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("DATA-19")
-def test_retention_takes_days_and_parts_of_them_and_by_default_everything_is_kept(
+def test_retention_accepts_fractions_of_days_and_by_default_keeps_everything(
     tmp_path: Path,
 ) -> None:
     kept = load_settings().retention

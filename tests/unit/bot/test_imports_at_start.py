@@ -63,7 +63,7 @@ _HEAVY = {
 
 
 @pytest.mark.rule("MCP-10")
-def test_a_service_imports_what_it_uses_when_it_is_first_used(tmp_path: Path) -> None:
+def test_a_service_imports_optional_parts_on_first_use(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _SERVICE, str(tmp_path)],
         capture_output=True,

@@ -41,7 +41,7 @@ async def answered(service: Served, mcp: McpClient, count: int = 1) -> str:
 
 @pytest.mark.rule("LATE-1", "MCP-11")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_a_late_answer_is_given_once(service: Served, mode: str) -> None:
+async def test_a_late_answer_is_returned_once(service: Served, mode: str) -> None:
     async with client(service, mode) as mcp:
         ask_id = await answered(service, mcp)
         result = await mcp.call_tool("check_answers", {})
@@ -55,7 +55,7 @@ async def test_a_late_answer_is_given_once(service: Served, mode: str) -> None:
 
 
 @pytest.mark.rule("LATE-3", "MCP-11")
-async def test_what_was_lost_is_given_again_by_the_number_before_it(service: Served) -> None:
+async def test_a_lost_answer_is_returned_again_for_the_previous_number(service: Served) -> None:
     async with client(service) as mcp:
         first = await answered(service, mcp)
         number = (await check(mcp))["next"]
@@ -69,7 +69,9 @@ async def test_what_was_lost_is_given_again_by_the_number_before_it(service: Ser
 
 @pytest.mark.rule("LATE-1")
 @pytest.mark.parametrize("tool", ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"])
-async def test_what_a_tool_has_told_is_not_told_again(service: Served, tool: str) -> None:
+async def test_an_outcome_reported_by_a_tool_is_not_reported_again(
+    service: Served, tool: str
+) -> None:
     async with client(service) as mcp:
         if tool == "ask_user":
             calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
@@ -91,7 +93,7 @@ async def test_what_a_tool_has_told_is_not_told_again(service: Served, tool: str
 
 
 @pytest.mark.rule("LATE-4")
-async def test_a_client_that_left_while_it_waited_is_told_when_it_comes_back(
+async def test_a_client_that_left_while_waiting_gets_the_answer_when_it_returns(
     service: Served,
 ) -> None:
     async with client(service) as mcp:
@@ -108,7 +110,7 @@ async def test_a_client_that_left_while_it_waited_is_told_when_it_comes_back(
         assert (await check(mcp))["answers"] == []
 
 
-async def test_answers_of_a_conversation_are_asked_for_by_its_name(service: Served) -> None:
+async def test_answers_of_a_conversation_are_requested_by_its_name(service: Served) -> None:
     body = {"name": "ask_user", "arguments": GO, "to": "web", "conversation": "c1"}
     async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
         assert response.status == 201
@@ -130,7 +132,7 @@ async def test_answers_of_a_conversation_are_asked_for_by_its_name(service: Serv
         ({"ask_id": "ask_1"}, "no argument named ask_id"),
     ],
 )
-async def test_arguments_that_are_none_are_told_in_words(
+async def test_invalid_arguments_are_explained(
     service: Served, arguments: dict[str, Any], words: str
 ) -> None:
     async with client(service) as mcp:
@@ -140,7 +142,7 @@ async def test_arguments_that_are_none_are_told_in_words(
 
 
 @pytest.mark.rule("LATE-1", "MCP-8")
-async def test_the_bridge_gives_late_answers_too(service: Served) -> None:
+async def test_the_bridge_returns_late_answers_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as http:
         backend = ClientBackend(http, to="web")
         async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
@@ -156,7 +158,7 @@ async def test_the_bridge_gives_late_answers_too(service: Served) -> None:
 
 
 @pytest.mark.rule("LATE-3", "CLIENT-5")
-async def test_the_client_keeps_a_number_with_the_answers(service: Served) -> None:
+async def test_the_client_stores_a_number_with_the_answers(service: Served) -> None:
     async with AsyncClient(service.url) as http:
         ask = await http.submit("ask_user", GO, to="web", conversation="c1")
         assert await http.answers() == Answers((), None)

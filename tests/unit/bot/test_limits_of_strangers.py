@@ -14,7 +14,7 @@ pytestmark = pytest.mark.rule("DATA-11")
 
 
 @edge("MAX_CONNECTIONS", "VERIFY_TIMEOUT")
-def test_the_connections_of_strangers() -> None:
+def test_the_default_limits_of_unverified_connections() -> None:
     with mock.patch.object(resource, "getrlimit", return_value=(65_536, 65_536)):
         assert connection_limit() == 1_000
     assert UnverifiedConnections(1)._seconds == 15.0

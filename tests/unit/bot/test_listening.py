@@ -36,13 +36,13 @@ async def test_a_port_in_use_is_named_with_the_key_to_change() -> None:
 
 
 @pytest.mark.parametrize("host", ["192.0.2.1", "no such host"])
-async def test_an_address_that_is_not_ours_is_named(host: str) -> None:
+async def test_an_address_of_another_machine_is_named(host: str) -> None:
     with pytest.raises(ConfigError, match=f"server.host {host} cannot be bound"):
         await bind_socket(host, 0, "server")
 
 
 @pytest.mark.rule("CONFIG-6")
-def test_a_port_that_only_root_may_have_is_named_with_the_key_to_change() -> None:
+def test_a_port_reserved_for_root_is_named_with_the_key_to_change() -> None:
     refused = PermissionError(
         errno.EACCES, "Permission denied"
     )  # what root, who runs CI, never gets

@@ -23,7 +23,7 @@ def fail(message: str, name: str) -> None:
 
 
 @pytest.mark.rule("CONFIG-9")
-def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
+def test_json_lines_contain_the_event_its_context_and_the_whole_trace(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.configure_logging("info", "json")
@@ -36,7 +36,7 @@ def test_json_lines_hold_the_event_its_context_and_the_whole_trace(
 
 
 @pytest.mark.rule("CONFIG-9")
-def test_a_line_for_people_is_one_line_also_for_an_exception(
+def test_console_lines_are_single_lines_even_for_exceptions(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     logs.configure_logging("info", "console")
@@ -49,7 +49,7 @@ def test_a_line_for_people_is_one_line_also_for_an_exception(
 
 @pytest.mark.rule("CONFIG-4")
 @pytest.mark.parametrize("form", ["json", "console"])
-def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
+def test_for_an_unreadable_request_only_the_error_type_is_logged(
     capsys: pytest.CaptureFixture[str], form: str
 ) -> None:
     logs.configure_logging("info", "json" if form == "json" else "console")
@@ -59,7 +59,7 @@ def test_of_a_request_that_could_not_be_read_only_the_kind_is_said(
     assert "secret" not in told
 
 
-def test_the_level_is_kept_and_libraries_are_quieter(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_level_is_applied_and_libraries_log_less(capsys: pytest.CaptureFixture[str]) -> None:
     logs.configure_logging("warning", None)
     logging.getLogger("bot.x").info("quiet")
     logging.getLogger("bot.x").warning("loud")

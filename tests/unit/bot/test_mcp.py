@@ -83,7 +83,7 @@ def text(result: CallToolResult) -> str:
 @pytest.mark.rule("MCP-1")
 @BOTH
 @pytest.mark.parametrize(("name", "arguments", "value", "structured"), SHAPES)
-async def test_every_shape_of_a_call_gets_the_persons_typed_answer(
+async def test_every_shape_of_a_call_returns_the_persons_typed_answer(
     service: Served, mode: str, name: str, arguments: dict[str, Any], value: Any, structured: Any
 ) -> None:
     async with client(service, mode) as mcp:
@@ -101,7 +101,7 @@ async def test_every_shape_of_a_call_gets_the_persons_typed_answer(
 
 @pytest.mark.rule("MCP-2", "MCP-5")
 @BOTH
-async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answer(
+async def test_a_wait_that_times_out_is_pending_and_the_next_one_returns_the_answer(
     service: Served, mode: str
 ) -> None:
     async with client(service, mode) as mcp:
@@ -126,7 +126,7 @@ async def test_a_wait_that_is_over_says_pending_and_the_next_one_brings_the_answ
 
 @pytest.mark.rule("MCP-2", "MCP-3")
 @BOTH
-async def test_progress_names_the_ask_at_once_for_a_client_that_wants_it(
+async def test_progress_names_the_ask_at_once_if_the_client_asks_for_it(
     service: Served, mode: str
 ) -> None:
     told: list[str] = []
@@ -161,7 +161,7 @@ async def test_an_ask_outlives_the_client_that_gave_up_on_it(service: Served, mo
 
 
 @pytest.mark.rule("WAIT-3")
-async def test_a_client_that_hangs_up_leaves_no_waiter_behind(service: Served) -> None:
+async def test_a_client_that_disconnects_leaves_no_waiter_behind(service: Served) -> None:
     async with client(service) as mcp:
         calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
         ask = await service.newest()
@@ -174,7 +174,7 @@ async def test_a_client_that_hangs_up_leaves_no_waiter_behind(service: Served) -
 
 @pytest.mark.rule("MCP-4")
 @BOTH
-async def test_withdrawing_ends_the_ask_for_whoever_waits_and_again_tells_how_it_ended(
+async def test_withdrawing_ends_the_ask_for_all_waiters_and_repeating_it_returns_the_outcome(
     service: Served, mode: str
 ) -> None:
     async with client(service, mode) as mcp:
@@ -188,7 +188,7 @@ async def test_withdrawing_ends_the_ask_for_whoever_waits_and_again_tells_how_it
 
 
 @pytest.mark.rule("MCP-5")
-async def test_a_reply_comes_back_in_words_and_end_turn_tells_the_model_to_stop(
+async def test_a_reply_is_returned_as_text_and_end_turn_tells_the_model_to_stop(
     service: Served,
 ) -> None:
     async with client(service) as mcp:
@@ -224,7 +224,7 @@ async def test_a_reply_comes_back_in_words_and_end_turn_tells_the_model_to_stop(
         ("nothing", {"ask_id": "ask_0"}, "no tool nothing"),
     ],
 )
-async def test_what_is_wrong_with_a_call_comes_back_in_words_for_the_model(
+async def test_errors_in_a_call_are_explained_to_the_model(
     service: Served, name: str, arguments: dict[str, Any], words: str
 ) -> None:
     async with client(service) as mcp:
@@ -234,7 +234,7 @@ async def test_what_is_wrong_with_a_call_comes_back_in_words_for_the_model(
 
 
 @pytest.mark.rule("MCP-1")
-async def test_the_tools_have_whole_schemas_that_accept_and_refuse_like_the_service(
+async def test_the_tools_schemas_accept_and_refuse_what_the_service_does(
     service: Served,
 ) -> None:
     async with client(service) as mcp:
@@ -260,7 +260,7 @@ async def test_the_tools_have_whole_schemas_that_accept_and_refuse_like_the_serv
     assert "secrets" in (listed["ask_user"].description or "")
 
 
-async def test_a_tool_that_is_switched_off_is_not_listed_and_refused(tmp_path: Path) -> None:
+async def test_a_disabled_tool_is_not_listed_and_refused(tmp_path: Path) -> None:
     off = {"AskUserQuestion": ToolRule(enable=False)}
     async with served(tmp_path, tools=off) as service, client(service) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
@@ -273,9 +273,7 @@ async def test_a_tool_that_is_switched_off_is_not_listed_and_refused(tmp_path: P
 @pytest.mark.rule("MCP-9")
 @BOTH
 @pytest.mark.parametrize("key", [CLAUDE_TOOL_USE, IDEMPOTENCY_KEY])
-async def test_the_same_call_again_finds_the_first_ask(
-    service: Served, mode: str, key: str
-) -> None:
+async def test_repeating_a_call_returns_the_first_ask(service: Served, mode: str, key: str) -> None:
     async with client(service, mode) as mcp:
         results = [
             await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0}, meta={key: "toolu_1"})  # type: ignore[arg-type]
@@ -294,7 +292,7 @@ async def test_the_same_call_again_finds_the_first_ask(
 
 
 @pytest.mark.rule("AUTH-3", "MCP-4", "MCP-7")
-async def test_an_agent_sees_its_own_asks_only_and_needs_its_token(tmp_path: Path) -> None:
+async def test_an_agent_needs_its_token_and_sees_only_its_own_asks(tmp_path: Path) -> None:
     roles = {"one": "agent", "two": "agent", "front": "surface"}
     async with served(tmp_path, roles) as service:
         tokens = service.tokens
@@ -320,7 +318,7 @@ async def test_an_agent_sees_its_own_asks_only_and_needs_its_token(tmp_path: Pat
 @pytest.mark.parametrize(
     "headers", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}], ids=["host", "origin"]
 )
-async def test_a_page_of_another_origin_reaches_no_tool(
+async def test_a_page_of_another_origin_cannot_call_a_tool(
     service: Served, headers: dict[str, str]
 ) -> None:
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -357,7 +355,7 @@ async def test_hostile_bodies_get_an_error_and_leave_the_service_up(service: Ser
 
 
 @pytest.mark.rule("WAIT-4")
-async def test_a_service_that_stops_releases_who_waits_with_words_on_how_to_go_on(
+async def test_a_stopping_service_tells_waiters_how_to_continue(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as service, client(service) as mcp:

@@ -53,7 +53,7 @@ async def call(
 
 
 @pytest.mark.rule("MCP-3")
-async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) -> None:
+async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
     told: list[float] = []
     enough = asyncio.Event()
 
@@ -81,7 +81,7 @@ async def test_progress_goes_on_for_as_long_as_the_wait_does(service: Served) ->
 
 
 @pytest.mark.rule("MCP-8")
-async def test_both_backends_say_the_same(service: Served, backend: AskBackend) -> None:
+async def test_both_backends_return_the_same_results(service: Served, backend: AskBackend) -> None:
     async with Client(build_mcp_server(lambda _: backend)) as mcp:
         names = [tool.name for tool in (await mcp.list_tools()).tools]
         assert names == ["ask_user", *(tool.name for tool in follow_up_tools())]
@@ -120,7 +120,7 @@ async def test_both_backends_say_the_same(service: Served, backend: AskBackend) 
         (UnreadableRowError("The ask ask_1 cannot be read."), "The ask ask_1 cannot be read."),
     ],
 )
-async def test_a_database_that_fails_is_told_in_words(
+async def test_a_failing_database_is_explained(
     service: Served, monkeypatch: pytest.MonkeyPatch, error: StoreError, words: str
 ) -> None:
     async def broken(*_: object) -> Any:
@@ -135,7 +135,7 @@ async def test_a_database_that_fails_is_told_in_words(
     assert words in result.structured_content["error"]
 
 
-async def test_a_question_that_was_saved_is_pending_although_it_cannot_be_read_just_now(
+async def test_a_saved_question_is_pending_even_if_it_cannot_be_read_now(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object) -> Any:
@@ -151,7 +151,7 @@ async def test_a_question_that_was_saved_is_pending_although_it_cannot_be_read_j
     assert (await service.newest()).id == result.structured_content["ask_id"]
 
 
-async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_listed() -> None:
+async def test_an_unreachable_service_is_explained_and_its_tools_are_still_listed() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.1) as client:
         backend = ClientBackend(client)
         async with Client(build_mcp_server(lambda _: backend)) as mcp:
@@ -169,7 +169,7 @@ async def test_a_service_that_is_away_is_told_in_words_and_its_tools_are_still_l
         assert await backend.wait("ask_1", 0.1) is None
 
 
-async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
+async def test_a_token_without_permission_is_explained(tmp_path: Path) -> None:
     async with (
         served(tmp_path, {"ci": "agent"}) as service,
         AsyncClient(service.url, "ab_wrong") as client,
@@ -182,7 +182,7 @@ async def test_a_token_that_may_not_is_told_in_words(tmp_path: Path) -> None:
     assert "put the agent's token into ANSWERBACK_TOKEN" in result.structured_content["error"]
 
 
-async def test_an_address_without_its_scheme_is_told_in_words() -> None:
+async def test_a_url_without_a_scheme_is_explained() -> None:
     async with AsyncClient("localhost:8787") as client:
         result = await call(ClientBackend(client), "ask_user", GO)
     assert result.is_error
@@ -191,7 +191,7 @@ async def test_an_address_without_its_scheme_is_told_in_words() -> None:
     }
 
 
-async def test_waiting_for_what_is_not_there_or_over_comes_back_at_once(
+async def test_waiting_for_an_unknown_or_ended_ask_returns_at_once(
     service: Served, backend: AskBackend
 ) -> None:
     assert await backend.wait("ask_none", WAIT) is None

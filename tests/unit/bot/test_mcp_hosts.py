@@ -52,7 +52,7 @@ async def test_each_agents_call_is_answered(service: Served, agent: str) -> None
 
 
 @pytest.mark.rule("MCP-9", "LATE-1")
-async def test_codex_names_its_session_and_its_hook_tells_it_what_came_late(
+async def test_codex_names_its_session_and_its_hook_delivers_late_answers(
     service: Served,
 ) -> None:
     await called(service, CODEX, wait_seconds=0)
@@ -67,7 +67,7 @@ async def test_codex_names_its_session_and_its_hook_tells_it_what_came_late(
 
 
 @pytest.mark.rule("LATE-1")
-async def test_codex_checks_for_the_answers_of_its_session(service: Served) -> None:
+async def test_codex_can_check_for_its_sessions_answers(service: Served) -> None:
     await called(service, CODEX, wait_seconds=0)
     await service.act(await service.newest(), action="answer", value="8443")
     params = {**CODEX["body"]["params"], "name": "check_answers", "arguments": {}}
@@ -75,6 +75,6 @@ async def test_codex_checks_for_the_answers_of_its_session(service: Served) -> N
     assert "8443" in json.dumps(result["content"])
 
 
-async def test_the_name_that_the_model_gives_comes_first(service: Served) -> None:
+async def test_the_models_conversation_takes_precedence(service: Served) -> None:
     await called(service, CODEX, wait_seconds=0, conversation="mine")
     assert (await service.newest()).request.conversation == "mine"

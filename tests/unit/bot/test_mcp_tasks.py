@@ -135,7 +135,9 @@ async def refused(mcp: Client, method: str, task_id: str) -> MCPError:
 
 
 @pytest.mark.rule("MCP-12")
-async def test_an_ask_is_a_task_at_once_and_its_answer_is_the_tasks_result(service: Served) -> None:
+async def test_an_ask_becomes_a_task_at_once_and_its_answer_the_tasks_result(
+    service: Served,
+) -> None:
     async with knowing(service) as mcp:
         assert (mcp.server_capabilities.extensions or {})[EXTENSION] == {}
         created = await asked(mcp)
@@ -167,7 +169,7 @@ async def test_an_ask_is_a_task_at_once_and_its_answer_is_the_tasks_result(servi
         ({"action": "end_turn"}, {"end_turn": True}),
     ],
 )
-async def test_however_a_person_ends_it_the_task_is_completed(
+async def test_a_task_is_completed_however_a_person_ends_the_ask(
     service: Served, action: dict[str, Any], expected: dict[str, Any]
 ) -> None:
     async with knowing(service) as mcp:
@@ -180,7 +182,7 @@ async def test_however_a_person_ends_it_the_task_is_completed(
 
 
 @pytest.mark.rule("MCP-12")
-async def test_cancelling_a_task_withdraws_its_ask_and_again_changes_nothing(
+async def test_cancelling_a_task_withdraws_its_ask_and_repeating_it_changes_nothing(
     service: Served,
 ) -> None:
     async with knowing(service) as mcp:
@@ -193,7 +195,7 @@ async def test_cancelling_a_task_withdraws_its_ask_and_again_changes_nothing(
 
 @pytest.mark.rule("MCP-12", "LATE-1")
 @pytest.mark.parametrize("method", ["tasks/cancel", "tasks/update"])
-async def test_an_answer_that_an_acknowledgement_crosses_is_not_lost(
+async def test_an_answer_given_during_an_acknowledgement_is_not_lost(
     service: Served, method: str
 ) -> None:
     async with knowing(service) as mcp:
@@ -206,7 +208,7 @@ async def test_an_answer_that_an_acknowledgement_crosses_is_not_lost(
 
 
 @pytest.mark.rule("MCP-12", "LATE-1")
-async def test_what_a_task_has_told_is_not_told_again(service: Served) -> None:
+async def test_an_outcome_reported_by_a_task_is_not_reported_again(service: Served) -> None:
     async with knowing(service) as mcp:
         created = await asked(mcp)
         await service.act(await service.newest(), action="answer", value=True)
@@ -216,7 +218,7 @@ async def test_what_a_task_has_told_is_not_told_again(service: Served) -> None:
 
 
 @pytest.mark.rule("MCP-9", "MCP-12")
-async def test_the_same_call_again_is_the_same_task_and_has_its_result_once_it_is_answered(
+async def test_repeating_a_call_returns_the_same_task_and_later_its_result(
     service: Served,
 ) -> None:
     meta: Any = {IDEMPOTENCY_KEY: "call-1"}
@@ -229,7 +231,7 @@ async def test_the_same_call_again_is_the_same_task_and_has_its_result_once_it_i
 
 
 @pytest.mark.rule("MCP-5", "MCP-12")
-async def test_a_call_that_asks_nobody_is_no_task(service: Served) -> None:
+async def test_a_call_that_asks_nobody_does_not_become_a_task(service: Served) -> None:
     async with knowing(service) as mcp:
         result = await mcp.call_tool("ask_user", {"questions": []})
     assert result.is_error
@@ -237,7 +239,9 @@ async def test_a_call_that_asks_nobody_is_no_task(service: Served) -> None:
 
 @pytest.mark.rule("MCP-13")
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_client_that_does_not_declare_tasks_gets_none(service: Served, method: str) -> None:
+async def test_a_client_that_does_not_declare_tasks_gets_no_task(
+    service: Served, method: str
+) -> None:
     async with client(service) as mcp:
         pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
         assert pending.structured_content["status"] == "pending"
@@ -249,7 +253,7 @@ async def test_a_client_that_does_not_declare_tasks_gets_none(service: Served, m
 
 @pytest.mark.rule("MCP-13")
 @pytest.mark.parametrize("method", METHODS)
-async def test_older_revisions_have_no_tasks(service: Served, method: str) -> None:
+async def test_older_protocol_revisions_have_no_tasks(service: Served, method: str) -> None:
     async with client(service, "legacy") as mcp:
         pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
         error = await refused(mcp, method, pending.structured_content["ask_id"])
@@ -258,7 +262,7 @@ async def test_older_revisions_have_no_tasks(service: Served, method: str) -> No
 
 @pytest.mark.rule("MCP-4", "MCP-12")
 @pytest.mark.parametrize("method", METHODS)
-async def test_a_task_is_its_agents_own(tmp_path: Path, method: str) -> None:
+async def test_a_task_belongs_to_its_agent(tmp_path: Path, method: str) -> None:
     async with served(tmp_path, {"one": "agent", "two": "agent", "front": "surface"}) as service:
         tokens = service.tokens
         async with knowing(service, tokens["one"]) as one:
@@ -272,7 +276,7 @@ async def test_a_task_is_its_agents_own(tmp_path: Path, method: str) -> None:
 
 
 @pytest.mark.rule("MCP-8", "MCP-12")
-async def test_the_bridge_has_tasks_too(service: Served) -> None:
+async def test_the_bridge_supports_tasks_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as api:
         backend: AskBackend = ClientBackend(api, to="web")
         async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
@@ -294,7 +298,7 @@ async def test_the_bridge_has_tasks_too(service: Served) -> None:
 
 
 @pytest.mark.rule("MCP-12")
-async def test_a_task_is_kept_while_the_database_fails(
+async def test_a_task_survives_a_failing_database(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def broken(*_: object) -> Any:
@@ -314,7 +318,7 @@ async def test_a_task_is_kept_while_the_database_fails(
 
 
 @pytest.mark.rule("MCP-12")
-async def test_who_polls_a_task_counts_as_waiting_from_the_start(service: Served) -> None:
+async def test_a_client_with_a_task_counts_as_waiting_from_the_start(service: Served) -> None:
     async with knowing(service) as mcp:
         await asked(mcp)
     ask = await service.newest()
@@ -322,7 +326,7 @@ async def test_who_polls_a_task_counts_as_waiting_from_the_start(service: Served
 
 
 @pytest.mark.rule("MCP-12", "SUBMIT-16")
-async def test_a_call_that_goes_on_at_once_is_no_task(service: Served) -> None:
+async def test_an_async_call_does_not_become_a_task(service: Served) -> None:
     async with knowing(service) as mcp:
         result = await mcp.call_tool("ask_user", {**GO, "mode": "async"})
     assert not result.is_error
@@ -332,9 +336,7 @@ async def test_a_call_that_goes_on_at_once_is_no_task(service: Served) -> None:
 
 @pytest.mark.rule("MCP-12")
 @pytest.mark.parametrize("failed", [False, True], ids=["expired", "failed"])
-async def test_an_ask_that_nobody_ended_is_a_completed_task_too(
-    service: Served, failed: bool
-) -> None:
+async def test_an_expired_ask_is_a_completed_task_too(service: Served, failed: bool) -> None:
     async with knowing(service) as mcp:
         created = await asked(mcp)
         if failed:

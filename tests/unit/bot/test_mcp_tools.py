@@ -52,7 +52,7 @@ async def listed(service: Served, query: str = "") -> dict[str, Any]:
         ("?tools=ask_user_form", ["ask_user"]),
     ],
 )
-async def test_the_address_says_which_tools_are_offered(
+async def test_the_url_selects_which_tools_are_offered(
     tmp_path: Path, query: str, names: list[str]
 ) -> None:
     async with served(tmp_path) as service:
@@ -60,7 +60,7 @@ async def test_the_address_says_which_tools_are_offered(
 
 
 @pytest.mark.rule("MCP-6")
-async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_called(
+async def test_only_the_selected_tools_can_be_called(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as service, client(service, "?tools=question") as mcp:
@@ -76,7 +76,7 @@ async def test_a_tool_that_was_picked_is_asked_and_answered_and_no_other_can_be_
 
 
 @pytest.mark.rule("MCP-5")
-async def test_an_answer_that_is_a_string_is_text_and_no_structured_content(tmp_path: Path) -> None:
+async def test_a_string_answer_is_text_without_structured_content(tmp_path: Path) -> None:
     name, arguments = CALLS["cline"]
     async with served(tmp_path) as service, client(service, "?tools=cline") as mcp:
         async with asyncio.TaskGroup() as group, asyncio.timeout(WAIT):
@@ -87,7 +87,7 @@ async def test_an_answer_that_is_a_string_is_text_and_no_structured_content(tmp_
     assert [part.text for part in found.content if part.type == "text"] == ["B"]
 
 
-async def test_a_dialect_that_was_picked_reads_its_tools_calls(tmp_path: Path) -> None:
+async def test_a_selected_dialect_reads_its_tools_calls(tmp_path: Path) -> None:
     async with served(tmp_path) as service, client(service, "?tools=single") as mcp:
         refused = await mcp.call_tool("ask_user", CALLS["ask_user"][1])
     assert refused.is_error
@@ -103,7 +103,7 @@ async def test_a_dialect_that_was_picked_reads_its_tools_calls(tmp_path: Path) -
         ("?tools=ask_user,single", "named ask_user"),
     ],
 )
-async def test_tools_that_are_none_are_refused_in_words(
+async def test_unknown_tools_are_refused_with_a_reason(
     tmp_path: Path, query: str, words: str
 ) -> None:
     async with (
@@ -124,14 +124,14 @@ async def test_tools_that_are_none_are_refused_in_words(
         ("question", "?tools=question", []),
     ],
 )
-async def test_what_is_switched_off_under_any_of_its_names_is_not_offered(
+async def test_a_tool_disabled_under_any_of_its_names_is_not_offered(
     tmp_path: Path, off: str, query: str, names: list[str]
 ) -> None:
     async with served(tmp_path, tools={off: ToolRule(enable=False)}) as service:
         assert list(await listed(service, query)) == [*names, *PENDING]
 
 
-async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
+async def test_a_disabled_shape_is_missing_from_the_tools_schema(
     tmp_path: Path,
 ) -> None:
     off = {
@@ -151,7 +151,7 @@ async def test_a_shape_that_is_switched_off_is_missing_from_the_tools_schema(
 
 
 @pytest.mark.parametrize("name", ["ask_user", "question"])
-def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> None:
+def test_a_tool_with_several_shapes_describes_what_each_returns(name: str) -> None:
     (tool,) = parse_asking_tools(name)
     assert len(tool.dialects) > 1
     found = tool.definition(tool.dialects)
@@ -162,7 +162,7 @@ def test_a_tool_of_several_shapes_says_what_each_of_them_returns(name: str) -> N
     assert found.description.endswith(f" Pass {'; or '.join(shapes)}.")
 
 
-def test_names_may_be_set_apart() -> None:
+def test_tool_names_may_be_separated_by_spaces() -> None:
     assert [tool.name for tool in parse_asking_tools("question, tool_question")] == [
         "question",
         "tool_question",
@@ -170,7 +170,7 @@ def test_names_may_be_set_apart() -> None:
 
 
 @pytest.mark.rule("MCP-8")
-async def test_the_bridge_offers_the_tools_that_it_is_told_to(tmp_path: Path) -> None:
+async def test_the_bridge_offers_the_selected_tools(tmp_path: Path) -> None:
     off = {"tool_question": ToolRule(enable=False)}
     async with served(tmp_path, tools=off) as service:
         bridge = StdioServerParameters(
@@ -186,7 +186,7 @@ async def test_the_bridge_offers_the_tools_that_it_is_told_to(tmp_path: Path) ->
     assert names == ["question", *PENDING]
 
 
-def test_a_bridge_that_is_told_of_no_tool_says_so_at_once() -> None:
+def test_a_bridge_with_an_unknown_tool_fails_at_once() -> None:
     done = CliRunner().invoke(main.app, ["mcp", "--tools", "questoin"], env={"COLUMNS": "300"})
     assert done.exit_code == 2
     assert 'did you mean "question"' in done.stderr

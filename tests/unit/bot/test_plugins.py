@@ -95,7 +95,7 @@ def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.rule("PLUGIN-1")
-def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
+def test_the_built_in_surfaces_are_plug_ins_too() -> None:
     assert list(installed_plugins().usable) == ["web", "slack", "discord"]
     assert installed_plugins().broken == {}
     assert installed_plugins().home == "web"
@@ -113,9 +113,7 @@ def test_the_projects_own_surfaces_come_in_by_the_same_door() -> None:
         ("Chat:x", f"{HERE}:ChatPlugin", "lower-case letters, digits and single underscores"),
     ],
 )
-def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
-    name: str, value: str, words: str
-) -> None:
+def test_a_broken_plug_in_is_named_with_the_reason(name: str, value: str, words: str) -> None:
     seen = discover_plugins([entry(name, value)])
     assert dict(seen.usable) == {}
     assert words in seen.broken[name]
@@ -124,14 +122,14 @@ def test_a_plug_in_that_cannot_be_used_is_named_with_the_reason(
     )
 
 
-def test_of_two_plug_ins_of_one_name_neither_is_used() -> None:
+def test_of_two_plug_ins_with_the_same_name_neither_is_used() -> None:
     seen = discover_plugins([entry(), entry()])
     assert "both have a plug-in called 'chat'; uninstall one" in seen.broken["chat"]
     assert seen.names == {"chat"}
 
 
 @pytest.mark.rule("PLUGIN-3")
-def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it(
+def test_a_broken_plug_in_that_is_not_configured_does_not_matter(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
@@ -148,7 +146,7 @@ def test_a_plug_in_that_cannot_be_used_concerns_nobody_who_does_not_configure_it
         ("[routes.a]\nto = 'chat:C1'", r"^routes\.a\.to: the plug-in 'chat' .*no_such_module"),
     ],
 )
-def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
+def test_configuring_a_broken_plug_in_is_refused_with_the_reason(
     text: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
@@ -158,7 +156,7 @@ def test_whoever_configures_a_plug_in_that_cannot_be_used_is_told_why(
 
 
 @pytest.mark.rule("PLUGIN-2")
-def test_a_table_of_a_plug_in_is_checked_like_any_other(
+def test_a_plug_ins_table_is_validated_like_any_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, entry())
@@ -174,7 +172,7 @@ def test_a_table_of_a_plug_in_is_checked_like_any_other(
     assert plugin_settings(config_file.load_settings(), ChatPlugin()).host == "y"
 
 
-def test_a_surface_that_is_no_home_is_passed_over_even_when_it_comes_first(
+def test_the_default_surface_must_be_a_home_even_if_another_comes_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     use(monkeypatch, entry(value=f"{HERE}:EarlyPlugin"))
@@ -182,7 +180,7 @@ def test_a_surface_that_is_no_home_is_passed_over_even_when_it_comes_first(
     assert installed_plugins().home == "web"
 
 
-def test_settings_made_without_a_surfaces_table_have_its_defaults() -> None:
+def test_settings_without_a_surfaces_table_use_its_defaults() -> None:
     assert plugin_settings(Settings(), ChatPlugin()).host == "127.0.0.1"
 
 
@@ -192,7 +190,7 @@ def test_a_surface_cannot_have_the_name_of_another_table(monkeypatch: pytest.Mon
         settings_type()
 
 
-def test_without_any_surface_it_is_said_how_to_install_them(
+def test_without_any_surface_the_error_explains_how_to_install_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
@@ -204,7 +202,7 @@ def test_without_any_surface_it_is_said_how_to_install_them(
 
 
 @pytest.mark.rule("PLUGIN-3")
-def test_the_doctor_warns_of_a_plug_in_that_cannot_be_used(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_warns_about_a_broken_plug_in(monkeypatch: pytest.MonkeyPatch) -> None:
     use(monkeypatch, entry(value="no_such_module:Plugin"))
     monkeypatch.setenv("COLUMNS", "300")
     done = CliRunner().invoke(main.app, ["doctor"])
@@ -214,7 +212,7 @@ def test_the_doctor_warns_of_a_plug_in_that_cannot_be_used(monkeypatch: pytest.M
 
 
 @pytest.mark.rule("CLI-6")
-def test_a_page_of_previews_leaves_out_a_surface_that_has_none(
+def test_the_preview_page_omits_surfaces_without_previews(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     use(monkeypatch, entry())
@@ -237,14 +235,14 @@ def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: None
     )
 
 
-def test_the_demo_says_that_it_needs_a_surface_with_a_page(
+def test_the_demo_reports_that_it_needs_a_surface_with_a_page(
     without_pages: Settings, tmp_path: Path
 ) -> None:
     with pytest.raises(ConfigError, match="needs a surface with a page, and none is installed"):
         asyncio.run(demo._demo(tmp_path, 0, browser=False))
 
 
-def test_a_service_without_pages_starts_and_tells_of_no_inbox(
+def test_a_service_without_pages_starts_without_an_inbox(
     without_pages: Settings,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -261,7 +259,7 @@ def test_a_service_without_pages_starts_and_tells_of_no_inbox(
 
 
 @pytest.mark.rule("PLUGIN-2")
-async def test_what_a_plug_in_does_not_bring_is_done_without() -> None:
+async def test_optional_parts_of_a_plug_in_may_be_missing() -> None:
     plugin = ChatPlugin()
     told = [finding.what async for finding in plugin.findings(ChatSettings(), None)]  # type: ignore[arg-type]  # not looked at
     assert told == ["Chat"]

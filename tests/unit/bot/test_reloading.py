@@ -32,7 +32,7 @@ def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
 
 
 @pytest.mark.rule("CLI-16")
-def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() -> None:
+def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
     reloader = SettingsReloader(first, tokens, callbacks)
@@ -50,7 +50,7 @@ def test_agents_secrets_and_callback_rules_are_taken_up_and_the_rest_is_named() 
 
 
 @pytest.mark.rule("CLI-16")
-def test_what_is_wrong_changes_nothing() -> None:
+def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)
     reloader = SettingsReloader(first, tokens, build_callback_policy(first))
@@ -79,7 +79,7 @@ def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
 
 
 @pytest.mark.rule("CLI-14")
-def test_agents_alone_are_taken_up_and_nothing_else_is_named() -> None:
+def test_reloading_only_agents_reports_nothing_else() -> None:
     first = settings("ann")
     tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
     reloader = SettingsReloader(first, tokens, callbacks)
@@ -92,7 +92,9 @@ def test_agents_alone_are_taken_up_and_nothing_else_is_named() -> None:
 
 
 @pytest.mark.rule("CLI-14")
-async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path) -> None:
+async def test_a_change_is_detected_once_the_file_is_no_longer_being_written(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "answerback.toml"
     watched = await asyncio.to_thread(FileWatcher, file)
     changed = asyncio.create_task(watched.wait_for_change())
@@ -109,7 +111,7 @@ async def test_a_file_has_changed_once_nobody_writes_it_any_more(tmp_path: Path)
 
 @pytest.mark.rule("CLI-14")
 @pytest.mark.usefixtures("signals")
-def test_a_token_that_is_revoked_while_the_service_starts_is_refused(
+def test_a_token_revoked_during_start_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file, taken = tmp_path / "answerback.toml", list[str]()

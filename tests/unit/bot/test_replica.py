@@ -36,7 +36,7 @@ def sharing(parts: Parts) -> Service:
 
 
 @pytest.mark.rule("CLAIM-5")
-async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts) -> None:
+async def test_a_stopping_process_releases_its_claims(parts: Parts) -> None:
     service = sharing(parts)
     ask = (await service.submit(ask_user())).ask
     assert await parts.store.claim_message(ask.id, BEN) is None
@@ -45,7 +45,7 @@ async def test_a_process_that_stops_gives_back_what_it_has_claimed(parts: Parts)
 
 
 @pytest.mark.rule("CLAIM-5")
-async def test_work_that_was_cut_off_is_not_given_back(parts: Parts) -> None:
+async def test_work_that_was_cut_off_is_not_released(parts: Parts) -> None:
     service = sharing(parts)
     ask = (await service.submit(ask_user())).ask
     await release_claims(service, {ClaimKind.MESSAGE})
@@ -55,7 +55,7 @@ async def test_work_that_was_cut_off_is_not_given_back(parts: Parts) -> None:
 
 
 @pytest.mark.rule("CLAIM-9", "CLAIM-11", "CLAIM-12")
-async def test_two_services_on_one_database_tell_how_they_stand_and_hear_of_each_other(
+async def test_two_services_on_one_database_report_their_status_and_notify_each_other(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -84,7 +84,7 @@ async def test_two_services_on_one_database_tell_how_they_stand_and_hear_of_each
 
 @pytest.mark.rule("CLAIM-13", "DATA-15")
 @pytest.mark.parametrize("off", [3_600.0, -3_600.0])
-async def test_a_machine_whose_clock_is_an_hour_off_changes_nothing_for_the_others(
+async def test_a_machine_with_a_wrong_clock_does_not_affect_the_others(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, off: float
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -114,7 +114,7 @@ async def test_a_machine_whose_clock_is_an_hour_off_changes_nothing_for_the_othe
 
 @pytest.mark.long
 @pytest.mark.rule("CLAIM-5", "CLAIM-12")
-async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
+async def test_a_process_that_stops_while_slack_is_slow_posts_only_once(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -146,7 +146,7 @@ async def test_a_process_that_stops_while_slack_takes_its_time_has_posted_once(
         assert len(slack.messages("C0OPS")) == 1
 
 
-async def test_what_cannot_be_given_back_is_free_after_the_lease_and_is_told(
+async def test_claims_that_cannot_be_released_expire_and_are_logged(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def failing(work: ClaimKind, holder: str) -> None:

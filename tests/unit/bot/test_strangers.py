@@ -124,7 +124,7 @@ async def test_a_connection_on_which_nothing_is_verified_is_closed(sent: bytes) 
 
 
 @pytest.mark.rule("DATA-11")
-async def test_who_trickles_is_closed_all_the_same() -> None:
+async def test_a_client_that_sends_slowly_is_disconnected_too() -> None:
     async with serving(10, 0.3) as (connect, _):
         reader, writer = await connect(b"POST /signed HTTP/1.1\r\nX: ")
         closed = asyncio.create_task(ended(reader))
@@ -134,7 +134,7 @@ async def test_who_trickles_is_closed_all_the_same() -> None:
                 await asyncio.wait({closed}, timeout=0.02)
 
 
-async def test_a_verified_connection_stays() -> None:
+async def test_a_verified_connection_stays_open() -> None:
     async with serving(10, 0.2) as (connect, _):
         reader, writer = await connect(SIGNED)
         assert await answered(reader) == b"HTTP/1.1 200 OK"
@@ -144,7 +144,7 @@ async def test_a_verified_connection_stays() -> None:
         assert await answered(reader) == b"HTTP/1.1 200 OK"
 
 
-async def test_when_there_are_too_many_the_oldest_stranger_goes() -> None:
+async def test_when_there_are_too_many_the_oldest_unverified_connection_is_closed() -> None:
     async with serving(3, 60) as (connect, _):
         regular, writer = await connect(SIGNED)
         await answered(regular)
@@ -162,7 +162,7 @@ async def test_when_there_are_too_many_the_oldest_stranger_goes() -> None:
 
 
 @pytest.mark.rule("DATA-11")
-async def test_one_address_with_many_connections_does_not_push_out_the_others() -> None:
+async def test_one_address_with_many_connections_does_not_displace_others() -> None:
     async with serving(4, 60) as (connect, _):
         quiet, writer = await connect(UNSIGNED, "127.0.0.2")
         await answered(quiet)
@@ -173,7 +173,7 @@ async def test_one_address_with_many_connections_does_not_push_out_the_others() 
         assert await answered(quiet) == b"HTTP/1.1 200 OK"
 
 
-async def test_where_all_are_known_the_oldest_goes() -> None:
+async def test_if_all_are_verified_the_oldest_is_closed() -> None:
     async with serving(2, 60) as (connect, _):
         readers = []
         for _ in range(3):
@@ -183,7 +183,7 @@ async def test_where_all_are_known_the_oldest_goes() -> None:
         assert await ended(readers[0]) == b""
 
 
-async def test_a_connection_that_is_gone_at_once_stops_nothing(
+async def test_a_connection_that_closes_at_once_does_no_harm(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -204,7 +204,7 @@ async def test_a_connection_that_is_gone_at_once_stops_nothing(
         assert await answered(second) == b"HTTP/1.1 200 OK"
 
 
-async def test_where_no_descriptor_is_left_accepting_goes_on_later(
+async def test_without_free_descriptors_accepting_resumes_later(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     loop = asyncio.get_running_loop()
@@ -225,7 +225,7 @@ async def test_where_no_descriptor_is_left_accepting_goes_on_later(
 
 
 @pytest.mark.rule("DATA-11")
-def test_the_public_listener_has_a_third_of_the_descriptors(
+def test_the_public_listener_gets_a_third_of_the_descriptors(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for soft, most in (
@@ -243,7 +243,7 @@ def test_the_public_listener_has_a_third_of_the_descriptors(
 
 
 @pytest.mark.rule("DATA-11")
-async def test_four_hundred_unfinished_bodies_take_no_more_than_their_pool() -> None:
+async def test_four_hundred_unfinished_bodies_stay_within_the_memory_budget() -> None:
     def resident() -> int:
         with open("/proc/self/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * 4096
@@ -302,7 +302,7 @@ async def body_port() -> AsyncIterator[int]:
         (b"Content-Length: 3\r\nExpect: \xff", b"abc", 417),
     ],
 )
-async def test_a_body_is_taken_or_refused_in_time(
+async def test_a_body_is_accepted_or_refused_in_time(
     body_port: int, headers: bytes, body: bytes, status: int
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", body_port)
@@ -311,7 +311,7 @@ async def test_a_body_is_taken_or_refused_in_time(
     await gone(writer)
 
 
-async def test_a_body_that_cannot_be_read_to_its_end_is_400() -> None:
+async def test_a_truncated_body_is_400() -> None:
     protocol = BaseProtocol(asyncio.get_running_loop())
     broken = StreamReader(protocol, 2**16, loop=asyncio.get_running_loop())
     broken.set_exception(web.RequestPayloadError("no chunk size"))
@@ -321,5 +321,5 @@ async def test_a_body_that_cannot_be_read_to_its_end_is_400() -> None:
     assert refused.value.status == 400
 
 
-def test_a_connection_that_is_closed_already_cannot_be_known() -> None:
+def test_a_closed_connection_cannot_be_verified() -> None:
     UnverifiedConnections(1).mark_verified(None)

@@ -13,7 +13,7 @@ from tests.service_parts import WAIT
 
 
 @pytest.mark.rule("DATA-18")
-async def test_a_loop_that_crashes_is_logged_and_started_again(
+async def test_a_crashed_loop_is_logged_and_restarted(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     runs = 0
@@ -42,7 +42,7 @@ async def test_a_loop_that_crashes_is_logged_and_started_again(
     assert runs == 3
 
 
-async def test_a_loop_that_was_sound_for_long_is_started_again_after_the_first_pause(
+async def test_a_loop_that_was_stable_is_restarted_after_the_first_pause(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(supervision, "_STABLE_SECONDS", -1.0)

@@ -18,7 +18,7 @@ TEXT: Json = {"question": "Which port?"}
 
 
 @pytest.mark.rule("ACT-1")
-async def test_an_action_answers_with_the_ask_after_it(api: Served) -> None:
+async def test_an_action_returns_the_updated_ask(api: Served) -> None:
     ask = await api.asked()
     status, body = await api.act(ask, action="answer", value=True, revision=ask["revision"])
     assert (status, body["revision"], body["answers"]) == (200, 2, {"apply": True})
@@ -26,7 +26,7 @@ async def test_an_action_answers_with_the_ask_after_it(api: Served) -> None:
 
 
 @pytest.mark.rule("ACT-2", "WALK-16")
-async def test_an_action_on_an_old_revision_is_409_with_the_ask_as_it_stands(api: Served) -> None:
+async def test_an_action_on_an_old_revision_is_409_with_the_current_ask(api: Served) -> None:
     ask = await api.asked()
     _, latest = await api.act(ask, action="answer", value=True)
     assert await api.act(ask, action="answer", value=False, revision=1) == (409, latest)
@@ -43,14 +43,14 @@ async def test_an_action_on_an_ended_ask_is_410_and_says_how_it_ended(api: Serve
 
 
 @pytest.mark.rule("ACT-2")
-async def test_who_was_slower_than_the_action_that_ended_the_ask_gets_409(api: Served) -> None:
+async def test_acting_after_another_action_ended_the_ask_is_409(api: Served) -> None:
     ask = await api.asked()
     _, ended = await api.act(ask, action="end_turn", revision=1)
     assert await api.act(ask, action="answer", value=True, revision=1) == (409, ended)
 
 
 @pytest.mark.rule("ACT-9")
-async def test_the_same_key_and_action_again_acts_once_and_gives_the_ask_as_it_stands(
+async def test_repeating_a_key_and_action_acts_once_and_returns_the_current_ask(
     api: Served,
 ) -> None:
     ask = await api.asked()
@@ -66,7 +66,7 @@ async def test_the_same_key_and_action_again_acts_once_and_gives_the_ask_as_it_s
 
 
 @pytest.mark.rule("ACT-9")
-async def test_the_same_key_with_another_body_or_for_another_ask_is_422_and_changes_nothing(
+async def test_reusing_a_key_for_another_body_or_ask_is_422_and_changes_nothing(
     api: Served,
 ) -> None:
     ask, another = await api.asked(), await api.asked()
@@ -80,7 +80,7 @@ async def test_the_same_key_with_another_body_or_for_another_ask_is_422_and_chan
 
 
 @pytest.mark.rule("ACT-9")
-async def test_a_key_of_what_did_nothing_may_come_again(api: Served) -> None:
+async def test_a_key_can_be_reused_if_its_action_did_nothing(api: Served) -> None:
     ask = await api.asked()
     assert (await api.act(ask, key="click-1", action="answer", value="maybe"))[0] == 422
     assert (await api.act(ask, key="click-1", action="answer", value=True))[0] == 200
@@ -88,7 +88,7 @@ async def test_a_key_of_what_did_nothing_may_come_again(api: Served) -> None:
 
 
 @pytest.mark.rule("ACT-9")
-async def test_each_caller_has_keys_of_its_own(serve: Serve) -> None:
+async def test_keys_of_different_callers_are_independent(serve: Serve) -> None:
     async with serve({**ROLES, "desk": "surface"}) as api:
         ask = await api.asked(headers=api.bearer("ci"))
         path = f"/v1/asks/{ask['id']}/actions"
@@ -103,7 +103,7 @@ async def test_each_caller_has_keys_of_its_own(serve: Serve) -> None:
 
 
 @pytest.mark.rule("ACT-4")
-async def test_a_value_that_is_no_answer_is_422_with_its_place_and_changes_nothing(
+async def test_an_invalid_answer_is_422_with_its_location_and_changes_nothing(
     api: Served,
 ) -> None:
     ask = await api.asked()
@@ -131,7 +131,7 @@ async def test_a_value_that_is_no_answer_is_422_with_its_place_and_changes_nothi
         ({"action": "back"}, ["/action"]),
     ],
 )
-async def test_an_action_that_is_none_is_422_with_every_place(
+async def test_an_invalid_action_is_422_with_every_location(
     api: Served, body: Json, where: list[str]
 ) -> None:
     ask = await api.asked()
@@ -143,7 +143,7 @@ async def test_an_action_that_is_none_is_422_with_every_place(
 
 
 @pytest.mark.rule("FORM-8")
-async def test_half_a_surrogate_pair_in_an_answer_is_a_wrong_type(api: Served) -> None:
+async def test_a_lone_surrogate_in_an_answer_is_a_wrong_type(api: Served) -> None:
     ask = await api.asked(TEXT)
     status, body = await api.act(ask, action="answer", value="\ud800")
     assert (status, body["errors"][0]["code"]) == (422, "wrong_type")
@@ -187,7 +187,7 @@ async def test_a_surface_token_vouches_for_its_actor(serve: Serve) -> None:
 
 
 @pytest.mark.rule("AUTH-8")
-async def test_acting_takes_the_persons_key_also_without_tokens(api: Served) -> None:
+async def test_acting_requires_the_persons_key_even_without_tokens(api: Served) -> None:
     ask = await api.asked()
     path = f"/v1/asks/{ask['id']}/actions"
     body = {"action": "answer", "value": True, "actor": ALICE}
@@ -207,14 +207,14 @@ async def test_acting_takes_the_persons_key_also_without_tokens(api: Served) -> 
 
 
 @pytest.mark.rule("ACT-5", "WHO-2")
-async def test_who_bears_the_key_alone_is_the_operator(api: Served) -> None:
+async def test_a_caller_with_only_the_key_is_the_operator(api: Served) -> None:
     _, ended = await api.act(await api.asked(), action="end_turn")
     operator = {"surface": "web", "user_id": "operator", "name": "the operator"}
     assert ended["ended_by"] == operator
 
 
 @pytest.mark.rule("AUTH-10")
-async def test_a_rotated_key_counts_at_once(api: Served, tmp_path: Path) -> None:
+async def test_a_rotated_key_applies_at_once(api: Served, tmp_path: Path) -> None:
     ask, key = await api.asked(), PersonKeyFile(tmp_path / "asks.db")
     fresh = await asyncio.to_thread(key.rotate)
     assert (await api.act(ask, action="answer", value=True))[0] == 401
@@ -232,7 +232,9 @@ async def test_a_key_file_that_cannot_be_read_lets_nobody_act(api: Served, tmp_p
 
 
 @pytest.mark.rule("AUTH-8")
-async def test_with_tokens_the_key_reads_and_acts_and_is_no_agents_token(serve: Serve) -> None:
+async def test_with_tokens_the_key_can_read_and_act_but_is_not_an_agents_token(
+    serve: Serve,
+) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
         assert (await api.get(f"/v1/asks/{ask['id']}", **api.person))[0] == 200
@@ -255,7 +257,7 @@ async def test_only_web_asks_can_be_acted_on_with_the_key(api: Served) -> None:
 
 
 @pytest.mark.rule("WALK-15")
-async def test_two_who_act_on_one_revision_make_one_step_a_thousand_times(api: Served) -> None:
+async def test_of_two_concurrent_actions_on_a_revision_exactly_one_succeeds(api: Served) -> None:
     async def race() -> None:
         ask = await api.asked(TEXT)
         told = await asyncio.gather(
@@ -270,7 +272,7 @@ async def test_two_who_act_on_one_revision_make_one_step_a_thousand_times(api: S
 
 
 @pytest.mark.rule("ACT-6")
-async def test_who_cannot_be_looked_up_just_now_is_told_to_try_again(
+async def test_if_a_person_cannot_be_looked_up_they_are_asked_to_try_again(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await api.asked()
@@ -292,7 +294,7 @@ def several(name: str) -> Json:
 
 
 @pytest.mark.rule("WALK-10")
-async def test_own_words_in_a_multi_select_are_one_more_row_beside_the_ticks(api: Served) -> None:
+async def test_own_words_in_a_multi_select_are_added_to_the_ticked_options(api: Served) -> None:
     ask = await api.asked(**several("ask_user"))
     assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, True)
     _, body = await api.act(ask, action="other", text="Zig", value=["B", "A"])
@@ -306,7 +308,9 @@ async def test_own_words_in_a_multi_select_are_one_more_row_beside_the_ticks(api
 
 
 @pytest.mark.rule("WALK-10")
-async def test_own_words_replace_the_ticks_where_the_result_cannot_hold_both(api: Served) -> None:
+async def test_own_words_replace_the_ticked_options_if_the_result_cannot_hold_both(
+    api: Served,
+) -> None:
     ask = await api.asked(**several("AskUserQuestion"))
     assert (ask["prompt"]["other"], ask["prompt"]["other_beside"]) == (True, False)
     await api.act(ask, action="other", text="Zig", value=["A", "B"])
@@ -316,7 +320,7 @@ async def test_own_words_replace_the_ticks_where_the_result_cannot_hold_both(api
 
 @pytest.mark.rule("ACT-4")
 @pytest.mark.parametrize("value", [["C"], "A", [1], {}, False])
-async def test_ticks_beside_own_words_are_options_or_nothing_changes(
+async def test_invalid_ticked_options_with_own_words_change_nothing(
     api: Served, value: object
 ) -> None:
     ask = await api.asked(**several("ask_user"))
@@ -326,7 +330,7 @@ async def test_ticks_beside_own_words_are_options_or_nothing_changes(
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
-async def test_a_note_goes_along_with_an_answer_where_its_dialect_takes_notes(api: Served) -> None:
+async def test_an_answer_can_have_a_note_if_its_dialect_supports_notes(api: Served) -> None:
     questions = [{"id": "a", "question": "A?", "options": [{"label": "x"}]}]
     ask = await api.asked(name="request_user_input", arguments={"questions": questions})
     assert ask["prompt"]["note"] is True
@@ -340,7 +344,7 @@ async def test_a_note_goes_along_with_an_answer_where_its_dialect_takes_notes(ap
     assert await api.get(f"/v1/asks/{ask['id']}") == (200, ask)
 
 
-async def test_an_action_of_more_values_than_anybody_means_is_refused(api: Served) -> None:
+async def test_an_action_with_too_many_values_is_refused(api: Served) -> None:
     ask = await api.asked()
     status, body = await api.act(ask, action="answer", value=True, actor=[0] * 2_001)
     assert (status, [one["code"] for one in body["errors"]]) == (422, ["too_many"])

@@ -40,7 +40,7 @@ async def test_a_new_ask_is_created_with_its_location_and_exact_shape(api: Serve
 
 @pytest.mark.rule("SUBMIT-3")
 @pytest.mark.parametrize("same", [True, False])
-async def test_a_repeated_key_gives_the_first_ask_for_the_same_json_only(
+async def test_a_repeated_key_returns_the_first_ask_only_for_the_same_json(
     api: Served, same: bool
 ) -> None:
     first = await api.asked(headers={"Idempotency-Key": "k"})
@@ -62,7 +62,7 @@ async def test_an_idempotency_key_has_1_to_255_characters(api: Served, key: str)
 
 
 @pytest.mark.rule("API-3", "ERROR-1", "ERROR-2", "ERROR-4")
-async def test_a_wrong_call_is_refused_with_every_mistake_and_the_words_for_the_model(
+async def test_an_invalid_call_is_refused_with_every_error_and_a_tool_result(
     api: Served,
 ) -> None:
     questions: list[Any] = [
@@ -91,7 +91,7 @@ async def test_a_wrong_call_is_refused_with_every_mistake_and_the_words_for_the_
 
 @pytest.mark.rule("WAIT-1", "WAIT-2")
 @pytest.mark.parametrize("method", ["post", "get"])
-async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str) -> None:
+async def test_a_wait_returns_when_the_ask_ends(api: Served, method: str) -> None:
     headers = {"Prefer": "wait=10"}
     ask = await api.asked(headers={"Idempotency-Key": "k"})
     if method == "post":
@@ -110,7 +110,7 @@ async def test_a_wait_is_answered_by_the_end_of_the_ask(api: Served, method: str
 
 @pytest.mark.rule("WAIT-1", "WAIT-2")
 @pytest.mark.parametrize("wait", ["0", "1"])
-async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wait: str) -> None:
+async def test_a_wait_that_times_out_returns_the_open_ask_with_202(api: Served, wait: str) -> None:
     async with api.http.post("/v1/asks", json=CALL, headers={"Prefer": f"wait={wait}"}) as response:
         assert response.status == 202
         assert response.headers["Preference-Applied"] == f"wait={wait}"
@@ -119,7 +119,7 @@ async def test_a_wait_that_runs_out_gives_the_open_ask_with_202(api: Served, wai
 
 
 @pytest.mark.rule("WAIT-1")
-async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
+async def test_a_wait_for_an_ended_ask_returns_at_once(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="end_turn")
     async with asyncio.timeout(WAIT):
@@ -128,7 +128,7 @@ async def test_a_wait_for_an_ended_ask_is_answered_at_once(api: Served) -> None:
 
 
 @pytest.mark.rule("WAIT-3")
-async def test_a_caller_that_hangs_up_leaves_no_waiter_and_no_loss(api: Served) -> None:
+async def test_a_caller_that_disconnects_leaves_no_waiter_and_loses_nothing(api: Served) -> None:
     ask = await api.asked()
     headers = {"Prefer": "wait=300"}
     waiting = asyncio.ensure_future(api.http.get(f"/v1/asks/{ask['id']}", headers=headers))
@@ -151,7 +151,7 @@ async def all_read(api: Served) -> bool:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-async def test_who_waits_holds_no_copy_of_the_ask(api: Served, method: str) -> None:
+async def test_waiters_hold_no_copy_of_the_ask(api: Served, method: str) -> None:
     ask = await api.asked()
     path, body, key = f"/v1/asks/{ask['id']}", None, {"Idempotency-Key": "one"}
     if method == "POST":
@@ -176,7 +176,7 @@ async def test_who_waits_holds_no_copy_of_the_ask(api: Served, method: str) -> N
             assert (response.status, (await response.json())["status"]) == (200, "turn_ended")
 
 
-async def test_an_ask_that_cannot_be_read_at_the_end_of_a_wait_is_not_called_gone(
+async def test_an_ask_that_cannot_be_read_after_a_wait_is_not_reported_as_missing(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(_ask_id: str) -> None:
@@ -196,7 +196,7 @@ async def test_an_ask_that_cannot_be_read_at_the_end_of_a_wait_is_not_called_gon
 
 
 @pytest.mark.rule("WAIT-4")
-async def test_when_the_service_stops_waiters_get_the_ask_as_it_stands(serve: Serve) -> None:
+async def test_when_the_service_stops_waiters_get_the_current_ask(serve: Serve) -> None:
     async with serve() as api:
         ask = await api.asked()
         headers = {"Prefer": "wait=300"}
@@ -239,7 +239,7 @@ async def test_pages_are_linked_newest_first_and_filtered(api: Served) -> None:
         ("colour=red", "/colour"),
     ],
 )
-async def test_a_query_that_is_not_understood_is_refused_with_its_place(
+async def test_an_invalid_query_is_refused_with_its_location(
     api: Served, query: str, where: str
 ) -> None:
     status, body = await api.get(f"/v1/asks?{query}")
@@ -249,7 +249,7 @@ async def test_a_query_that_is_not_understood_is_refused_with_its_place(
 
 @pytest.mark.rule("API-7")
 @pytest.mark.parametrize("query", ["after=made-up", "limit=1&limit=2"])
-async def test_a_made_up_cursor_and_a_parameter_given_twice_are_refused(
+async def test_an_invalid_cursor_and_a_duplicate_parameter_are_refused(
     api: Served, query: str
 ) -> None:
     status, body = await api.get(f"/v1/asks?{query}")
@@ -292,7 +292,7 @@ async def test_an_ask_that_does_not_exist_is_404(api: Served, path: str) -> None
     assert (status, body["detail"]) == (404, "There is no ask ask_none.")
 
 
-async def test_a_key_that_is_no_text_is_refused_in_words(api: Served) -> None:
+async def test_a_key_that_is_not_text_is_refused_with_a_reason(api: Served) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
     body = json.dumps(CALL).encode()
     head = (
@@ -307,7 +307,7 @@ async def test_a_key_that_is_no_text_is_refused_in_words(api: Served) -> None:
 
 
 @pytest.mark.rule("WAIT-3")
-async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) -> None:
+async def test_a_submission_is_stored_even_if_its_caller_disconnects(api: Served) -> None:
     _, writer = await asyncio.open_connection("127.0.0.1", api.http._base_url.port)  # type: ignore[union-attr]  # set by the fixture
     body = json.dumps(CALL).encode()
     head = (
@@ -328,7 +328,7 @@ async def test_a_submission_is_stored_although_its_caller_hangs_up(api: Served) 
 
 
 @pytest.mark.rule("SUBMIT-7")
-async def test_a_call_that_widens_its_routes_responders_is_422_and_asks_nobody(
+async def test_widening_a_routes_responders_is_422_and_asks_nobody(
     serve: Serve,
 ) -> None:
     routes = {"ops": Route(to="web", responders=("U1", "@G1"))}
@@ -366,7 +366,7 @@ GIT: Json = {
         ("coder", {"name": "tool_question", "arguments": GIT | {"tool": "known"}}, "Known tool"),
     ],
 )
-async def test_who_asks_is_the_label_the_tool_the_agents_label_or_its_name(
+async def test_the_asker_is_the_tools_label_the_agents_label_or_its_name(
     serve: Serve, agent: str, call: Json, who: str
 ) -> None:
     labels = {
@@ -384,6 +384,6 @@ async def test_who_asks_is_the_label_the_tool_the_agents_label_or_its_name(
 
 
 @pytest.mark.rule("SURFACE-2")
-async def test_without_tokens_the_assistant_asks(api: Served) -> None:
+async def test_without_tokens_the_asker_is_the_assistant(api: Served) -> None:
     assert (await api.asked())["asked_by"] == "Assistant"
     assert (await api.asked(name="tool_question", arguments=GIT))["asked_by"] == "git"

@@ -39,15 +39,15 @@ def refused(body: bytes) -> str:
         (b'{"a":' * 50_000, "nested deeper than 64 levels"),
     ],
 )
-def test_what_is_no_json_is_refused_with_its_place(body: bytes, words: str) -> None:
+def test_invalid_json_is_refused_with_its_position(body: bytes, words: str) -> None:
     assert words in refused(body)
 
 
-def test_the_deepest_nesting_that_is_read() -> None:
+def test_nesting_is_accepted_up_to_the_limit() -> None:
     assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH) is not None
 
 
-def test_half_a_surrogate_pair_and_nul_pass_and_come_out_as_they_came() -> None:
+def test_lone_surrogates_and_nul_are_accepted_unchanged() -> None:
     body = b'{"a":"\\ud800","b":"\\u0000"}'
     value = parse_json(body)
     assert value == {"a": "\ud800", "b": "\x00"}
@@ -66,14 +66,14 @@ json_values = st.recursive(
 
 
 @given(json_values)
-def test_any_json_value_is_read_as_what_it_is(value: object) -> None:
+def test_any_json_value_is_parsed_unchanged(value: object) -> None:
     assert parse_json(json.dumps(value).encode()) == value
     assert parse_json(dump_json(value)) == value
 
 
 @pytest.mark.rule("API-6")
 @given(st.binary(max_size=200))
-def test_any_bytes_are_read_or_refused_with_400(body: bytes) -> None:
+def test_any_bytes_are_parsed_or_refused_with_400(body: bytes) -> None:
     try:
         value = parse_json(body)
     except ProblemError as error:
@@ -84,7 +84,7 @@ def test_any_bytes_are_read_or_refused_with_400(body: bytes) -> None:
     assert refusal == 400
 
 
-def test_numbers_at_the_edge_of_a_double_are_read() -> None:
+def test_numbers_at_the_limits_of_a_double_are_parsed() -> None:
     assert parse_json(b"1.7976931348623157e308") == pytest.approx(1.7976931348623157e308)
     assert parse_json(b"1" + b"0" * 308) == 10**308
     assert math.copysign(1, float(str(parse_json(b"-0.0")))) == -1

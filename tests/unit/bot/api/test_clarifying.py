@@ -37,7 +37,7 @@ async def held(api: Served, ask: Json) -> tuple[int, Json]:
 
 
 @pytest.mark.rule("CLARIFY-1")
-async def test_a_waiting_call_returns_at_once_with_what_is_asked_and_the_next_one_waits(
+async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one_waits(
     api: Served,
 ) -> None:
     ask = await api.asked(**CLARIFY)
@@ -70,14 +70,14 @@ async def test_a_waiting_call_returns_at_once_with_what_is_asked_and_the_next_on
 
 
 @pytest.mark.rule("CLARIFY-1")
-async def test_what_was_asked_between_two_waiting_calls_ends_the_next_one(api: Served) -> None:
+async def test_a_question_asked_between_two_waiting_calls_ends_the_next_one(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
     status, told = await held(api, ask)
     assert (status, told["clarify"]["text"]) == (202, "Which table?")
 
 
-async def test_an_agent_is_told_again_where_it_cannot_be_noted_that_it_was(
+async def test_a_question_is_reported_again_if_its_report_could_not_be_saved(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def failing(*_: object, **__: object) -> None:
@@ -92,7 +92,7 @@ async def test_an_agent_is_told_again_where_it_cannot_be_noted_that_it_was(
 
 
 @pytest.mark.rule("CLARIFY-1", "EVENT-1")
-async def test_a_stream_tells_of_it_and_goes_on(api: Served) -> None:
+async def test_a_stream_reports_the_question_and_continues(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         stream = read(response)
@@ -117,7 +117,7 @@ async def test_a_stream_tells_of_it_and_goes_on(api: Served) -> None:
 
 
 @pytest.mark.rule("CLARIFY-2")
-async def test_the_same_explanation_again_changes_nothing(api: Served) -> None:
+async def test_repeating_an_explanation_changes_nothing(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
     first = await explain(api, ask, "The small one.")
@@ -128,7 +128,7 @@ async def test_the_same_explanation_again_changes_nothing(api: Served) -> None:
 
 
 @pytest.mark.rule("CLARIFY-1", "WALK-15")
-async def test_of_two_who_ask_back_at_once_one_does(api: Served) -> None:
+async def test_of_two_people_who_ask_back_at_once_one_succeeds(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     asking = (api.act(ask, action="ask_back", text=f"{n}?", revision=1) for n in range(2))
     assert sorted(status for status, _ in await asyncio.gather(*asking)) == [200, 409]
@@ -137,7 +137,7 @@ async def test_of_two_who_ask_back_at_once_one_does(api: Served) -> None:
 
 
 @pytest.mark.rule("CLARIFY-2", "WALK-16")
-async def test_an_answer_that_was_given_without_the_explanation_is_refused(api: Served) -> None:
+async def test_an_answer_given_before_the_explanation_was_seen_is_refused(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     _, asked = await api.act(ask, action="ask_back", text="Which table?")
     await explain(api, ask, "The small one.")
@@ -147,7 +147,7 @@ async def test_an_answer_that_was_given_without_the_explanation_is_refused(api: 
 
 
 @pytest.mark.rule("CLARIFY-2")
-async def test_an_explanation_belongs_to_the_question_that_it_was_asked_about(api: Served) -> None:
+async def test_an_explanation_belongs_to_the_question_it_was_requested_for(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
     await api.act(ask, action="answer", value=True)
@@ -168,7 +168,7 @@ async def test_an_explanation_belongs_to_the_question_that_it_was_asked_about(ap
         (CLARIFY, {"text": "x" * 2_001}, "/text"),
     ],
 )
-async def test_what_cannot_be_asked_back_is_refused_in_words(
+async def test_an_invalid_question_back_is_refused_with_a_reason(
     api: Served, more: dict[str, Any], action: Json, pointer: str
 ) -> None:
     ask = await api.asked(**more)
@@ -178,7 +178,7 @@ async def test_what_cannot_be_asked_back_is_refused_in_words(
 
 
 @pytest.mark.rule("CLARIFY-2")
-async def test_an_explanation_that_cannot_be_shown_is_refused_in_words(api: Served) -> None:
+async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(api: Served) -> None:
     plain, ask = await api.asked(), await api.asked(**CLARIFY)
     for target, text in ((plain, "x"), (ask, " "), (ask, "x" * 20_001), (ask, "\ud800")):
         status, problem = await explain(api, target, text)
@@ -202,7 +202,7 @@ async def test_there_is_nothing_to_explain_in_a_review(api: Served) -> None:
 
 
 @pytest.mark.rule("CLARIFY-1", "WEBHOOK-1")
-async def test_a_webhook_tells_of_it_before_it_tells_how_the_ask_ended(serve: Any) -> None:
+async def test_webhooks_report_the_question_before_the_outcome(serve: Any) -> None:
     from answerback.runtime.config import CallbackSettings
 
     callbacks = CallbackSettings.model_validate({"secret": SECRET})
@@ -220,7 +220,9 @@ async def test_a_webhook_tells_of_it_before_it_tells_how_the_ask_ended(serve: An
 
 
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2")
-async def test_the_client_tells_its_caller_who_explains_and_waits_again(api: Served) -> None:
+async def test_the_client_passes_the_question_on_and_waits_again_after_the_explanation(
+    api: Served,
+) -> None:
     async with AsyncClient(api.running.api_url) as client:
         ask = await client.submit("ask_user", {"question": "Go?"}, accepts=["clarify"], to="web")
         waiting = asyncio.create_task(client.wait(ask.id, timeout=WAIT))
@@ -242,7 +244,9 @@ async def test_the_client_tells_its_caller_who_explains_and_waits_again(api: Ser
 
 
 @pytest.mark.rule("CLARIFY-2")
-async def test_what_was_asked_and_explained_is_found_once_the_ask_has_ended(api: Served) -> None:
+async def test_questions_and_explanations_are_searchable_once_the_ask_has_ended(
+    api: Served,
+) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which xylophone?")
     await explain(api, ask, "The zwieback.")

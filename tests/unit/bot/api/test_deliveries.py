@@ -23,7 +23,7 @@ async def ended(api: Served, **headers: Any) -> Json:
 
 
 @pytest.mark.rule("API-10")
-async def test_deliveries_are_listed_newest_first_with_what_became_of_them(serve: Serve) -> None:
+async def test_deliveries_are_listed_newest_first_with_their_state(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
         asks = [await ended(api) for _ in range(3)]
 
@@ -47,7 +47,7 @@ async def test_deliveries_are_listed_newest_first_with_what_became_of_them(serve
 
 
 @pytest.mark.rule("API-10")
-async def test_a_delivery_is_sent_again_when_asked_for(serve: Serve) -> None:
+async def test_a_delivery_is_sent_again_on_request(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
         await ended(api)
 
@@ -65,7 +65,7 @@ async def test_a_delivery_is_sent_again_when_asked_for(serve: Serve) -> None:
         await until(tried)
 
 
-async def test_a_delivery_that_is_none_or_anothers_is_404(serve: Serve) -> None:
+async def test_an_unknown_delivery_or_another_agents_is_404(serve: Serve) -> None:
     async with serve() as api:
         async with api.http.post("/v1/deliveries/msg_none/redeliver") as response:
             assert response.status == 404
@@ -75,7 +75,7 @@ async def test_a_delivery_that_is_none_or_anothers_is_404(serve: Serve) -> None:
 
 
 @pytest.mark.rule("AUTH-3")
-async def test_an_agent_knows_of_its_own_deliveries_only(serve: Serve) -> None:
+async def test_an_agent_sees_only_its_own_deliveries(serve: Serve) -> None:
     async with serve({"ci": "agent", "other": "agent"}) as api:
         ask = await api.asked(callback={"url": NOBODY}, headers=api.bearer("ci"))
         await api.act(ask, action="end_turn")

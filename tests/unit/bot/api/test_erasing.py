@@ -29,7 +29,7 @@ async def everything(api: Served, ask: Json) -> str:
 
 
 @pytest.mark.rule("API-18")
-async def test_an_erased_ask_keeps_how_it_ended_and_nothing_that_was_written(api: Served) -> None:
+async def test_an_erased_ask_keeps_its_outcome_but_no_content(api: Served) -> None:
     ask = await api.asked(FORM, conversation=SECRET, metadata={"a": SECRET}, tool_call_id=SECRET)
     await api.act(ask, action="answer", value=SECRET, actor={"user_id": SECRET, "name": SECRET})
     assert SECRET in await everything(api, ask)
@@ -63,7 +63,7 @@ async def test_an_open_ask_is_not_erased(api: Served) -> None:
 
 
 @pytest.mark.rule("API-18")
-async def test_no_agent_erases_and_a_front_end_does(serve: Serve) -> None:
+async def test_an_agent_may_not_erase_but_a_front_end_may(serve: Serve) -> None:
     async with serve(roles={"ci": "agent", "console": "surface"}) as api:
         ask = await api.asked(FORM, headers=api.bearer("ci"))
         await api.http.delete(f"/v1/asks/{ask['id']}", headers=api.bearer("ci"))
@@ -73,7 +73,7 @@ async def test_no_agent_erases_and_a_front_end_does(serve: Serve) -> None:
 
 
 @pytest.mark.rule("API-18")
-async def test_without_tokens_erasing_takes_the_persons_key(api: Served) -> None:
+async def test_without_tokens_erasing_requires_the_persons_key(api: Served) -> None:
     ask = await api.asked(FORM)
     await api.http.delete(f"/v1/asks/{ask['id']}")
     assert (await erase(api, ask, {}))[0] == 401
@@ -92,7 +92,7 @@ async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> N
 
 
 @pytest.mark.rule("API-18", "CLARIFY-2")
-async def test_what_was_asked_back_and_explained_is_erased_and_nothing_of_it_was_logged(
+async def test_questions_back_and_explanations_are_erased_and_were_never_logged(
     api: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG, logger="answerback")

@@ -34,7 +34,7 @@ async def read(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
 
 
 @pytest.mark.rule("EVENT-1")
-async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None:
+async def test_a_follower_gets_every_step_as_it_happens(api: Served) -> None:
     ask = await api.asked()
     async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         assert response.content_type == "text/event-stream"
@@ -52,7 +52,7 @@ async def test_a_follower_is_told_every_step_as_it_is_taken(api: Served) -> None
 
 
 @pytest.mark.rule("EVENT-2")
-async def test_a_stream_goes_on_behind_the_last_event_that_was_seen(api: Served) -> None:
+async def test_a_stream_resumes_after_the_last_event_seen(api: Served) -> None:
     ask = await api.asked()
     await api.act(ask, action="answer", value=True)
     await api.act(ask, action="reply", text="stop")
@@ -68,7 +68,7 @@ async def test_a_stream_goes_on_behind_the_last_event_that_was_seen(api: Served)
 
 
 @pytest.mark.parametrize("number", ["x", "-1", "1.5", "9" * 30])
-async def test_an_event_id_that_is_none_is_refused(api: Served, number: str) -> None:
+async def test_an_invalid_event_id_is_refused(api: Served, number: str) -> None:
     ask = await api.asked()
     status, body = await api.get(f"/v1/asks/{ask['id']}/events", **{"Last-Event-ID": number})
     assert (status, body["title"]) == (400, "Bad Last-Event-ID")
@@ -98,7 +98,7 @@ async def test_a_stream_ends_when_the_service_stops(serve: Serve) -> None:
                 await anext(stream)
 
 
-async def test_what_is_no_event_is_passed_over_and_a_commit_without_a_line_tells_nothing(
+async def test_lines_that_are_not_events_are_skipped_and_a_commit_without_a_line_sends_nothing(
     api: Served,
 ) -> None:
     service = api.running.service
@@ -116,7 +116,7 @@ async def test_what_is_no_event_is_passed_over_and_a_commit_without_a_line_tells
     assert ended["status"] == "cancelled"
 
 
-async def test_a_follower_that_leaves_leaves_nothing_behind(api: Served) -> None:
+async def test_a_follower_that_disconnects_leaves_nothing_behind(api: Served) -> None:
     ask = await api.asked()
     async with api.http.get(f"/v1/asks/{ask['id']}/events") as response:
         await anext(read(response))

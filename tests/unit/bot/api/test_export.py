@@ -61,7 +61,7 @@ async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page
 
 
 @pytest.mark.rule("API-19", "AUTH-3")
-async def test_an_agent_exports_its_own_and_an_operator_everything(serve: Serve) -> None:
+async def test_an_agent_exports_its_own_asks_and_an_operator_everything(serve: Serve) -> None:
     async with serve(roles={"ci": "agent", "other": "agent", "console": "surface"}) as api:
         ask = await api.asked(headers=api.bearer("ci"))
         for headers, found in (
@@ -94,7 +94,7 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     assert done.exit_code == 0
 
 
-async def test_the_command_takes_the_key_of_the_folder_it_runs_in(
+async def test_the_command_uses_the_key_in_its_working_directory(
     api: Served, tmp_path: Path
 ) -> None:
     config = tmp_path / "answerback.toml"
@@ -105,7 +105,7 @@ async def test_the_command_takes_the_key_of_the_folder_it_runs_in(
     assert (await command("erase", ask["id"], "--yes", *where)).exit_code == 0
 
 
-async def test_the_commands_say_what_is_wrong(serve: Serve, tmp_path: Path) -> None:
+async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
     nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
     done = await command("export", *nobody)
     assert (done.exit_code, "The connection to" in done.stderr) == (1, True)
@@ -117,7 +117,7 @@ async def test_the_commands_say_what_is_wrong(serve: Serve, tmp_path: Path) -> N
 
 
 @pytest.mark.rule("CLI-19")
-async def test_an_export_that_breaks_off_is_told_from_a_whole_one() -> None:
+async def test_an_interrupted_export_is_recognised() -> None:
     async def broken(_request: web.Request) -> web.Response:
         return web.Response(body=b'{"type": "ask"}\n')
 
@@ -151,7 +151,7 @@ def test_the_key_of_this_folder_is_sent_to_no_other_machine(tmp_path: Path) -> N
 
 
 @pytest.mark.rule("CLI-18")
-async def test_what_was_erased_and_what_not_as_json(api: Served) -> None:
+async def test_erasing_can_report_its_results_as_json(api: Served) -> None:
     ask, still_open = await api.asked(), await api.asked()
     await api.http.delete(f"/v1/asks/{ask['id']}")
     key = api.person["Authorization"].removeprefix("Bearer ")

@@ -56,7 +56,7 @@ async def test_the_inbox_is_for_people_and_front_ends(serve: Serve) -> None:
 
 
 @pytest.mark.rule("API-16")
-def test_a_persons_own_key_opens_their_inbox_alone() -> None:
+def test_a_personal_key_only_opens_its_own_inbox() -> None:
     ann, ben = (Person(surface="web", user_id=name, name=name) for name in ("ann", "ben"))
     for reader in (None, ann):
         check_may_read(reader, ann)
@@ -71,13 +71,13 @@ def test_a_persons_own_key_opens_their_inbox_alone() -> None:
         *("responder=web:a&limit=0", "responder=web:a&limit=201"),
     ],
 )
-async def test_an_inbox_of_nobody_is_refused(api: Served, query: str) -> None:
+async def test_an_inbox_without_a_valid_person_is_refused(api: Served, query: str) -> None:
     status, _ = await api.get(f"/v1/inbox?{query}", **api.person)
     assert status == 400
 
 
 @pytest.mark.rule("API-17")
-async def test_search_finds_what_was_asked_and_answered(api: Served) -> None:
+async def test_search_finds_questions_and_answers(api: Served) -> None:
     first = await api.asked({"question": "Which port?"})
     second = await api.asked({"question": "Which port for the café?"})
     await api.act(first, action="answer", value="The ninth", actor={"user_id": "ann"})
@@ -107,7 +107,7 @@ async def test_search_has_pages(api: Served) -> None:
 
 
 @pytest.mark.rule("API-17")
-async def test_an_agent_finds_its_own_asks_alone(serve: Serve) -> None:
+async def test_an_agent_finds_only_its_own_asks(serve: Serve) -> None:
     async with serve(ROLES) as api:
         asks = {
             name: (await api.asked({"question": "Which port?"}, headers=api.bearer(name)))["id"]
@@ -136,6 +136,6 @@ async def test_an_agent_finds_its_own_asks_alone(serve: Serve) -> None:
         *("answered_by=ann", "limit=0"),
     ],
 )
-async def test_a_search_that_cannot_be_read_is_refused(api: Served, query: str) -> None:
+async def test_an_invalid_search_is_refused(api: Served, query: str) -> None:
     status, _ = await api.get(f"/v1/search?{query}")
     assert status == 400

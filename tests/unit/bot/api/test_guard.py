@@ -41,7 +41,7 @@ def port(api: Served) -> str:
     ],
     ids=str,
 )
-async def test_what_is_not_of_this_machine_is_refused(api: Served, headers: dict[str, str]) -> None:
+async def test_requests_from_elsewhere_are_refused(api: Served, headers: dict[str, str]) -> None:
     sent = {name: value.format(port=port(api)) for name, value in headers.items()}
     for path in PATHS:
         async with api.http.get(path, headers=sent) as response:
@@ -67,14 +67,16 @@ async def test_what_is_not_of_this_machine_is_refused(api: Served, headers: dict
     ],
     ids=str,
 )
-async def test_what_is_of_this_machine_gets_in(api: Served, headers: dict[str, str]) -> None:
+async def test_requests_from_this_machine_are_accepted(
+    api: Served, headers: dict[str, str]
+) -> None:
     sent = {name: value.format(port=port(api)) for name, value in headers.items()}
     async with api.http.get("/v1/asks", headers=sent) as response:
         assert response.status == 200
 
 
 @pytest.mark.rule("AUTH-4")
-async def test_a_page_of_another_port_cannot_submit_although_it_is_the_same_site(
+async def test_a_page_on_another_port_of_the_same_site_cannot_submit(
     api: Served,
 ) -> None:
     headers = {
@@ -86,7 +88,7 @@ async def test_a_page_of_another_port_cannot_submit_although_it_is_the_same_site
         assert response.status == 403
 
 
-async def test_with_tokens_the_api_has_any_name_and_the_pages_only_loopback_ones(
+async def test_with_tokens_the_api_accepts_any_host_name_but_pages_only_loopback_names(
     serve: Serve,
 ) -> None:
     async with serve({"ci": "agent"}) as api:

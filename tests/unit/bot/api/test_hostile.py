@@ -41,7 +41,7 @@ async def refused(api: Served, status: int, method: str, path: str, **how: Any) 
 @pytest.mark.parametrize(
     "path", ["/v1", "/v1/asks/", "/v1/asks/a/b/c", "/%00", "/../etc", "/slack/events"]
 )
-async def test_what_does_not_exist_is_404(api: Served, path: str) -> None:
+async def test_an_unknown_path_is_404(api: Served, path: str) -> None:
     await refused(api, 404, "GET", path)
 
 
@@ -55,7 +55,7 @@ async def test_what_does_not_exist_is_404(api: Served, path: str) -> None:
         ("PATCH", "/v1/asks/x", {"DELETE", "GET", "HEAD"}),
     ],
 )
-async def test_a_wrong_method_is_405_and_says_which_are_right(
+async def test_a_wrong_method_is_405_and_lists_the_allowed_ones(
     api: Served, method: str, path: str, allow: set[str]
 ) -> None:
     async with api.http.request(method, path) as response:
@@ -93,7 +93,7 @@ def padded(size: int) -> bytes:
 
 
 @pytest.mark.rule("API-5")
-async def test_a_body_of_the_limit_is_taken_and_one_byte_more_is_413(api: Served) -> None:
+async def test_a_body_at_the_limit_is_accepted_and_one_byte_more_is_413(api: Served) -> None:
     async with api.http.post("/v1/asks", data=padded(MAX_BODY), headers=JSON_TYPE) as response:
         assert response.status == 201
     await refused(api, 413, "POST", "/v1/asks", data=padded(MAX_BODY + 1), headers=JSON_TYPE)
@@ -118,33 +118,35 @@ async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_en
 
 
 @pytest.mark.rule("API-5")
-async def test_a_body_that_unpacks_to_more_than_the_limit_is_413(api: Served) -> None:
+async def test_a_body_that_decompresses_to_more_than_the_limit_is_413(api: Served) -> None:
     bomb = gzip.compress(b" " * (64 * MAX_BODY))
     headers = {**JSON_TYPE, "Content-Encoding": "gzip"}
     await refused(api, 413, "POST", "/v1/asks", data=bomb, headers=headers)
 
 
-async def test_a_body_that_is_not_encoded_as_it_says_is_400(api: Served) -> None:
+async def test_a_body_that_does_not_match_its_content_encoding_is_400(api: Served) -> None:
     headers = {**JSON_TYPE, "Content-Encoding": "gzip"}
     await refused(api, 400, "POST", "/v1/asks", data=b"no gzip", headers=headers)
 
 
 @pytest.mark.rule("API-6")
 @pytest.mark.parametrize("body", [b"", b"{", b"[1,]", b'{"a":NaN}', b"\xff", b"[" * 5000])
-async def test_malformed_json_is_400_with_its_place(api: Served, body: bytes) -> None:
+async def test_malformed_json_is_400_with_its_position(api: Served, body: bytes) -> None:
     problem = await refused(api, 400, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
     assert problem["title"] == "Malformed JSON"
     assert problem["detail"].startswith("The body is not valid JSON: ")
 
 
 @pytest.mark.parametrize("body", ["null", "1", '"x"', "[]", "{}", "true"])
-async def test_json_that_is_no_submission_is_422_with_every_place(api: Served, body: str) -> None:
+async def test_json_that_is_not_a_submission_is_422_with_every_location(
+    api: Served, body: str
+) -> None:
     problem = await refused(api, 422, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
     assert problem["errors"]
     assert problem["tool_result"]["is_error"]
 
 
-async def test_half_a_surrogate_pair_reaches_the_dialect_as_a_wrong_type(api: Served) -> None:
+async def test_a_lone_surrogate_reaches_the_dialect_as_a_wrong_type(api: Served) -> None:
     form = {"questions": [{"id": "a", "text": "\ud800", "answer_type": "text"}]}
     body = {"name": "ask_user", "arguments": form}
     problem = await refused(api, 422, "POST", "/v1/asks", json=body)
@@ -154,7 +156,7 @@ async def test_half_a_surrogate_pair_reaches_the_dialect_as_a_wrong_type(api: Se
 
 
 @pytest.mark.rule("FORM-8")
-async def test_half_a_surrogate_pair_anywhere_is_refused_or_kept_and_never_fails(
+async def test_a_lone_surrogate_anywhere_is_refused_or_kept_but_never_fails(
     api: Served,
 ) -> None:
     call: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}
@@ -183,7 +185,7 @@ async def test_half_a_surrogate_pair_anywhere_is_refused_or_kept_and_never_fails
         b"\x16\x03\x01\x02\x00\x01\x00",
     ],
 )
-async def test_what_is_not_http_is_400_with_nothing_of_our_inside(api: Served, raw: bytes) -> None:
+async def test_invalid_http_is_400_and_reveals_no_internals(api: Served, raw: bytes) -> None:
     port = int(api.running.api_url.rpartition(":")[2])
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.write(raw)
@@ -262,7 +264,7 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-async def test_hostile_bodies_get_a_4xx_and_leave_memory_flat(api: Served) -> None:
+async def test_hostile_bodies_get_a_4xx_and_do_not_grow_memory(api: Served) -> None:
     rng = random.Random(2718)
     seen: set[int] = set()
 

@@ -45,7 +45,7 @@ async def answered(api: Served, **more: Any) -> Json:
 
 
 @pytest.mark.rule("LATE-1")
-async def test_an_answer_for_which_nobody_waited_is_given_once(api: Served) -> None:
+async def test_an_answer_nobody_waited_for_is_returned_once(api: Served) -> None:
     ask = await answered(api, conversation="c1")
     await answered(api, conversation="c2")
     body = await late(api, "?conversation=c1")
@@ -58,7 +58,7 @@ async def test_an_answer_for_which_nobody_waited_is_given_once(api: Served) -> N
 
 
 @pytest.mark.rule("LATE-3")
-async def test_a_list_that_is_not_acknowledged_comes_again(api: Served) -> None:
+async def test_an_unacknowledged_list_is_returned_again(api: Served) -> None:
     first, second = await answered(api), await answered(api)
     body = await late(api, "?after=0&limit=1")
     assert [one["id"] for one in body["answers"]] == [first["id"]]
@@ -70,7 +70,7 @@ async def test_a_list_that_is_not_acknowledged_comes_again(api: Served) -> None:
 
 @pytest.mark.rule("LATE-1")
 @pytest.mark.parametrize("how", ["read", "wait", "submit", "events", "withdraw"])
-async def test_what_a_call_has_told_is_not_told_again(api: Served, how: str) -> None:
+async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, how: str) -> None:
     key = {"Idempotency-Key": "k"}
     if how == "submit":
         ask = await api.asked(QUICK, headers=key)
@@ -97,7 +97,7 @@ async def test_what_a_call_has_told_is_not_told_again(api: Served, how: str) -> 
     assert await ids(api) == []
 
 
-async def test_only_its_agent_is_told(serve: Serve) -> None:
+async def test_late_answers_go_only_to_their_agent(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await answered(api, headers=api.bearer("bot"))
         for reader in (api.bearer("front"), api.person):
@@ -108,7 +108,7 @@ async def test_only_its_agent_is_told(serve: Serve) -> None:
         assert await ids(api, **api.bearer("bot")) == [ask["id"]]
 
 
-async def test_without_tokens_a_person_who_reads_with_their_key_is_not_the_agent(
+async def test_without_tokens_a_read_with_a_persons_key_does_not_count_as_the_agents(
     api: Served,
 ) -> None:
     ask = await answered(api)
@@ -116,7 +116,7 @@ async def test_without_tokens_a_person_who_reads_with_their_key_is_not_the_agent
     assert await ids(api) == [ask["id"]]
 
 
-async def test_what_the_agent_withdrew_itself_is_no_news(api: Served) -> None:
+async def test_an_ask_that_the_agent_withdrew_itself_is_not_a_late_answer(api: Served) -> None:
     ask = await api.asked(QUICK)
     async with api.http.delete(f"/v1/asks/{ask['id']}") as response:
         assert response.status == 200
@@ -124,7 +124,7 @@ async def test_what_the_agent_withdrew_itself_is_no_news(api: Served) -> None:
 
 
 @pytest.mark.parametrize("query", ["?after=-1", "?after=x", "?limit=0", "?more=1"])
-async def test_a_query_that_is_none_is_refused(api: Served, query: str) -> None:
+async def test_an_invalid_query_is_refused(api: Served, query: str) -> None:
     assert (await api.get(f"/v1/answers{query}"))[0] == 400
 
 
@@ -152,7 +152,7 @@ class Raw:
 
 @pytest.mark.rule("LATE-4")
 @pytest.mark.parametrize("path", ["/v1/asks/{id}", "/v1/answers"])
-async def test_a_response_that_a_killed_client_did_not_read_is_told_again(
+async def test_an_outcome_that_a_killed_client_did_not_read_is_reported_again(
     api: Served, path: str
 ) -> None:
     ask = await answered(api)
@@ -170,7 +170,7 @@ async def test_a_response_that_a_killed_client_did_not_read_is_told_again(
 
 
 @pytest.mark.rule("LATE-4")
-async def test_a_response_that_was_read_counts_whatever_becomes_of_the_connection(
+async def test_an_outcome_that_was_read_counts_however_the_connection_ends(
     api: Served,
 ) -> None:
     ask = await answered(api)
@@ -187,7 +187,7 @@ async def test_a_response_that_was_read_counts_whatever_becomes_of_the_connectio
 
 @pytest.mark.rule("LATE-4")
 @pytest.mark.parametrize("reset", [True, False])
-async def test_a_client_that_is_killed_while_it_waits_is_told_when_it_comes_back(
+async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects(
     api: Served, reset: bool
 ) -> None:
     ask = await api.asked(QUICK)
@@ -223,7 +223,7 @@ def never(_carrier: ResponseTracker) -> Any:
 
 
 @pytest.mark.rule("LATE-1")
-async def test_an_answer_that_is_on_its_way_is_in_no_list(api: Served) -> None:
+async def test_an_answer_being_sent_is_not_listed(api: Served) -> None:
     ask = await api.asked(QUICK)
     follower = ResponseTracker(api.running.service.late_answer_tracker, never)
     stored = await api.running.service.get(ask["id"])
@@ -237,7 +237,7 @@ async def test_an_answer_that_is_on_its_way_is_in_no_list(api: Served) -> None:
 
 
 @pytest.mark.rule("LATE-5")
-async def test_a_store_that_fails_to_note_it_tells_twice_and_never_less(
+async def test_if_the_store_fails_an_outcome_is_reported_twice_rather_than_never(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await answered(api)
@@ -255,7 +255,7 @@ async def test_a_store_that_fails_to_note_it_tells_twice_and_never_less(
     assert await ids(api) == []
 
 
-async def test_a_stream_that_breaks_before_the_outcome_tells_nothing(api: Served) -> None:
+async def test_a_stream_that_breaks_before_the_outcome_reports_nothing(api: Served) -> None:
     ask = await api.asked(QUICK)
     async with (
         aiohttp.ClientSession(api.running.api_url) as http,
@@ -268,7 +268,7 @@ async def test_a_stream_that_breaks_before_the_outcome_tells_nothing(api: Served
     assert json.dumps(found["answers"][0]["answers"]) == '{"answer": true}'
 
 
-async def test_a_response_that_cannot_be_sent_has_told_nothing(api: Served) -> None:
+async def test_a_response_that_cannot_be_sent_reports_nothing(api: Served) -> None:
     ask = await answered(api)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None

@@ -92,7 +92,7 @@ async def least(longest: list[float], work: Callable[[], Awaitable[None]]) -> fl
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", CALLS)
-async def test_a_call_as_large_as_they_come_holds_nobody_up(
+async def test_the_largest_call_does_not_block_the_loop(
     api: Served, longest: list[float], name: str
 ) -> None:
     tool, arguments = CALLS[name]
@@ -112,7 +112,7 @@ async def test_a_call_as_large_as_they_come_holds_nobody_up(
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", WRONG)
-async def test_a_call_that_is_wrong_all_over_holds_nobody_up(
+async def test_a_call_with_very_many_errors_does_not_block_the_loop(
     api: Served, longest: list[float], name: str
 ) -> None:
     body = json.dumps(WRONG[name]).encode()

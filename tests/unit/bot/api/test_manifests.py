@@ -17,7 +17,7 @@ MANIFESTS = Path(__file__).parents[4] / "manifests"
 
 
 @pytest.mark.parametrize("name", render_json_schemas())
-def test_the_file_is_what_the_model_says(name: str) -> None:
+def test_the_schema_files_match_the_models(name: str) -> None:
     written = (MANIFESTS / name).read_text()
     assert written == render_json_schemas()[name], (
         "run: python -m answerback.api.json_schemas manifests"
@@ -25,7 +25,7 @@ def test_the_file_is_what_the_model_says(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads(written))
 
 
-def test_the_command_that_the_test_names_writes_the_files(tmp_path: Path) -> None:
+def test_the_documented_command_writes_the_files(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "answerback.api.json_schemas", str(tmp_path)]
     subprocess.run(command, check=True, timeout=30, cwd=MANIFESTS.parent)
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == render_json_schemas()

@@ -62,7 +62,7 @@ def endpoints(ask: Json) -> list[str]:
 
 
 @pytest.mark.parametrize("coding", [b"foo", b"br", b"zstd", b"gzip, gzip", b"\xff"])
-async def test_a_coding_that_is_not_known_is_415_everywhere(api: Served, coding: bytes) -> None:
+async def test_an_unknown_content_encoding_is_415_everywhere(api: Served, coding: bytes) -> None:
     headers = JSON_TYPE + b"Content-Encoding: " + coding + b"\r\n"
     for head in endpoints(await api.asked()):
         assert await status(api.running.api_url, head, headers, b"{}") == 415, head
@@ -74,7 +74,9 @@ async def test_a_coding_that_is_not_known_is_415_everywhere(api: Served, coding:
     ids=["none", "cut", "two"],
 )
 @pytest.mark.parametrize("path", ["/v1/asks", "/mcp", "/hooks/claude"])
-async def test_a_body_that_cannot_be_unpacked_is_400(api: Served, path: str, body: bytes) -> None:
+async def test_a_body_that_cannot_be_decompressed_is_400(
+    api: Served, path: str, body: bytes
+) -> None:
     headers = JSON_TYPE + b"Content-Encoding: gzip\r\n"
     assert await status(api.running.api_url, f"POST {path}", headers, body) == 400
 
@@ -100,7 +102,7 @@ async def test_a_body_may_be_compressed(api: Served, coding: str, body: bytes) -
 
 
 @pytest.mark.parametrize("path", ["/mcp", "/hooks/claude"])
-async def test_mcp_and_hooks_take_compressed_bodies_too(api: Served, path: str) -> None:
+async def test_mcp_and_hooks_accept_compressed_bodies_too(api: Served, path: str) -> None:
     message = {
         "jsonrpc": "2.0",
         "id": 1,
@@ -113,7 +115,7 @@ async def test_mcp_and_hooks_take_compressed_bodies_too(api: Served, path: str) 
     assert await status(api.running.api_url, f"POST {path}", headers, body) == 200
 
 
-async def test_forms_platforms_and_public_pages_take_no_compressed_bodies(serve: Serve) -> None:
+async def test_forms_platforms_and_public_pages_refuse_compressed_bodies(serve: Serve) -> None:
     async with serve(public=PublicSettings(port=0)) as api:
         ask = await api.asked()
         link = ask["thread"]["url"]
@@ -131,7 +133,9 @@ async def test_forms_platforms_and_public_pages_take_no_compressed_bodies(serve:
     "value",
     [b"\xff", b"a=\xff; b=\xed\xa0\x80", b"http://[", b"x; charset=y"],
 )
-async def test_headers_that_are_no_text_fail_nothing(api: Served, name: str, value: bytes) -> None:
+async def test_headers_that_are_not_text_cause_no_failure(
+    api: Served, name: str, value: bytes
+) -> None:
     for head in endpoints(await api.asked()):
         headers = (
             (b"" if name == "Content-Type" else JSON_TYPE) + name.encode() + b": " + value + b"\r\n"
@@ -142,7 +146,7 @@ async def test_headers_that_are_no_text_fail_nothing(api: Served, name: str, val
 @pytest.mark.parametrize(
     "query", ["%ff=%fe", "key=%ed%a0%80", "after=%ff", "status=%00", "to=%ff&wait=0"]
 )
-async def test_queries_that_are_no_text_fail_nothing(api: Served, query: str) -> None:
+async def test_queries_that_are_not_text_cause_no_failure(api: Served, query: str) -> None:
     for head in [*endpoints(await api.asked()), "GET /v1/asks"]:
         assert await status(api.running.api_url, f"{head}?{query}", JSON_TYPE, b"{}") < 500, head
 
@@ -166,7 +170,7 @@ HOOK = r'"hook_event_name":"Elicitation","session_id":"s","mcp_server_name":"x",
         ("/hooks/claude", "{" + HOOK + r',"requested_schema":%s}', 200),
     ],
 )
-async def test_half_a_surrogate_pair_as_the_name_of_a_property_is_told(
+async def test_a_lone_surrogate_in_a_property_name_is_reported(
     api: Served, path: str, body: str, expected: int
 ) -> None:
     sent = (body % PROPERTIES).encode()
@@ -177,7 +181,7 @@ async def test_half_a_surrogate_pair_as_the_name_of_a_property_is_told(
     assert await api.get("/v1/asks") == (200, {"asks": [], "next": None})
 
 
-async def test_half_a_surrogate_pair_in_a_call_over_mcp_is_refused(api: Served) -> None:
+async def test_a_lone_surrogate_in_an_mcp_call_is_refused(api: Served) -> None:
     arguments = r'{"questions":[{"id":"a","text":"?","answer_type":"schema","schema":%s}]}'
     call = '{"name":"ask_user","arguments":' + arguments % PROPERTIES + "}"
     body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":' + call + "}"

@@ -52,14 +52,14 @@ async def test_readyz_does_not_wait_for_a_database_that_hangs(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_database_that_fails_is_503_for_whoever_needs_it(api: Served) -> None:
+async def test_a_failing_database_is_503_for_calls_that_need_it(api: Served) -> None:
     await api.running.service.store.close()
     status, body = await api.get("/v1/asks")
     assert (status, body["title"]) == (503, "The database failed")
 
 
 @pytest.mark.rule("API-13")
-async def test_readyz_names_a_surface_that_reaches_nobody(
+async def test_readyz_names_a_surface_that_is_not_connected(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     web: Surface = api.running.service.surfaces["web"]
@@ -99,7 +99,7 @@ async def test_metrics_count_what_happened(api: Served) -> None:
 
 
 @pytest.mark.rule("CLAIM-11")
-async def test_a_process_that_shares_its_store_tells_what_it_holds_and_how_well_it_hears() -> None:
+async def test_a_replica_reports_its_leads_claims_and_missed_notifications() -> None:
     status = ReplicaStatus("ann", {"discord": True}, {"message": 2}, 1.5, 3)
     text = Metrics().render({}, {}, {}, 0, status).decode()
     assert 'answerback_leads{surface="discord"} 1.0' in text
@@ -109,14 +109,14 @@ async def test_a_process_that_shares_its_store_tells_what_it_holds_and_how_well_
     assert "answerback_leads" not in Metrics().render({}, {}, {}, 0).decode()
 
 
-def test_what_became_of_live_messages_is_counted_by_surface_and_result() -> None:
+def test_live_message_updates_are_counted_by_surface_and_result() -> None:
     shows = {("slack", "shown"): 3, ("slack", "limited"): 1}
     text = Metrics().render({}, {}, shows, 0).decode()
     assert 'answerback_shows_total{result="shown",surface="slack"} 3.0' in text
     assert 'answerback_shows_total{result="limited",surface="slack"} 1.0' in text
 
 
-def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
+def test_a_request_body_is_documented_with_its_example() -> None:
     async def handle(_: object) -> web.Response:
         return web.Response()
 
@@ -145,14 +145,14 @@ def test_a_body_is_described_with_its_example_where_it_has_one() -> None:
         ("gemini", "parametersJsonSchema"),
     ],
 )
-async def test_tools_come_in_each_apis_format(api: Served, form: str, key: str) -> None:
+async def test_tools_are_returned_in_each_apis_format(api: Served, form: str, key: str) -> None:
     _, body = await api.get(f"/v1/tools?format={form}")
     assert body["tools"]
     assert all(key in tool for tool in body["tools"])
 
 
 @pytest.mark.rule("DIALECT-8")
-async def test_a_tool_that_is_switched_off_is_not_listed_and_not_served(serve: Serve) -> None:
+async def test_a_disabled_tool_is_neither_listed_nor_served(serve: Serve) -> None:
     async with serve(tools={"AskUserQuestion": ToolRule(enable=False)}) as api:
         _, body = await api.get("/v1/tools")
         assert "AskUserQuestion" not in {tool["name"] for tool in body["tools"]}
@@ -162,7 +162,7 @@ async def test_a_tool_that_is_switched_off_is_not_listed_and_not_served(serve: S
 
 
 @pytest.mark.rule("API-11")
-async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
+async def test_the_dialects_of_the_tools_can_be_chosen(api: Served) -> None:
     _, body = await api.get("/v1/tools?dialect=single,claude")
     assert [tool["name"] for tool in body["tools"]] == ["ask_user", "AskUserQuestion"]
     for wrong in ("dialect=none", "dialect=single,ask_user", "dialect="):
@@ -171,19 +171,19 @@ async def test_the_dialects_of_the_tools_can_be_picked(api: Served) -> None:
 
 
 @pytest.mark.rule("API-12")
-async def test_strict_definitions_can_be_had(api: Served) -> None:
+async def test_strict_definitions_are_available(api: Served) -> None:
     _, body = await api.get("/v1/tools?format=openai&strict=true")
     assert all(tool["function"]["strict"] is True for tool in body["tools"])
     assert (await api.get("/v1/tools?strict=maybe"))[0] == 400
 
 
-async def test_a_format_that_is_none_is_refused(api: Served) -> None:
+async def test_an_unknown_format_is_refused(api: Served) -> None:
     status, body = await api.get("/v1/tools?format=yaml")
     assert (status, body["errors"][0]["pointer"]) == (400, "/format")
 
 
 @pytest.mark.rule("API-2")
-async def test_the_docs_page_names_every_call_and_loads_nothing(api: Served) -> None:
+async def test_the_docs_page_lists_every_operation_and_loads_nothing(api: Served) -> None:
     _, document = await api.get("/openapi.json")
     async with api.http.get("/docs") as response:
         page = await response.text()

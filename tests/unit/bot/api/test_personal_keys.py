@@ -69,7 +69,7 @@ async def test_a_personal_key_acts_under_its_persons_name(api: Served, tmp_path:
 
 
 @pytest.mark.rule("WHO-4")
-async def test_the_record_says_that_a_name_is_known_by_the_key(api: Served) -> None:
+async def test_the_record_says_that_a_person_was_identified_by_their_key(api: Served) -> None:
     ask = await asked(api)
     who = {"user_id": "U1", "name": "Alice"}
     assert (await api.act(ask, action="answer", value="80", actor=who))[0] == 200
@@ -96,7 +96,7 @@ async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) 
 
 
 @pytest.mark.rule("WHO-4")
-async def test_responders_name_people_of_the_web_with_or_without_their_surface(
+async def test_responders_can_name_web_people_with_or_without_the_surface(
     api: Served, tmp_path: Path
 ) -> None:
     alice, bob = await link(tmp_path, "alice@example.com"), await link(tmp_path, "bob@example.com")
@@ -108,9 +108,7 @@ async def test_responders_name_people_of_the_web_with_or_without_their_surface(
 
 
 @pytest.mark.rule("AUTH-14")
-async def test_a_personal_key_reads_what_is_its_persons_and_nothing_else(
-    api: Served, tmp_path: Path
-) -> None:
+async def test_a_personal_key_only_reads_its_persons_asks(api: Served, tmp_path: Path) -> None:
     alice, bob = await link(tmp_path, "alice"), await link(tmp_path, "bob")
     hers = await asked(api, responders=["alice"])
     everybodys = await asked(api)
@@ -137,7 +135,7 @@ async def test_a_personal_key_reads_what_is_its_persons_and_nothing_else(
 
 
 @pytest.mark.rule("AUTH-14")
-async def test_a_personal_key_exports_and_erases_nothing(api: Served, tmp_path: Path) -> None:
+async def test_a_personal_key_can_neither_export_nor_erase(api: Served, tmp_path: Path) -> None:
     ask, alice = await asked(api), await link(tmp_path, "alice")
     assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
     async with api.http.post(f"/v1/asks/{ask['id']}/erase", headers=alice) as response:
@@ -148,7 +146,7 @@ async def test_a_personal_key_exports_and_erases_nothing(api: Served, tmp_path: 
     assert (await api.get("/v1/export", **alice))[0] == 403
 
 
-async def test_a_personal_key_pages_through_what_waits_for_its_person(
+async def test_a_personal_key_can_page_through_its_persons_inbox(
     api: Served, tmp_path: Path
 ) -> None:
     alice = await link(tmp_path, "alice")
@@ -165,7 +163,7 @@ async def test_a_personal_key_pages_through_what_waits_for_its_person(
 
 
 @pytest.mark.rule("AUTH-14", "API-17")
-async def test_a_search_of_what_is_open_goes_on_until_something_is_found(
+async def test_a_search_for_open_asks_continues_until_it_finds_some(
     api: Served, tmp_path: Path
 ) -> None:
     alice = await link(tmp_path, "alice")
@@ -181,7 +179,7 @@ async def test_a_search_of_what_is_open_goes_on_until_something_is_found(
 
 
 @pytest.mark.rule("AUTH-14")
-def test_addresses_take_more_than_what_is_kept_of_a_personal_key() -> None:
+def test_personal_links_contain_more_than_the_stored_hash() -> None:
     key, person = new_personal_key(), Person(surface="web", user_id="a", known=AuthMethod.LINK)
     held = personal_holder(operator_holder(key, person).key_hash, "abk_the service's own", person)
     assert holder_of(key, [held]) == held
@@ -199,10 +197,10 @@ def test_addresses_take_more_than_what_is_kept_of_a_personal_key() -> None:
         *("a,b", "a\nb", "a\u202eb", "a\u200bb", "a\ud800", "x" * 129),
     ],
 )
-def test_nobody_is_called_what_could_be_taken_for_something_else(name: str) -> None:
+def test_ambiguous_names_are_refused(name: str) -> None:
     assert name_problem(name, "web") is not None
 
 
 @pytest.mark.parametrize("name", ["a", "alice@example.com", "Alice Ämter", "x:y", "x" * 128])
-def test_people_are_called_what_their_provider_calls_them(name: str) -> None:
+def test_names_from_identity_providers_are_accepted(name: str) -> None:
     assert name_problem(name, "web") is None

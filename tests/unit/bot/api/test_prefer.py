@@ -34,6 +34,6 @@ from answerback.api.prefer import MAX_WAIT, preferred_wait
         (["wait=٣"], None),
     ],
 )
-def test_the_first_wait_that_can_be_understood_counts(lines: list[str], wait: int | None) -> None:
+def test_the_first_valid_wait_counts(lines: list[str], wait: int | None) -> None:
     headers = CIMultiDict([("Prefer", line) for line in lines])
     assert preferred_wait(make_mocked_request("GET", "/", headers)) == wait

@@ -23,7 +23,7 @@ from tests.unit.bot.api.conftest import Serve, Served
     ("error", "status"),
     [(ZeroDivisionError("the inside"), 500), (CommitUnknownError("the inside"), 503)],
 )
-async def test_a_defect_is_told_without_its_inside_and_logged_with_the_asks_id(
+async def test_a_bug_is_reported_without_internals_and_logged_with_the_asks_id(
     api: Served,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -48,7 +48,7 @@ async def test_a_defect_is_told_without_its_inside_and_logged_with_the_asks_id(
     assert record.__dict__["route"] == "/v1/asks/{id}"
 
 
-async def test_a_caller_that_leaves_is_no_error(
+async def test_a_caller_that_disconnects_is_not_an_error(
     api: Served, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await api.asked()
@@ -61,7 +61,7 @@ async def test_a_caller_that_leaves_is_no_error(
 
 
 @pytest.mark.rule("API-3")
-async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none() -> None:
+async def test_an_http_servers_error_becomes_a_problem_and_a_redirect_does_not() -> None:
     async def large(_: web.Request) -> web.Response:
         raise web.HTTPRequestEntityTooLarge(max_size=1, actual_size=2)
 
@@ -83,7 +83,7 @@ async def test_a_refusal_of_the_http_server_is_a_problem_and_a_redirect_is_none(
 
 
 @pytest.mark.rule("DATA-6")
-async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
+async def test_a_change_that_was_definitely_not_saved_is_not_reported_as_unknown(
     api: Served, tmp_path: Path
 ) -> None:
     ask = await api.asked()
@@ -97,7 +97,7 @@ async def test_a_change_that_was_certainly_not_saved_is_not_called_unknown(
 
 
 @pytest.mark.rule("DATA-6")
-async def test_only_a_commit_that_failed_is_called_unknown(
+async def test_only_a_failed_commit_is_reported_as_unknown(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await api.asked()
@@ -126,7 +126,7 @@ async def test_an_unexpected_error_promises_nothing(
     assert "Read the ask again" in told["detail"]
 
 
-async def test_an_ask_that_was_saved_is_waited_for_although_it_cannot_be_read_just_now(
+async def test_a_saved_ask_is_waited_for_even_if_it_cannot_be_read_now(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def fails(_ask_id: str) -> None:
@@ -148,9 +148,7 @@ async def test_an_ask_that_was_saved_is_waited_for_although_it_cannot_be_read_ju
 
 
 @pytest.mark.rule("DATA-12")
-async def test_an_ask_that_cannot_be_read_is_500_by_itself_and_left_out_of_lists(
-    serve: Serve, tmp_path: Path
-) -> None:
+async def test_an_unreadable_ask_is_500_and_left_out_of_lists(serve: Serve, tmp_path: Path) -> None:
     async with serve() as api:
         odd, other = await api.asked(), await api.asked()
     with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as db:

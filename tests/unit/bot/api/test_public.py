@@ -30,7 +30,7 @@ async def test_the_public_listener_serves_links_and_nothing_else(serve: Serve) -
 
 
 @pytest.mark.rule("API-21")
-async def test_the_public_address_is_the_configured_one_where_there_is_one(serve: Serve) -> None:
+async def test_the_public_address_is_the_configured_one_if_set(serve: Serve) -> None:
     public = PublicSettings(port=0, url="https://ask.example/")
     async with serve(public=public) as api:
         ask = await api.asked()
@@ -39,7 +39,7 @@ async def test_the_public_address_is_the_configured_one_where_there_is_one(serve
 
 
 @pytest.mark.rule("API-15")
-async def test_what_a_platform_calls_is_answered_by_its_surface_alone(serve: Serve) -> None:
+async def test_platform_requests_are_handled_by_their_surface_alone(serve: Serve) -> None:
     discord = DiscordSettings(
         bot_token=SecretStr("t"), public_key="0" * 64, gateway=False, api_url="http://127.0.0.1:9"
     )

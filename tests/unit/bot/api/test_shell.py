@@ -41,7 +41,7 @@ def one(text: str) -> dict[str, object]:
     return {"question": text}
 
 
-async def test_list_has_what_waits_oldest_first_with_who_asks_and_since_when(api: Served) -> None:
+async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served) -> None:
     assert await run(api, "list") == (0, "", "Nothing is waiting for an answer.\n")
     first = await api.asked(one("First?\x1b[2J"))
     second = await api.asked(one("Second?"))
@@ -60,7 +60,7 @@ async def test_list_has_what_waits_oldest_first_with_who_asks_and_since_when(api
 
 
 @pytest.mark.rule("SURFACE-17", "CLARIFY-1")
-async def test_list_and_show_say_until_when_it_is_open_for_whom_and_what_was_asked_back(
+async def test_list_and_show_include_expiry_responders_and_questions_back(
     api: Served,
 ) -> None:
     ask = await api.asked(
@@ -81,7 +81,7 @@ async def test_list_and_show_say_until_when_it_is_open_for_whom_and_what_was_ask
     assert "Ann asks back: Where to?" in told
 
 
-async def test_list_shortens_a_long_question_which_show_has_whole(api: Served) -> None:
+async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> None:
     text = f"Which {'very ' * 500}long name?"
     ask = await api.asked(one(text))
     _, out, _ = await run(api, "list")
@@ -98,7 +98,7 @@ async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatc
     assert [ask["id"] for ask in json.loads(out)] == ids
 
 
-async def test_list_shows_an_agent_its_own_asks_and_a_person_those_of_all(serve: Serve) -> None:
+async def test_list_shows_agents_their_own_asks_and_people_all_of_them(serve: Serve) -> None:
     async with serve({"one": "agent", "two": "agent"}) as api:
         for name in ("one", "two"):
             await api.asked(one(f"{name}?"), headers=api.bearer(name))
@@ -108,7 +108,7 @@ async def test_list_shows_an_agent_its_own_asks_and_a_person_those_of_all(serve:
         assert [line.split("  ")[2] for line in out.splitlines()] == ["one", "two"]
 
 
-async def test_show_has_the_ask_and_its_record(api: Served) -> None:
+async def test_show_prints_the_ask_and_its_record(api: Served) -> None:
     ask = await api.asked()
     for action in ({"action": "answer", "value": True}, {"action": "back"}, {"action": "end_turn"}):
         status, _ = await api.act(ask, actor={"user_id": "ann", "name": "Ann"}, **action)
@@ -131,12 +131,12 @@ async def test_show_has_the_ask_and_its_record(api: Served) -> None:
 
 
 @pytest.mark.parametrize("words", [["show"], ["wait"], ["explain", "Because."], ["withdraw"]])
-async def test_an_ask_that_is_none_is_told(api: Served, words: list[str]) -> None:
+async def test_an_unknown_ask_is_reported(api: Served, words: list[str]) -> None:
     command, *more = words
     assert await run(api, command, "ask_0", *more) == (1, "", "There is no ask ask_0.\n")
 
 
-async def test_wait_prints_and_exits_as_ask_does(api: Served) -> None:
+async def test_wait_prints_and_exits_like_ask(api: Served) -> None:
     ask = await api.asked(one("Which port?"))
     waiting = asyncio.create_task(run(api, "wait", ask["id"]))
     await api.waiters(1)
@@ -150,7 +150,7 @@ async def test_wait_prints_and_exits_as_ask_does(api: Served) -> None:
     assert json.loads(out)["status"] == "answered"
 
 
-async def test_wait_leaves_an_ask_open_that_nobody_answers(api: Served) -> None:
+async def test_wait_leaves_an_unanswered_ask_open(api: Served) -> None:
     ask = await api.asked(one("Which port?"))
     told = f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting.\n"
     assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
@@ -179,7 +179,7 @@ async def test_an_agent_in_a_shell_is_asked_back_and_explains(api: Served) -> No
     assert (await waiting)[0] == 0
 
 
-async def test_what_is_asked_back_is_printed_whole_or_its_words_alone(api: Served) -> None:
+async def test_a_question_back_is_printed_as_json_or_as_text(api: Served) -> None:
     for option, wanted in (("--content", "Where to?\n"), ("--json", None)):
         ask = await api.asked(one("Go?"), accepts=["clarify"])
         await api.act(ask, action="ask_back", text="Where to?")
@@ -188,7 +188,7 @@ async def test_what_is_asked_back_is_printed_whole_or_its_words_alone(api: Serve
         assert out == wanted or json.loads(out)["clarify"]["text"] == "Where to?"
 
 
-async def test_ask_lets_people_ask_back_and_an_explanation_comes_from_standard_input(
+async def test_ask_accepts_questions_back_and_explain_reads_standard_input(
     api: Served, tmp_path: Path
 ) -> None:
     (tmp_path / "form.json").write_text(json.dumps({"question": "Go?"}))
@@ -203,7 +203,7 @@ async def test_ask_lets_people_ask_back_and_an_explanation_comes_from_standard_i
     assert "To production." in json.dumps(told)
 
 
-async def test_an_explanation_that_nobody_can_see_is_refused_in_words(api: Served) -> None:
+async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: Served) -> None:
     ask = await api.asked(one("Go?"))
     code, out, err = await run(api, "explain", ask["id"], "Because.")
     assert (code, out) == (2, "")
@@ -213,7 +213,7 @@ async def test_an_explanation_that_nobody_can_see_is_refused_in_words(api: Serve
     assert await run(api, "explain", ask["id"], "Because.") == (1, "", told)
 
 
-async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
+async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
     ask = await api.asked(one("Which port?"))
     code, out, err = await run(api, "withdraw", ask["id"], "--json")
     assert (code, json.loads(out)["status"], err) == (
@@ -226,7 +226,7 @@ async def test_withdraw_takes_an_ask_back_once(api: Served) -> None:
 
 
 @pytest.mark.rule("CLI-12")
-def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_service_is_reported_with_advice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api_client, "_PATIENCE", 0.1)
     words = ["withdraw", "ask_1", "--url", "http://127.0.0.1:1"]
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)
@@ -238,7 +238,7 @@ def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.Monk
 
 
 @pytest.mark.rule("CLI-12")
-async def test_a_refusal_is_told_in_words(serve: Serve, tmp_path: Path) -> None:
+async def test_a_refusal_is_reported_with_its_reason(serve: Serve, tmp_path: Path) -> None:
     async with serve({"one": "agent"}) as api:
         ask = await api.asked(one("Which port?"), headers=api.bearer("one"))
         code, _, err = await run(api, "withdraw", ask["id"])
@@ -252,7 +252,7 @@ async def test_a_refusal_is_told_in_words(serve: Serve, tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CLI-12")
-async def test_what_the_service_cannot_take_is_told_in_its_words(api: Served) -> None:
+async def test_invalid_input_is_reported_with_the_services_message(api: Served) -> None:
     code, _, err = await run(api, "withdraw", "ask_" + "x" * 9_000)
     assert code == 1
     assert err.startswith(f"{api.running.api_url}: ")

@@ -14,7 +14,7 @@ OPEN = ["/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"]
 
 
 @pytest.mark.rule("AUTH-2")
-def test_tokens_are_random_and_only_their_hash_is_needed() -> None:
+def test_tokens_are_random_and_only_their_hash_is_stored() -> None:
     one, other = new_token(), new_token()
     assert one != other
     assert len(one) >= 43
@@ -35,7 +35,7 @@ def test_tokens_are_random_and_only_their_hash_is_needed() -> None:
         ("Bearer \xe9\xff", "Token unknown"),
     ],
 )
-async def test_without_a_known_token_nothing_is_told(
+async def test_without_a_known_token_nothing_is_revealed(
     serve: Serve, authorization: str | None, title: str
 ) -> None:
     headers = {} if authorization is None else {"Authorization": authorization}
@@ -46,7 +46,7 @@ async def test_without_a_known_token_nothing_is_told(
 
 
 @pytest.mark.rule("AUTH-1")
-async def test_what_watches_the_service_needs_no_token(serve: Serve) -> None:
+async def test_monitoring_needs_no_token(serve: Serve) -> None:
     async with serve(ROLES) as api:
         for path in OPEN:
             async with api.http.get(path) as response:
@@ -54,7 +54,7 @@ async def test_what_watches_the_service_needs_no_token(serve: Serve) -> None:
 
 
 @pytest.mark.rule("AUTH-1")
-async def test_the_scheme_is_read_in_any_case(serve: Serve) -> None:
+async def test_the_scheme_is_case_insensitive(serve: Serve) -> None:
     async with serve(ROLES) as api:
         headers = {"Authorization": f"bearer  {api.tokens['ci']}"}
         async with api.http.get("/v1/asks", headers=headers) as response:
@@ -67,7 +67,7 @@ async def status(api: Served, who: str, method: str, path: str, body: Json | Non
 
 
 @pytest.mark.rule("AUTH-3")
-async def test_an_agent_knows_of_its_own_asks_only(serve: Serve) -> None:
+async def test_an_agent_sees_only_its_own_asks(serve: Serve) -> None:
     async with serve(ROLES) as api:
         ask = await api.asked(headers=api.bearer("ci"))
         path = f"/v1/asks/{ask['id']}"
@@ -100,7 +100,7 @@ async def test_the_key_of_one_agent_is_not_another_agents(serve: Serve) -> None:
 
 @pytest.mark.rule("AUTH-11", "AUTH-12")
 @pytest.mark.parametrize("roles", [{}, ROLES], ids=["without tokens", "with tokens"])
-async def test_an_agent_reads_and_cannot_answer_on_the_page_it_is_told(
+async def test_an_agent_can_read_but_not_answer_the_page_it_is_given(
     serve: Serve, roles: dict[str, str]
 ) -> None:
     async with serve(roles) as api, reader(api.running.api_url) as agent:

@@ -12,7 +12,7 @@ from tests.unit.bot.api.conftest import Serve, until
 
 
 @pytest.mark.parametrize("method", ["POST", "DELETE"])
-async def test_an_ask_that_is_deleted_while_it_is_being_changed_is_404(
+async def test_an_ask_deleted_while_being_changed_is_404(
     serve: Serve, tmp_path: Path, method: str
 ) -> None:
     async def under_way() -> bool:
