@@ -1,4 +1,4 @@
-"""Whether a response arrived, as the system tells of its connection."""
+"""Whether a response arrived, according to the system's state of its connection."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.service_parts import WAIT
 
 
 class Request:
-    """A request, as far as its response's arrival needs it."""
+    """A minimal request for tracking the arrival of its response."""
 
     def __init__(self, transport: asyncio.WriteTransport | None) -> None:
         self.transport = transport
@@ -28,7 +28,7 @@ class Request:
 
 
 def request_on(transport: asyncio.WriteTransport | None) -> web.BaseRequest:
-    """A request that came on a connection; None: on one that is lost."""
+    """A request on the given connection; None: on a lost one."""
     return cast("web.BaseRequest", Request(transport))
 
 
@@ -66,7 +66,7 @@ async def test_data_on_a_closed_connection_counts_as_unacknowledged(
 ) -> None:
     connection.transport.abort()
     closed = connection.get_extra_info("socket")
-    while closed.fileno() >= 0:  # noqa: ASYNC110 it tells nobody
+    while closed.fileno() >= 0:  # noqa: ASYNC110 there is no notification
         await asyncio.sleep(0)
     assert not is_acknowledged(connection.transport)
 

@@ -1,4 +1,4 @@
-"""Asking back over MCP, in this process and over the bridge: the model gets the question, explains, and waits again."""
+"""Asking back over MCP, in process and over the bridge: the model gets the question, explains, and waits again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def walk(service: Served, mcp: McpClient) -> None:
-    """A person asks back while the model waits; it explains, and gets the answer."""
+    """Have a person ask back while the model waits; it explains, and gets the answer."""
     calling = asyncio.create_task(mcp.call_tool("ask_user", GO))
     ask = await service.newest()
     assert ask.request.accepts == ("clarify",)

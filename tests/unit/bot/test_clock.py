@@ -1,4 +1,4 @@
-"""The clock of the system, and the one that processes with the same store share."""
+"""The system's clock, and the clock that processes with a common store share."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ async def test_sleeping_until_a_time_ends_when_it_is_reached() -> None:
 
 
 class Told:
-    """A store's clock: how far it is ahead of the monotonic one, and how its answers come."""
+    """A store's clock: its offset from the monotonic clock, and how its queries behave."""
 
     def __init__(self, ahead: float) -> None:
         self.ahead = ahead
         self.answers: list[float | StoreError] = []
-        """What becomes of the next answers: they take so many seconds of a clock that a test moves, or fail."""
+        """The next queries: each takes the given seconds, by a clock that a test moves, or fails."""
         self.passed = 0.0
         self.asked = 0
 

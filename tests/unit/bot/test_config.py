@@ -1,4 +1,4 @@
-"""The settings: where they come from, what wins, and the words for what is wrong."""
+"""The settings: their sources, precedence and error messages."""
 
 import re
 from pathlib import Path
@@ -274,10 +274,7 @@ def revealed(settings: Settings, table: str, key: str) -> str:
         ("[storage]\nurl = 'postgresql://db/'", "postgresql://user@host:5432/name"),
         ("[storage]\nurl = 'mysql://db/x'", "or postgresql://user@host/name"),
         ("[storage]\nlisten_url = 'postgresql://db/x'", "the server behind a pooler"),
-        (
-            "[storage]\nurl = 'postgresql://p/x'\nlisten_url = 'db:5432'",
-            "the server behind a pooler",
-        ),
+        ("[storage]\nurl = 'postgresql://p/x'\nlisten_url = 'db:5432'", "behind a pooler"),
         ("[storage]\nurl = 'sqlite:///:memory:'", "(a file, not :memory:)"),
         ("[storage]\nurl = 'answerback.db'", "(a file, not :memory:)"),
         ("[server]\nhost = '0.0.0.0'", "answerback token create"),

@@ -1,4 +1,4 @@
-"""`check_answers`: late answers over MCP, in this process and over the bridge; and the Python client's."""
+"""Late answers with `check_answers` over MCP, in this process and over the bridge, and with the Python client."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def check(mcp: McpClient, **arguments: Any) -> Any:
-    """What `check_answers` gives."""
+    """The result of `check_answers`."""
     result: CallToolResult = await mcp.call_tool("check_answers", arguments)
     assert not result.is_error, text(result)
     return result.structured_content
 
 
 async def answered(service: Served, mcp: McpClient, count: int = 1) -> str:
-    """A question that was answered when its call had ended; its id."""
+    """Ask a question that is answered after its call has ended; return its id."""
     pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
     await service.act(await service.newest(count), action="answer", value=True)
     return str(pending.structured_content["ask_id"])

@@ -1,4 +1,4 @@
-"""The bounds of strangers' connections, as they are where nothing else is said."""
+"""The default limits of unverified connections."""
 
 from __future__ import annotations
 

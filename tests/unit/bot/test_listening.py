@@ -1,4 +1,4 @@
-"""Addresses that cannot be had are told in words, before anything is started."""
+"""Addresses that cannot be bound are reported before anything is started."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_an_address_of_another_machine_is_named(host: str) -> None:
 def test_a_port_reserved_for_root_is_named_with_the_key_to_change() -> None:
     refused = PermissionError(
         errno.EACCES, "Permission denied"
-    )  # what root, who runs CI, never gets
+    )  # CI runs as root, which never gets this error
     assert _bind_error_message(refused, "127.0.0.1", 80, "server") == (
         "Port 80 is reserved for root: choose one above 1023 with server.port or "
         "ANSWERBACK_SERVER__PORT."

@@ -1,4 +1,4 @@
-"""Log lines: one a event, JSON for programs, short for people, and never what was sent."""
+"""Log lines: one per event, JSON for programs, short for people, and never with request contents."""
 
 from __future__ import annotations
 

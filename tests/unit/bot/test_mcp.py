@@ -1,4 +1,4 @@
-"""The MCP endpoint with the official client, in the protocol's newest revision and the one before."""
+"""The MCP endpoint with the official client, in the newest protocol revision and the one before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The MCP tools over either backend: the service in this process, and one elsewhere by its HTTP API."""
+"""The MCP tools with both backends: the service in this process, and a remote one through its HTTP API."""
 
 from __future__ import annotations
 

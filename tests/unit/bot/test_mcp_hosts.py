@@ -1,4 +1,4 @@
-"""The MCP tools, called as the real agents call them."""
+"""The MCP tools, called the way real agents call them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def called(service: Served, call: Json, **arguments: Any) -> Json:
-    """The result of a call, with other arguments if there are some."""
+    """The result of a recorded call, optionally with other arguments."""
     params = {**call["body"]["params"]}
     params["arguments"] = {**params["arguments"], **arguments}
     body = {**call["body"], "params": params}

@@ -1,4 +1,4 @@
-"""The tasks extension with the official client, which has no models of it: they are here, as its schema has them."""
+"""The tasks extension with the official client, which lacks models for it; they are defined here, after its schema."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Created(Task):
 
 
 class Acknowledged(Result):
-    """What the other methods return: nothing."""
+    """The result of the other methods: empty."""
 
     model_config = ConfigDict(extra="forbid")
     result_type: Literal["complete"]
@@ -82,7 +82,7 @@ class TaskRequest(Request[Params, str]):
 
 
 class Tasks(ClientExtension):
-    """What a client declares that knows tasks."""
+    """The declaration of a client that supports tasks."""
 
     identifier = EXTENSION
 
@@ -95,7 +95,7 @@ class Tasks(ClientExtension):
 
 @asynccontextmanager
 async def knowing(service: Served, token: str | None = None) -> AsyncIterator[Client]:
-    """A client that knows tasks."""
+    """A client that supports tasks."""
     async with mcp_client(f"{service.url}/mcp", token, extensions=[Tasks()]) as made:
         yield made
 
@@ -107,27 +107,27 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def asked(mcp: Client, arguments: dict[str, Any] = GO, **more: Any) -> Created:
-    """The task of a call."""
+    """Call a tool, and return the task."""
     made = await mcp.session.call_tool("ask_user", arguments, allow_claimed=True, **more)
     assert isinstance(made, Created), made
     return made
 
 
 async def told(mcp: Client, task_id: str) -> Task:
-    """The task as it stands."""
+    """Get the current task."""
     request = TaskRequest(method="tasks/get", params=Params(task_id=task_id))
     return await mcp.session.send_request(request, Task)
 
 
 async def done(mcp: Client, method: str, task_id: str) -> None:
-    """A request that is acknowledged."""
+    """Send a request, and check that it is acknowledged."""
     responses = {"nobody": {"action": "cancel"}} if method == "tasks/update" else None
     params = Params(task_id=task_id, input_responses=responses)
     await mcp.session.send_request(TaskRequest(method=method, params=params), Acknowledged)
 
 
 async def refused(mcp: Client, method: str, task_id: str) -> MCPError:
-    """A request that is none for this client."""
+    """Send a request that is refused for this client."""
     requesting = told(mcp, task_id) if method == "tasks/get" else done(mcp, method, task_id)
     with pytest.raises(MCPError) as found:
         await requesting
@@ -148,7 +148,7 @@ async def test_an_ask_becomes_a_task_at_once_and_its_answer_the_tasks_result(
         working = await told(mcp, ask.id)
         same = created.model_dump(exclude={"result_type", "meta"})
         assert working.model_dump(exclude={"result_type", "meta"}) == same
-        await done(mcp, "tasks/update", ask.id)  # no input was required: nothing changes
+        await done(mcp, "tasks/update", ask.id)  # no input was required, so nothing changes
         assert await told(mcp, ask.id) == working
         await service.act(ask, action="answer", value=True)
         completed = await told(mcp, ask.id)
@@ -336,7 +336,9 @@ async def test_an_async_call_does_not_become_a_task(service: Served) -> None:
 
 @pytest.mark.rule("MCP-12")
 @pytest.mark.parametrize("failed", [False, True], ids=["expired", "failed"])
-async def test_an_expired_ask_is_a_completed_task_too(service: Served, failed: bool) -> None:
+async def test_an_expired_or_failed_ask_is_a_completed_task_too(
+    service: Served, failed: bool
+) -> None:
     async with knowing(service) as mcp:
         created = await asked(mcp)
         if failed:
@@ -345,6 +347,6 @@ async def test_an_expired_ask_is_a_completed_task_too(service: Served, failed: b
         else:
             await service.running.service.expire(created.task_id)
         completed = await told(mcp, created.task_id)
-    assert completed.status == "completed"  # "failed" is for errors of the protocol
+    assert completed.status == "completed"  # "failed" is for protocol errors
     assert completed.result is not None
     assert completed.result.is_error is failed

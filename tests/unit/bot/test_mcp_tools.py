@@ -1,4 +1,4 @@
-"""Which tools the MCP endpoint offers: the default ones or those its address names, and none that is switched off."""
+"""Which tools the MCP endpoint offers: the default ones or those in its URL, and none that is disabled."""
 
 from __future__ import annotations
 
@@ -162,7 +162,7 @@ def test_a_tool_with_several_shapes_describes_what_each_returns(name: str) -> No
     assert found.description.endswith(f" Pass {'; or '.join(shapes)}.")
 
 
-def test_tool_names_may_be_separated_by_spaces() -> None:
+def test_tool_names_may_have_spaces_around_commas() -> None:
     assert [tool.name for tool in parse_asking_tools("question, tool_question")] == [
         "question",
         "tool_question",

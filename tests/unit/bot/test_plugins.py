@@ -1,4 +1,4 @@
-"""Plug-ins as they are found: what can be wrong with one, and whom that concerns."""
+"""The discovery of plug-ins: what can be wrong with one, and when that matters."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class NeedySettings(SurfaceSettings):
 
 
 class NeedyPlugin(ChatPlugin):
-    settings = NeedySettings  # type: ignore[assignment]  # that of another plug-in
+    settings = NeedySettings  # type: ignore[assignment]  # the settings of another plug-in
 
 
 class EarlyPlugin(ChatPlugin):
@@ -79,7 +79,7 @@ def entry(name: str = "chat", value: str = f"{HERE}:ChatPlugin") -> EntryPoint:
 
 
 def use(monkeypatch: pytest.MonkeyPatch, *entries: EntryPoint) -> None:
-    """Has these installed beside the web page."""
+    """Pretend that the given plug-ins are installed, along with the web surface."""
     page = EntryPoint("web", "answerback_web.plugin:WebPlugin", GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: (page, *entries))
     installed_plugins.cache_clear()
@@ -225,7 +225,7 @@ def test_the_preview_page_omits_surfaces_without_previews(
 
 @pytest.fixture
 def without_pages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: None) -> Settings:
-    """Settings where the only surface that is installed has no page."""
+    """Settings for which the only installed surface has no page."""
     only = [entry(value=f"{HERE}:PagelessPlugin")]
     monkeypatch.setattr(plugins, "entry_points", lambda group: only)
     installed_plugins.cache_clear()

@@ -1,4 +1,4 @@
-"""What a running service takes up of a changed configuration, and what it says needs a restart."""
+"""What a running service reloads from a changed configuration, and what it reports as needing a restart."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_token_revoked_during_start_is_refused(
     async def meanwhile(settings: Settings) -> AsyncIterator[app.RunningService]:
         await asyncio.to_thread(configure, "ann")
         async with running(settings) as up:
-            # A change that nobody hears of is not waited for for ever.
+            # Do not wait for ever if the change is not detected.
             loop = asyncio.get_running_loop()
             loop.call_later(WAIT, signal.raise_signal, signal.SIGTERM)
             yield up

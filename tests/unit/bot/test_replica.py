@@ -1,4 +1,4 @@
-"""What a process does besides where it shares its store with others."""
+"""The additional work of a process that shares its store with others."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 
 
 def sharing(parts: Parts) -> Service:
-    """A service that has a name among others."""
+    """A service with a name as one of several replicas."""
     surfaces = {"chat": parts.chat, "web": parts.web}
     return Service(parts.store, parts.clock, surfaces, known_surfaces=frozenset(), claim=ANN)
 
@@ -66,7 +66,7 @@ async def test_two_services_on_one_database_report_their_status_and_notify_each_
         ask = (await one.service.submit(ask_user(to="web", responders=None))).ask
         waiting = asyncio.create_task(other.service.wait(ask.id, WAIT))
         async with asyncio.timeout(WAIT):
-            while not other.service.signals.count:  # noqa: ASYNC110 who waits tells nobody
+            while not other.service.signals.count:  # noqa: ASYNC110 there is no notification
                 await asyncio.sleep(0)
         await one.service.withdraw(ask.id)
         told = await waiting
@@ -106,7 +106,7 @@ async def test_a_machine_with_a_wrong_clock_does_not_affect_the_others(
                 assert isinstance(acted, Acted), "it has not expired"
                 assert acted.ask.status is Status.ANSWERED
                 assert acted.ask.set_back == 0
-        # A start that took what others write for later than now would plan everything anew.
+        # If the start took the others' times for the future, it would schedule everything again.
     with psycopg.connect(database) as connection:
         noted = connection.execute("SELECT entry FROM record WHERE ask_id IS NULL")
         assert noted.fetchall() == []
@@ -138,9 +138,9 @@ async def test_a_process_that_stops_while_slack_is_slow_posts_only_once(
                 ask.id, Answer(value=True), actor(ada.id, surface="slack"), revision=1
             )
             assert isinstance(acted, Acted)
-            with suppress(TimeoutError):  # the other one does not post it meanwhile
+            with suppress(TimeoutError):  # the other one does not post it in the meantime
                 await slack.until(lambda: slack.messages("C0OPS"), timeout=0.5)
-            slow.release()  # Slack posts it now, whoever has hung up
+            slow.release()  # Slack posts it now, although the caller has disconnected
             await stopping
             assert "b?" in ada.sees(slack.messages("C0OPS")[0]).text, "it brings that up to date"
         assert len(slack.messages("C0OPS")) == 1

@@ -1,4 +1,4 @@
-"""Connections of strangers: bounded in number and in time, and never at the cost of those who are known."""
+"""Unverified connections: limited in number and time, and never at the expense of verified ones."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def unsigned(_request: web.Request) -> web.Response:
 
 
 def site() -> web.Application:
-    """One endpoint that verifies, one that does not, and one that takes a body of a megabyte."""
+    """One endpoint that verifies, one that does not, and one that accepts a body of a megabyte."""
     bodies = BodyReader(2**20)
 
     async def body(request: web.Request) -> web.Response:
@@ -57,7 +57,7 @@ def site() -> web.Application:
 
 @contextlib.asynccontextmanager
 async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, list[Any]]]:
-    """A listener for strangers, and what connects to it."""
+    """A public listener, and the clients connected to it."""
     opened: list[asyncio.StreamWriter] = []
     with await bind_socket("127.0.0.1", 0, "public") as bound:
         port = bound.getsockname()[1]
@@ -81,14 +81,14 @@ async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, lis
 
 
 async def gone(writer: asyncio.StreamWriter) -> None:
-    """Closes a connection."""
+    """Close a connection."""
     writer.close()
     with contextlib.suppress(ConnectionError):
         await writer.wait_closed()
 
 
 async def ended(reader: asyncio.StreamReader) -> bytes:
-    """What came until the connection was closed."""
+    """Read until the connection is closed."""
     async with asyncio.timeout(WAIT):
         try:
             return await reader.read()
@@ -97,7 +97,7 @@ async def ended(reader: asyncio.StreamReader) -> bytes:
 
 
 async def answered(reader: asyncio.StreamReader) -> bytes:
-    """The status line of an answer, which is read to its end."""
+    """Read a whole response, and return its status line."""
     async with asyncio.timeout(WAIT):
         head = await reader.readuntil(b"\r\n\r\n")
         length = int(head.lower().split(b"content-length: ")[1].split(b"\r\n")[0])
@@ -139,7 +139,7 @@ async def test_a_verified_connection_stays_open() -> None:
         reader, writer = await connect(SIGNED)
         assert await answered(reader) == b"HTTP/1.1 200 OK"
         stranger, _ = await connect()
-        await ended(stranger)  # the time of both is over
+        await ended(stranger)  # the time limit of both has passed
         writer.write(SIGNED)
         assert await answered(reader) == b"HTTP/1.1 200 OK"
 
@@ -268,7 +268,7 @@ async def test_four_hundred_unfinished_bodies_stay_within_the_memory_budget() ->
 
 @pytest.fixture
 async def body_port() -> AsyncIterator[int]:
-    """The port of a listener whose bodies may have a kilobyte and half a second."""
+    """The port of a listener that limits bodies to a kilobyte and half a second."""
 
     async def take(request: web.Request) -> web.Response:
         try:

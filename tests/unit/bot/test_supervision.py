@@ -1,4 +1,4 @@
-"""Background loops outlive their crashes, and end when they are cancelled."""
+"""Background loops survive crashes, and end when they are cancelled."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def test_a_loop_that_was_stable_is_restarted_after_the_first_pause(
             enough.set()
 
     task = asyncio.create_task(run_supervised("upkeep", loop, first_pause=0.02))
-    # Thirteen pauses of at most 0.02 s; had each been twice the one before it, they would have taken minutes.
+    # Thirteen pauses of at most 0.02 s; if each had been twice the previous one, they would have taken minutes.
     async with asyncio.timeout(WAIT):
         await enough.wait()
     task.cancel()

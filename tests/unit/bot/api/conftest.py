@@ -19,7 +19,7 @@ from tests.keys import bearer
 from tests.service_parts import WAIT
 
 Json = dict[str, Any]
-"""An answer's body, as it came: tests look into it as they like."""
+"""The parsed body of a response, untyped so that tests can index into it."""
 
 FORM: Json = {
     "questions": [
@@ -37,20 +37,20 @@ FORM: Json = {
 
 @dataclass(frozen=True)
 class Served:
-    """A running service, a client of its API, and the tokens that were made for it."""
+    """A running service, a client of its API, and the tokens created for it."""
 
     running: app.RunningService
     http: aiohttp.ClientSession
     tokens: dict[str, str]
     person: dict[str, str]
-    """The header of a person's calls: their key."""
+    """The header of a person's call: their key."""
 
     def bearer(self, name: str) -> dict[str, str]:
-        """The header of an agent's calls."""
+        """The header of an agent's call: its token."""
         return {"Authorization": f"Bearer {self.tokens[name]}"}
 
     async def asked(self, arguments: Json | None = None, **more: object) -> Json:
-        """A new ask on the web surface."""
+        """Submit an ask on the web surface."""
         headers = more.pop("headers", None)
         body = {"name": "ask_user", "arguments": arguments or FORM, "to": "web", **more}
         async with self.http.post("/v1/asks", json=body, headers=headers) as response:  # type: ignore[arg-type]  # a dict of strings
@@ -59,14 +59,14 @@ class Served:
             return ask
 
     async def act(self, ask: Json, *, key: str | None = None, **action: object) -> tuple[int, Json]:
-        """An action on an ask: the status and the body."""
+        """Act on an ask; return the status and the body."""
         path = f"/v1/asks/{ask['id']}/actions"
         headers = self.person if key is None else {**self.person, "Idempotency-Key": key}
         async with self.http.post(path, json=action, headers=headers) as response:
             return response.status, await response.json(content_type=None)
 
     async def waiters(self, count: int) -> None:
-        """Returns once so many callers wait."""
+        """Wait until the given number of callers wait."""
 
         async def so_many() -> bool:
             return self.running.service.signals.count == count
@@ -74,13 +74,13 @@ class Served:
         await until(so_many)
 
     async def get(self, path: str, **headers: str) -> tuple[int, Json]:
-        """What a path holds: the status and the body."""
+        """Get a path; return the status and the body."""
         async with self.http.get(path, headers=headers) as response:
             return response.status, await response.json(content_type=None)
 
 
 async def until(holds: Callable[[], Awaitable[bool]]) -> None:
-    """Returns once something holds that tells nobody when it begins to, such as a metric."""
+    """Poll until a condition holds that sends no notification, such as a metric's value."""
     async with asyncio.timeout(WAIT):
         while True:
             if await holds():
@@ -93,7 +93,7 @@ Serve = Callable[..., AbstractAsyncContextManager[Served]]
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Serve:
-    """Starts a service.
+    """Start a service.
 
     ``roles`` are agents to make tokens for, ``labels`` theirs, the rest are tables of the settings.
     """

@@ -1,4 +1,4 @@
-"""Acting through the API: what each outcome answers, and who may."""
+"""Acting through the API: the response to each result, and who may act."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ async def test_a_repeated_key_returns_the_first_ask_only_for_the_same_json(
     api: Served, same: bool
 ) -> None:
     first = await api.asked(headers={"Idempotency-Key": "k"})
-    # The same JSON in another order and with other blanks is the same body.
+    # The same JSON with other key order and whitespace is the same body.
     again = json.dumps(dict(reversed(CALL.items())) if same else CALL | {"turn": "t"}, indent=3)
     headers = {"Idempotency-Key": "k", "Content-Type": "application/json; charset=UTF-8"}
     async with api.http.post("/v1/asks", data=again, headers=headers) as response:
@@ -139,13 +139,13 @@ async def test_a_caller_that_disconnects_leaves_no_waiter_and_loses_nothing(api:
 
 
 def held(ask_id: str) -> int:
-    """How many copies of an ask this process holds."""
+    """The number of copies of an ask in this process."""
     gc.collect()
     return sum(isinstance(one, Ask) and one.id == ask_id for one in gc.get_objects())
 
 
 async def all_read(api: Served) -> bool:
-    """Whether all callers that wait have read the ask."""
+    """Whether all waiting callers have read the ask."""
     followers = api.running.service.signals._followers.values()
     return all(one.known is not None for all_of_one in followers for one in all_of_one)
 
@@ -167,7 +167,7 @@ async def test_waiters_hold_no_copy_of_the_ask(api: Served, method: str) -> None
     await until(lambda: all_read(api))
 
     async def let_go() -> bool:
-        return held(ask["id"]) < 6  # those who wait hold none, and others for a moment
+        return held(ask["id"]) < 6  # waiters hold none, and others only for a moment
 
     await until(let_go)
     await api.act(ask, action="end_turn")

@@ -1,4 +1,4 @@
-"""Request bodies: JSON and nothing but JSON, within bounds, refused with their place."""
+"""Request bodies: only valid JSON within bounds is accepted; errors give the position."""
 
 import json
 import math

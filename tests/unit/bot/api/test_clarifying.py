@@ -1,4 +1,4 @@
-"""Asking back: the ask stays open, its agent gets the question by whatever way it listens, and explains once."""
+"""Asking back: the ask stays open, its agent gets the question in whatever way it waits, and explains once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Webhook deliveries through the API: what became of them, and sending one again."""
+"""Webhook deliveries through the API: their state, and sending one again."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NOBODY = "http://127.0.0.1:1/hook"
 
 
 async def ended(api: Served, **headers: Any) -> Json:
-    """An ask whose outcome is to be told to a receiver that is not there."""
+    """Create an ended ask whose webhook goes to an unreachable receiver."""
     ask = await api.asked(callback={"url": NOBODY}, **headers)
     await api.http.delete(f"/v1/asks/{ask['id']}", **headers)
     return ask

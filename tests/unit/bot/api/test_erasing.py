@@ -1,4 +1,4 @@
-"""Erasing through the API: who may, what is left of an ask, and what people then see."""
+"""Erasing through the API: who may, what remains of an ask, and what people see afterwards."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ FORM: Json = {"questions": [{"id": "why", "text": f"Why {SECRET}?", "answer_type
 
 
 async def erase(api: Served, ask: Json, headers: dict[str, str] | None = None) -> tuple[int, Json]:
-    """Erases an ask: the status and the body."""
+    """Erase an ask; return the status and the body."""
     path = f"/v1/asks/{ask['id']}/erase"
     async with api.http.post(path, headers=api.person if headers is None else headers) as response:
         return response.status, await response.json(content_type=None)
 
 
 async def everything(api: Served, ask: Json) -> str:
-    """All that the API tells of an ask."""
+    """Everything the API returns about an ask."""
     paths = (f"/v1/asks/{ask['id']}", f"/v1/asks/{ask['id']}/record", "/v1/deliveries", "/v1/asks")
     return repr([await api.get(path) for path in paths])
 

@@ -1,4 +1,4 @@
-"""Server-Sent Events: live, resumable, over after the outcome."""
+"""Server-Sent Events: live, resumable, and ended by the outcome."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Event = tuple[str, str, Json]
 
 
 async def read(response: aiohttp.ClientResponse) -> AsyncIterator[Event]:
-    """The events of a stream: id, name and data."""
+    """Yield the events of a stream: id, name and data."""
     found: dict[str, str] = {}
     async for raw in response.content:
         line = raw.decode().rstrip("\r\n")

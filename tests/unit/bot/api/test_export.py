@@ -1,4 +1,4 @@
-"""Everything as JSON lines, over the API and by the command; and erasing by the command."""
+"""Exporting JSON lines through the API and the command, and erasing with the command."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def exported(api: Served, headers: dict[str, str] | None = None) -> list[J
 
 
 async def command(*arguments: str) -> Result:
-    """What a command came to, run beside the service in this process."""
+    """Run a command in a thread, next to the service in this process."""
     return await asyncio.to_thread(CliRunner().invoke, main.app, list(arguments))
 
 

@@ -1,4 +1,4 @@
-"""The inbox of one person over all agents, and the search for what was asked and answered."""
+"""One person's inbox across all agents, and the search over questions and answers."""
 
 from __future__ import annotations
 

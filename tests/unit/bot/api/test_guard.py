@@ -1,4 +1,4 @@
-"""A loopback listener: no other origin, no rebound name, reaches the API or the pages."""
+"""A loopback listener: no other origin and no rebound name reaches the API or the pages."""
 
 from __future__ import annotations
 

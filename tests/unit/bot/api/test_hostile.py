@@ -1,4 +1,4 @@
-"""Hostile requests over real sockets: each gets a 4xx problem, none a stack trace, and none costs memory."""
+"""Hostile requests over real sockets: each gets a 4xx problem, never a stack trace, and none uses up memory."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_en
             sent += 16_384
             yield b" " * 16_384
 
-    # The line may be cut while we are still sending: refused just the same.
+    # The connection may be closed while we are still sending; that is a refusal too.
     with contextlib.suppress(aiohttp.ClientConnectionError):
         await refused(api, 413, "POST", "/v1/asks", data=endless(), headers=JSON_TYPE)
     assert sent < 64 * MAX_BODY
@@ -260,7 +260,7 @@ ODD: list[Any] = [
 
 
 def resident() -> int:
-    """Bytes of this process that are in memory."""
+    """The resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
@@ -279,7 +279,7 @@ async def test_hostile_bodies_get_a_4xx_and_do_not_grow_memory(api: Served) -> N
                 assert 400 <= response.status < 500, (body[:200], told[:500])
                 assert b"Traceback" not in told
         except aiohttp.ClientConnectionError:
-            assert len(body) > MAX_BODY  # cut off while it was still sending
+            assert len(body) > MAX_BODY  # disconnected while it was still sending
 
     async def some(count: int) -> None:
         for _ in range(count // 10):

@@ -1,4 +1,4 @@
-"""Late answers: what no response has told an agent, once."""
+"""Late answers: outcomes that no response has reported to the agent, each returned once."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ ROLES = {"bot": "agent", "other": "agent", "front": "surface"}
 
 
 async def late(api: Served, query: str = "", **headers: str) -> Json:
-    """The late answers, and the number that acknowledges them."""
+    """Get the late answers, with the number that acknowledges them."""
     status, body = await api.get(f"/v1/answers{query}", **headers)
     assert status == 200, body
     return body
 
 
 async def ids(api: Served, query: str = "", **headers: str) -> list[str]:
-    """The asks among the late answers."""
+    """The ids of the asks among the late answers."""
     return [one["id"] for one in (await late(api, query, **headers))["answers"]]
 
 
 async def answered(api: Served, **more: Any) -> Json:
-    """An ask that was answered when nobody waited."""
+    """Create an ask that is answered while nobody waits."""
     ask = await api.asked(QUICK, **more)
     assert (await api.act(ask, action="answer", value=True))[0] == 200
     return ask
@@ -129,24 +129,24 @@ async def test_an_invalid_query_is_refused(api: Served, query: str) -> None:
 
 
 class Raw:
-    """A client whose socket is a test's to read, to leave alone and to cut."""
+    """A client whose socket a test can read, leave unread or close."""
 
     def __init__(self, api: Served) -> None:
         address = urlsplit(api.running.api_url)
         self.socket = socket.create_connection((address.hostname, address.port))
 
     def send(self, path: str, *headers: str) -> None:
-        """Asks for a path."""
+        """Request a path."""
         lines = (f"GET {path} HTTP/1.1", "Host: localhost", *headers, "", "")
         self.socket.sendall("\r\n".join(lines).encode())
 
     async def arrived(self) -> None:
-        """Returns once a response lies in the socket's buffer."""
+        """Wait until a response is in the socket's buffer."""
         loop = asyncio.get_running_loop()
         await loop.run_in_executor(None, lambda: self.socket.recv(1, socket.MSG_PEEK))
 
     def close(self) -> None:
-        """What the system does for a process that is killed."""
+        """Close the socket as the system does for a killed process."""
         self.socket.close()
 
 
@@ -180,7 +180,7 @@ async def test_an_outcome_that_was_read_counts_however_the_connection_ends(
     assert b"answered" in client.socket.recv(65536)
     client.send("/healthz")
     await client.arrived()
-    client.close()  # unread: but that is another response
+    client.close()  # unread, but that is a later response
     assert (await api.get("/healthz"))[0] == 200
     assert await ids(api) == []
 
@@ -197,7 +197,7 @@ async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects
     if reset:
         client.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     client.close()
-    # Answered at once: perhaps before it is noticed that the client is gone.
+    # Answered at once, perhaps before the service notices that the client has disconnected.
     await api.act(ask, action="answer", value=True)
     await api.waiters(0)
 
@@ -209,16 +209,16 @@ async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects
 
 
 async def noted(api: Served) -> None:
-    """Returns once what was told is noted, or has failed to be."""
+    """Wait until reported outcomes are saved, or saving them has failed."""
 
-    async def nothing_carried() -> bool:
+    async def nothing_tracked() -> bool:
         return not api.running.service.late_answer_tracker._held
 
-    await until(nothing_carried)
+    await until(nothing_tracked)
 
 
-def never(_carrier: ResponseTracker) -> Any:
-    """Of a response that is not sent."""
+def never(_tracker: ResponseTracker) -> Any:
+    """The send callback of a response that is never sent."""
     raise AssertionError("it is not sent")
 
 
@@ -272,12 +272,12 @@ async def test_a_response_that_cannot_be_sent_reports_nothing(api: Served) -> No
     ask = await answered(api)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    carrier = ResponseTracker(api.running.service.late_answer_tracker, never)
-    carrier.add_outcome(stored)
-    await send_response(gone(), web.Response(text="answered"), carrier)
-    assert not carrier.is_sent
-    await carrier.undo_seen()
-    carrier.close()
+    tracker = ResponseTracker(api.running.service.late_answer_tracker, never)
+    tracker.add_outcome(stored)
+    await send_response(gone(), web.Response(text="answered"), tracker)
+    assert not tracker.is_sent
+    await tracker.undo_seen()
+    tracker.close()
     assert await ids(api) == [ask["id"]]
 
 

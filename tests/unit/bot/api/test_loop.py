@@ -1,4 +1,4 @@
-"""The largest calls over real sockets: no callback of the event loop takes longer than clicks may wait."""
+"""The largest calls over real sockets: no callback of the event loop takes longer than a click may wait."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ WRONG: dict[str, Json] = {
 
 @pytest.fixture
 def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
-    """What each callback of the loop takes of a processor, in seconds."""
+    """The CPU seconds of each callback of the event loop."""
     taken: list[float] = []
-    run = asyncio.Handle._run  # the one place through which all that the loop runs goes
+    run = asyncio.Handle._run  # everything the loop runs goes through this
 
     def timed(handle: asyncio.Handle) -> None:
         began = time.thread_time()
@@ -62,13 +62,13 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
         taken.append(time.thread_time() - began)
 
     monkeypatch.setattr(asyncio.Handle, "_run", timed)
-    gc.disable()  # what other tests left behind is not these calls' to sweep up
+    gc.disable()  # these calls must not pay for garbage of other tests
     yield taken
     gc.enable()
 
 
 async def read(api: Served, ask: Json) -> None:
-    """Reads all that can be read of an ask."""
+    """Read everything that can be read of an ask."""
     page = urlsplit(ask["thread"]["url"]).path
     for path in (f"/v1/asks/{ask['id']}", f"/v1/asks/{ask['id']}/record", "/v1/asks", page):
         async with api.http.get(path) as response:
@@ -77,7 +77,7 @@ async def read(api: Served, ask: Json) -> None:
 
 
 async def least(longest: list[float], work: Callable[[], Awaitable[None]]) -> float:
-    """What the longest callback takes of an undisturbed processor, the least of several tries."""
+    """The CPU time of the longest callback: the minimum over several tries, to exclude disturbances."""
     found = float("inf")
     for _ in range(4):
         before = slowdown()

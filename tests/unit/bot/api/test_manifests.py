@@ -1,4 +1,4 @@
-"""The schemas in manifests/ are what the models say, and what the API sends fits them."""
+"""The schemas in manifests/ match the models, and what the API sends conforms to them."""
 
 from __future__ import annotations
 

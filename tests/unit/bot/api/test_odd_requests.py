@@ -1,4 +1,4 @@
-"""Requests that are HTTP and still make no sense: a status that says so from every endpoint, and no traceback."""
+"""Valid HTTP requests that make no sense: every endpoint responds with the right status and without a traceback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORM_TYPE = b"Content-Type: application/x-www-form-urlencoded\r\n"
 
 @pytest.fixture(autouse=True)
 def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
-    """Nothing of ours is logged with a traceback, whatever comes in."""
+    """No request makes our code log a traceback."""
     yield
     assert [
         r.getMessage() for r in caplog.records if r.exc_info and r.name != "aiohttp.server"
@@ -30,7 +30,7 @@ def no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 
 
 async def status(url: str, head: str, headers: bytes, body: bytes = b"") -> int:
-    """The status of the answer to a request that is sent byte by byte as it is given."""
+    """Send a request exactly as given; return the status of the response."""
     parts = urlsplit(url)
     reader, writer = await asyncio.open_connection(parts.hostname, parts.port)
     length = b"Connection: close\r\nContent-Length: %d\r\n" % len(body)

@@ -1,4 +1,4 @@
-"""What operators and tools read: health, readiness, metrics, tool definitions, the description."""
+"""For operators and tools: health, readiness, metrics, tool definitions and the API description."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keys of personal links in the API: whose they are, what they open, and what they do not."""
+"""Keys of personal links in the API: who holds them, what they give access to, and what not."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def api(serve: Serve, request: pytest.FixtureRequest) -> AsyncIterator[Ser
 
 
 async def link(folder: Path, name: str) -> dict[str, str]:
-    """A new personal link's header."""
+    """Create a personal link; return the header with its key."""
     key = await asyncio.to_thread(PersonalLinksFile(folder / "asks.db").add, name, 1.0)
     return {"Authorization": f"Bearer {key}"}
 
@@ -50,7 +50,7 @@ async def act(api: Served, ask: Json, who: dict[str, str], **action: object) -> 
 
 
 async def answered(api: Served, ask: Json) -> list[Json]:
-    """Who answered, as the record has it."""
+    """The people who answered, according to the record."""
     _, page = await api.get(f"/v1/asks/{ask['id']}/record", **api.person)
     bodies = [line["response"]["answered"] for line in page["entries"] if "response" in line]
     return [body["by"] for body in bodies]

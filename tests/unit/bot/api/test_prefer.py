@@ -1,4 +1,4 @@
-"""``Prefer: wait=N`` as RFC 7240 writes it."""
+"""``Prefer: wait=N`` in the syntax of RFC 7240."""
 
 import pytest
 from aiohttp.test_utils import make_mocked_request

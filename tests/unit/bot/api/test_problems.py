@@ -1,4 +1,4 @@
-"""What is our own fault: told as one sentence, logged with the ask's id, nothing of the inside outside."""
+"""Our own failures: reported in one sentence, logged with the ask's id, without revealing internals."""
 
 from __future__ import annotations
 

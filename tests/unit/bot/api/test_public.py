@@ -1,4 +1,4 @@
-"""The public listener: the world reaches single asks by their links, and nothing of the agents' API."""
+"""The public listener serves single asks by their links, and nothing of the agents' API."""
 
 from __future__ import annotations
 

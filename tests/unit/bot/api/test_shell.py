@@ -17,7 +17,7 @@ pytestmark = pytest.mark.rule("CLI-13")
 
 @pytest.fixture(autouse=True)
 def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands run where the service runs, and so find its key."""
+    """Run the commands in the service's folder, where they find its key."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", f"sqlite:///{tmp_path / 'asks.db'}")
     monkeypatch.setenv("COLUMNS", "200")
@@ -26,7 +26,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 async def run(
     served: Served, *arguments: str, token: str = "", typed: str = ""
 ) -> tuple[int, str, str]:
-    """The exit status, and what was printed for programs and for people."""
+    """Run a command; return its exit status, standard output and standard error."""
     environment = {
         "ANSWERBACK_URL": served.running.api_url,
         "ANSWERBACK_TOKEN": served.tokens.get(token),

@@ -1,4 +1,4 @@
-"""What somebody deletes from the database by hand, while a call about it is under way, is not found."""
+"""An ask that is deleted from the database by hand during a call about it is not found."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ async def test_an_ask_deleted_while_being_changed_is_404(
     serve: Serve, tmp_path: Path, method: str
 ) -> None:
     async def under_way() -> bool:
-        """Whether the call has found the ask, and waits to change it."""
+        """Whether the call has found the ask and is waiting to change it."""
         tasks = [str(task.get_coro()) for task in asyncio.all_tasks()]
         return any("AskActions.act" in one or "Service.withdraw" in one for one in tasks)
 
