@@ -98,7 +98,7 @@ async def page(call: Call) -> web.Response:
     """``GET /v1/asks``."""
     query = call.query(AsksQuery)
     try:
-        found = await call.api.store.page(
+        results = await call.api.store.page(
             status=query.status,
             surface=query.surface,
             conversation=query.conversation,
@@ -108,9 +108,9 @@ async def page(call: Call) -> web.Response:
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows if call.may_see(ask)]
+    asks: list[JsonValue] = [ask_json(ask) for ask in results.rows if call.may_see(ask)]
     return json_response(
-        {"asks": asks, "next": found.after}, headers=next_link_header(call.request, found.after)
+        {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
     )
 
 
@@ -167,11 +167,11 @@ async def record(call: Call) -> web.Response:
     query = call.query(RecordQuery)
     ask = await call.ask()
     rows = await call.api.store.record(ask.id, query.after, query.limit)
-    following = rows[-1].seq if len(rows) == query.limit else None
+    next_seq = rows[-1].seq if len(rows) == query.limit else None
     entries: list[JsonValue] = [entry_json(row) for row in rows]
     return json_response(
-        {"entries": entries, "next": following},
-        headers=next_link_header(call.request, following),
+        {"entries": entries, "next": next_seq},
+        headers=next_link_header(call.request, next_seq),
     )
 
 

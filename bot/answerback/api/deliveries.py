@@ -30,15 +30,15 @@ async def page(call: Call) -> web.Response:
     """``GET /v1/deliveries``."""
     query = call.query(DeliveriesQuery)
     try:
-        found = await call.api.store.deliveries(
+        results = await call.api.store.deliveries(
             state=query.state, agent=call.agent_scope, after=query.after or None, limit=query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    rows: list[JsonValue] = [delivery_json(row) for row in found.rows]
+    rows: list[JsonValue] = [delivery_json(row) for row in results.rows]
     return json_response(
-        {"deliveries": rows, "next": found.after},
-        headers=next_link_header(call.request, found.after),
+        {"deliveries": rows, "next": results.after},
+        headers=next_link_header(call.request, results.after),
     )
 
 

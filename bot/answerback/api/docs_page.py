@@ -49,7 +49,7 @@ class ApiDocs:
         return _render(self._document())
 
 
-API_DOCS: Final = web.AppKey("description", ApiDocs)
+API_DOCS: Final = web.AppKey("api_docs", ApiDocs)
 
 
 def _render(document: Mapping[str, JsonValue]) -> RenderedDocs:

@@ -85,12 +85,12 @@ async def inbox(call: Call) -> web.Response:
     check_may_read(call.guest, person)
     api = call.api
     try:
-        found = await list_waiting_for(
+        results = await list_waiting_for(
             api.store, api.surfaces, person, query.after or None, query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    return _page_response(call, found)
+    return _page_response(call, results)
 
 
 def check_may_read(guest: Person | None, person: Person) -> None:
@@ -118,12 +118,12 @@ async def search(call: Call) -> web.Response:
         _words(query), query.status, agent, _timestamp(query.since), _timestamp(query.until)
     )
     try:
-        found = await call.service.search_for(
+        results = await call.service.search_for(
             call.guest, criteria, query.after or None, query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error
-    return _page_response(call, found)
+    return _page_response(call, results)
 
 
 def _words(query: SearchQuery) -> tuple[str, ...]:
@@ -142,8 +142,8 @@ def _timestamp(time: datetime | None) -> float | None:
     return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
-def _page_response(call: Call, found: Page[Ask]) -> web.Response:
-    asks: list[JsonValue] = [ask_json(ask) for ask in found.rows]
+def _page_response(call: Call, results: Page[Ask]) -> web.Response:
+    asks: list[JsonValue] = [ask_json(ask) for ask in results.rows]
     return json_response(
-        {"asks": asks, "next": found.after}, headers=next_link_header(call.request, found.after)
+        {"asks": asks, "next": results.after}, headers=next_link_header(call.request, results.after)
     )

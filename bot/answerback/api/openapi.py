@@ -78,7 +78,7 @@ def _operation(operation: Operation, tokens: bool) -> dict[str, JsonValue]:
 
 
 def _parameters(operation: Operation) -> list[JsonValue]:
-    found: list[JsonValue] = [
+    parameters: list[JsonValue] = [
         {
             "name": name,
             "in": "path",
@@ -92,10 +92,10 @@ def _parameters(operation: Operation) -> list[JsonValue]:
         for name, schema in properties.items():
             text = schema.pop("description", "")
             schema.pop("title", None)
-            found.append(
+            parameters.append(
                 {"name": name, "in": "query", "description": text, "schema": _not_null(schema)}
             )
-    found.extend(
+    parameters.extend(
         {
             "name": header.name,
             "in": "header",
@@ -104,7 +104,7 @@ def _parameters(operation: Operation) -> list[JsonValue]:
         }
         for header in operation.headers
     )
-    return found
+    return parameters
 
 
 def _not_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -126,7 +126,7 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
         **{status: ResponseSpec(text, wire.ProblemBody) for status, text in problems.items()},
         **operation.replies,
     }
-    found: dict[str, JsonValue] = {}
+    responses: dict[str, JsonValue] = {}
     for status in sorted(replies):
         response = _response(status, replies[status])
         if operation.links and status < HTTPStatus.MULTIPLE_CHOICES:
@@ -134,8 +134,8 @@ def _responses(operation: Operation, protected: bool) -> dict[str, JsonValue]:
                 name: {"operationId": name, "parameters": {"id": "$response.body#/id"}}
                 for name in operation.links
             }
-        found[str(status)] = response
-    return found
+        responses[str(status)] = response
+    return responses
 
 
 def _response(status: int, reply: ResponseSpec) -> dict[str, JsonValue]:
@@ -161,18 +161,18 @@ def _reference(model: type[BaseModel]) -> dict[str, JsonValue]:
 def _schemas(operations: Sequence[Operation]) -> dict[str, JsonValue]:
     models = dict.fromkeys(_models(operations))
     _, schema = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
-    found: Mapping[str, JsonValue] = schema["$defs"]
+    schemas: Mapping[str, JsonValue] = schema["$defs"]
     # Query models are spec as parameters; the types they refer to (such as enums) belong here.
     for operation in operations:
         if operation.query is not None:
             inner = operation.query.model_json_schema(ref_template=_REF)
-            found = {**inner.get("$defs", {}), **found}
-    return dict(found)
+            schemas = {**inner.get("$defs", {}), **schemas}
+    return dict(schemas)
 
 
 def _models(operations: Sequence[Operation]) -> list[type[BaseModel]]:
-    found: list[type[BaseModel]] = [wire.ProblemBody]
+    models: list[type[BaseModel]] = [wire.ProblemBody]
     for operation in operations:
-        found += [operation.body] if operation.body else []
-        found += [reply.model for reply in operation.replies.values() if reply.model]
-    return found
+        models += [operation.body] if operation.body else []
+        models += [reply.model for reply in operation.replies.values() if reply.model]
+    return models

@@ -24,13 +24,13 @@ def preferred_wait(request: web.Request) -> int | None:
     The first ``wait`` counts; preferences that are not understood are ignored, as the RFC requires.
     """
     for line in request.headers.getall("Prefer", []):
-        at = 0
-        while found := _WAIT.match(line, at):
-            name, value = found[1].lower(), (found[2] or "").strip('"')
+        position = 0
+        while match := _WAIT.match(line, position):
+            name, value = match[1].lower(), (match[2] or "").strip('"')
             if name == "wait" and re.fullmatch(r"[0-9]+", value):
                 return min(int(value[:10]), MAX_WAIT) if len(value) <= 10 else MAX_WAIT
-            at = found.end()
-            if at >= len(line):
+            position = match.end()
+            if position >= len(line):
                 break
     return None
 

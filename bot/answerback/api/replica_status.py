@@ -48,8 +48,8 @@ class ReplicaStatusCollector(Collector):
             return
         help_text = "Whether this process leads the surface; only one process leads it at a time."
         leads = GaugeMetricFamily("answerback_leads", help_text, labels=["surface"])
-        for surface, held in sorted(status.leads.items()):
-            leads.add_metric([surface], float(held))
+        for surface, is_leader in sorted(status.leads.items()):
+            leads.add_metric([surface], float(is_leader))
         yield leads
         help_text = "Claims this process holds, by kind of work."
         claims = GaugeMetricFamily("answerback_claims", help_text, labels=["work"])

@@ -97,7 +97,7 @@ class UnverifiedConnections:
         transport.abort()  # not close(), which waits until the client has read what was written
 
 
-UNVERIFIED_CONNECTIONS: Final = web.AppKey("strangers", UnverifiedConnections)
+UNVERIFIED_CONNECTIONS: Final = web.AppKey("unverified_connections", UnverifiedConnections)
 
 
 def mark_request_verified(request: web.Request) -> None:

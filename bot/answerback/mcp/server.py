@@ -206,9 +206,9 @@ class _Calls:
     async def _report_progress(self, ctx: Context, ask: AskJson, seconds: float) -> None:
         """Report progress until cancelled, first at once: it names the ask, in case the connection is lost."""
         waited = 0.0
-        words = waiting_message(ask)
+        message = waiting_message(ask)
         while True:
-            await ctx.session.report_progress(waited, seconds, words)
+            await ctx.session.report_progress(waited, seconds, message)
             await asyncio.sleep(self._progress)
             waited += self._progress
 
@@ -251,10 +251,10 @@ async def _check_answers(
         raise _BadArgumentError("after must be a number, the `next` of an earlier result.")
     _refuse_extra(arguments)
     late = await backend.late(conversation, after)
-    words = [str(ask["message"]) for ask in late.answers]
+    messages = [str(ask["message"]) for ask in late.answers]
     answers: list[JsonValue] = [_answer(ask) for ask in late.answers]
     structured: JsonValue = {"answers": answers, "next": late.next}
-    return text_result("\n\n".join(words) or _NOTHING_NEW, structured)
+    return text_result("\n\n".join(messages) or _NOTHING_NEW, structured)
 
 
 def _answer(ask: AskJson) -> dict[str, JsonValue]:

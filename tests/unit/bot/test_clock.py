@@ -21,7 +21,7 @@ async def test_sleeping_until_a_time_ends_when_it_is_reached() -> None:
         await clock.sleep_until(when - 60)
 
 
-class Told:
+class FakeStoreClock:
     """A store's clock: its offset from the monotonic clock, and how its queries behave."""
 
     def __init__(self, ahead: float) -> None:
@@ -44,54 +44,54 @@ class Told:
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch) -> Told:
-    made = Told(3_600.0)
+def store_clock(monkeypatch: pytest.MonkeyPatch) -> FakeStoreClock:
+    made = FakeStoreClock(3_600.0)
     monkeypatch.setattr(SharedClock, "monotonic", made.monotonic)
     return made
 
 
 @pytest.mark.rule("CLAIM-13")
-async def test_processes_that_share_a_store_use_its_clock(told: Told) -> None:
-    clock = SharedClock(told.time)
+async def test_processes_that_share_a_store_use_its_clock(store_clock: FakeStoreClock) -> None:
+    clock = SharedClock(store_clock.time)
     await clock.start()
     assert clock.now() == 3_600.0
-    told.passed += 10.0
+    store_clock.passed += 10.0
     assert clock.now() == 3_610.0
-    assert told.asked == 1, "it goes on by the monotonic clock"
+    assert store_clock.asked == 1, "it continues with the monotonic clock"
 
 
 @pytest.mark.rule("CLAIM-13")
 async def test_a_slow_query_for_the_time_is_repeated_a_few_times(
-    told: Told,
+    store_clock: FakeStoreClock,
 ) -> None:
-    clock = SharedClock(told.time)
-    told.answers = [MAX_QUERY_SECONDS + 0.125, MAX_QUERY_SECONDS]
+    clock = SharedClock(store_clock.time)
+    store_clock.answers = [MAX_QUERY_SECONDS + 0.125, MAX_QUERY_SECONDS]
     await clock.start()
-    assert told.asked == 2
-    assert abs(clock.now() - told.passed - told.ahead) <= MAX_QUERY_SECONDS / 2
-    told.answers = [60.0] * 5
+    assert store_clock.asked == 2
+    assert abs(clock.now() - store_clock.passed - store_clock.ahead) <= MAX_QUERY_SECONDS / 2
+    store_clock.answers = [60.0] * 5
     await clock.start()
-    assert told.asked == 7
-    assert abs(clock.now() - told.passed - told.ahead) <= 30.0
+    assert store_clock.asked == 7
+    assert abs(clock.now() - store_clock.passed - store_clock.ahead) <= 30.0
 
 
 @pytest.mark.rule("CLAIM-13")
 async def test_a_clock_follows_its_store_despite_query_delays(
-    told: Told, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    store_clock: FakeStoreClock, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(clocks, "_SYNC_SECONDS", 0.0)
-    clock = SharedClock(told.time)
+    clock = SharedClock(store_clock.time)
     await clock.start()
-    told.answers = [0.25, StoreError("no database now"), 64.0]
-    told.ahead -= 0.0625
+    store_clock.answers = [0.25, StoreError("no database now"), 64.0]
+    store_clock.ahead -= 0.0625
     running = asyncio.create_task(clock.run())
     async with asyncio.timeout(WAIT):
-        while len(told.answers) > 0:  # noqa: ASYNC110 it tells nobody
+        while len(store_clock.answers) > 0:  # noqa: ASYNC110 there is no notification
             await asyncio.sleep(0)
     assert "queried again: no database now" in caplog.text
-    assert clock.now() - told.passed == 3_600.0, "within what nobody can tell"
-    told.ahead -= 60.0
+    assert clock.now() - store_clock.passed == 3_600.0, "within the accuracy of the query"
+    store_clock.ahead -= 60.0
     async with asyncio.timeout(WAIT):
-        while clock.now() - told.passed != told.ahead:  # noqa: ASYNC110 it tells nobody
+        while clock.now() - store_clock.passed != store_clock.ahead:  # noqa: ASYNC110 there is no notification
             await asyncio.sleep(0)
     running.cancel()

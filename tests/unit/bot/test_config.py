@@ -16,15 +16,15 @@ HASH = "sha256:" + "0" * 64
 WHSEC = "whsec_" + "QUJD" * 8
 
 
-def written(folder: Path, text: str) -> Path:
+def write(folder: Path, text: str) -> Path:
     path = folder / "answerback.toml"
     path.write_text(text)
     return path
 
 
-def refused(folder: Path, text: str) -> str:
+def refusal(folder: Path, text: str) -> str:
     with pytest.raises(ConfigError) as caught:
-        load_settings(written(folder, text))
+        load_settings(write(folder, text))
     return str(caught.value)
 
 
@@ -52,13 +52,13 @@ def test_without_a_file_everything_has_its_documented_default() -> None:
     assert settings.storage.sqlite_path == Path("answerback.db")
     assert settings.default_route == "web"
     assert settings.public.port is None
-    assert at(settings, "slack.bot_token") is None
+    assert setting_at(settings, "slack.bot_token") is None
     assert settings.labels.back == "Back"
 
 
 @pytest.mark.rule("CONFIG-1")
 def test_a_file_in_the_working_directory_is_read(tmp_path: Path) -> None:
-    written(tmp_path, "[server]\nport = 1234\n")
+    write(tmp_path, "[server]\nport = 1234\n")
     assert load_settings().server.port == 1234
 
 
@@ -71,7 +71,7 @@ def test_an_explicitly_named_file_must_exist(tmp_path: Path) -> None:
 @pytest.mark.rule("CONFIG-1")
 def test_every_table_of_a_complete_file_is_read(tmp_path: Path) -> None:
     settings = load_settings(
-        written(
+        write(
             tmp_path,
             f"""
             default_route = "deploys"
@@ -137,7 +137,7 @@ def test_an_environment_variable_overrides_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "9999")
-    assert load_settings(written(tmp_path, "[server]\nport = 1\n")).server.port == 9999
+    assert load_settings(write(tmp_path, "[server]\nport = 1\n")).server.port == 9999
 
 
 @pytest.mark.rule("CONFIG-7")
@@ -146,7 +146,7 @@ def test_setting_one_key_keeps_the_others_of_its_table(
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_TOOLS__GIT__QUESTIONS__FORCE__TARGET", "assistant")
     settings = load_settings(
-        written(tmp_path, "[tools.git.questions.force]\nprompt_label = 'Git'\n[labels]\nback = 'B'")
+        write(tmp_path, "[tools.git.questions.force]\nprompt_label = 'Git'\n[labels]\nback = 'B'")
     )
     question = settings.tools["git"].questions["force"]
     assert (question.prompt_label, question.target) == ("Git", "assistant")
@@ -160,7 +160,7 @@ def test_a_list_in_an_environment_variable_is_separated_by_commas(
     monkeypatch.setenv("ANSWERBACK_SLACK__RESPONDERS", "U1, @S2,")
     monkeypatch.setenv("ANSWERBACK_AGENTS__CI__TOKEN_HASH", HASH)
     settings = load_settings()
-    assert at(settings, "slack.responders") == ("U1", "@S2")
+    assert setting_at(settings, "slack.responders") == ("U1", "@S2")
     assert settings.agents["ci"].token_hash == HASH
 
 
@@ -181,10 +181,10 @@ def test_every_key_can_be_set_by_its_environment_variable(
         ):
             monkeypatch.setenv("ANSWERBACK_" + other.upper().replace(".", "__"), needed)
     monkeypatch.setenv(variable, value)
-    assert at(load_settings(), key) != at(settings_type().model_construct(), key)
+    assert setting_at(load_settings(), key) != setting_at(settings_type().model_construct(), key)
 
 
-def at(settings: object, key: str) -> object:
+def setting_at(settings: object, key: str) -> object:
     for part in key.split("."):
         settings = getattr(settings, part)
     return settings
@@ -235,12 +235,12 @@ def test_the_platforms_usual_variables_are_read_and_ours_take_precedence(
     monkeypatch.setenv("DISCORD_BOT_TOKEN", "d")
     monkeypatch.setenv("ANSWERBACK_PUBLIC__PORT", "1")
     monkeypatch.setenv(variable, "c" * 64)
-    assert "c" * 64 in revealed(load_settings(), table, key)
+    assert "c" * 64 in plain_value(load_settings(), table, key)
     monkeypatch.setenv(f"ANSWERBACK_{table.upper()}__{key.upper()}", "e" * 64)
-    assert "e" * 64 in revealed(load_settings(), table, key)
+    assert "e" * 64 in plain_value(load_settings(), table, key)
 
 
-def revealed(settings: Settings, table: str, key: str) -> str:
+def plain_value(settings: Settings, table: str, key: str) -> str:
     value = getattr(getattr(settings, table), key)
     return str(value.get_secret_value() if hasattr(value, "get_secret_value") else value)
 
@@ -290,7 +290,7 @@ def revealed(settings: Settings, table: str, key: str) -> str:
     ],
 )
 def test_errors_are_reported_with_advice(tmp_path: Path, text: str, words: str) -> None:
-    assert words in refused(tmp_path, text)
+    assert words in refusal(tmp_path, text)
 
 
 def test_a_label_may_omit_placeholders_or_contain_escaped_braces() -> None:
@@ -301,17 +301,17 @@ def test_a_label_may_omit_placeholders_or_contain_escaped_braces() -> None:
 
 @pytest.mark.rule("CONFIG-3")
 def test_all_errors_are_reported_at_once(tmp_path: Path) -> None:
-    told = refused(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
+    told = refusal(tmp_path, "[server]\nprot = 1\n[log]\nlevel = 'loud'\n")
     assert "server.prot" in told
     assert "log.level" in told
 
 
 @pytest.mark.rule("CONFIG-4")
 def test_a_secret_is_never_echoed(tmp_path: Path) -> None:
-    told = refused(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
+    told = refusal(tmp_path, "[callbacks]\nsecret = 'hunter2'\n[slack]\nsigning_secret = 'hunter3'")
     assert "hunter" not in told
     assert "xoxb-1" not in repr(
-        load_settings(written(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
+        load_settings(write(tmp_path, "[slack]\nbot_token = 'xoxb-1'\napp_token = 'xapp-1'"))
     )
 
 
@@ -367,7 +367,7 @@ def test_an_unreadable_file_is_named_with_the_reason(tmp_path: Path) -> None:
 def test_a_routes_escalation_target_is_checked_too(tmp_path: Path, to: str) -> None:
     escalate = f'{{ after = 60, to = "{to}" }}'
     table = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\nescalate = {escalate}\n'
-    settings = load_settings(written(tmp_path, table))
+    settings = load_settings(write(tmp_path, table))
     if to.startswith("slack"):
         assert list(build_routes(settings).by_name) == ["ops"]
     else:
@@ -377,11 +377,11 @@ def test_a_routes_escalation_target_is_checked_too(tmp_path: Path, to: str) -> N
 
 def test_the_default_route_must_be_a_route_or_a_place(tmp_path: Path) -> None:
     assert (
-        build_routes(load_settings(written(tmp_path, 'default_route = "slack:C1"\n'))).default
+        build_routes(load_settings(write(tmp_path, 'default_route = "slack:C1"\n'))).default
         == "slack:C1"
     )
     with pytest.raises(ConfigError, match=r"^default_route: "):
-        build_routes(load_settings(written(tmp_path, 'default_route = "nowhere"\n')))
+        build_routes(load_settings(write(tmp_path, 'default_route = "nowhere"\n')))
 
 
 @pytest.mark.rule("DATA-19")
@@ -390,9 +390,7 @@ def test_retention_accepts_fractions_of_days_and_by_default_keeps_everything(
 ) -> None:
     kept = load_settings().retention
     assert (kept.days, kept.audit_days) == (None, None)
-    kept = load_settings(
-        written(tmp_path, "[retention]\ndays = 0.5\naudit_days = 36500\n")
-    ).retention
+    kept = load_settings(write(tmp_path, "[retention]\ndays = 0.5\naudit_days = 36500\n")).retention
     assert (kept.days, kept.audit_days) == (0.5, 36_500)
     for wrong in ("days = 0", "days = -1", "audit_days = 36501"):
-        assert "retention." in refused(tmp_path, f"[retention]\n{wrong}\n")
+        assert "retention." in refusal(tmp_path, f"[retention]\n{wrong}\n")

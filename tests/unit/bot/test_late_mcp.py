@@ -32,7 +32,7 @@ async def check(mcp: McpClient, **arguments: Any) -> Any:
     return result.structured_content
 
 
-async def answered(service: Served, mcp: McpClient, count: int = 1) -> str:
+async def answer_late(service: Served, mcp: McpClient, count: int = 1) -> str:
     """Ask a question that is answered after its call has ended; return its id."""
     pending = await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
     await service.act(await service.newest(count), action="answer", value=True)
@@ -43,7 +43,7 @@ async def answered(service: Served, mcp: McpClient, count: int = 1) -> str:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 async def test_a_late_answer_is_returned_once(service: Served, mode: str) -> None:
     async with client(service, mode) as mcp:
-        ask_id = await answered(service, mcp)
+        ask_id = await answer_late(service, mcp)
         result = await mcp.call_tool("check_answers", {})
         assert text(result).startswith('The answer to "Deploy?" (asked earlier with ask_user')
         (given,) = result.structured_content["answers"]
@@ -57,9 +57,9 @@ async def test_a_late_answer_is_returned_once(service: Served, mode: str) -> Non
 @pytest.mark.rule("LATE-3", "MCP-11")
 async def test_a_lost_answer_is_returned_again_for_the_previous_number(service: Served) -> None:
     async with client(service) as mcp:
-        first = await answered(service, mcp)
+        first = await answer_late(service, mcp)
         number = (await check(mcp))["next"]
-        second = await answered(service, mcp, 2)
+        second = await answer_late(service, mcp, 2)
         assert [one["ask_id"] for one in (await check(mcp))["answers"]] == [second]
         again = await check(mcp, after=number)
         assert [one["ask_id"] for one in again["answers"]] == [second]
@@ -146,7 +146,7 @@ async def test_the_bridge_returns_late_answers_too(service: Served) -> None:
     async with AsyncClient(service.url, patience=0.3) as http:
         backend = ClientBackend(http, to="web")
         async with McpClient(build_mcp_server(lambda _: backend)) as mcp:
-            ask_id = await answered(service, mcp)
+            ask_id = await answer_late(service, mcp)
             found = await check(mcp)
             assert [one["ask_id"] for one in found["answers"]] == [ask_id]
             assert (await check(mcp, after=found["next"]))["answers"] == []

@@ -28,7 +28,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
         yield made
 
 
-async def called(service: Served, call: Json, **arguments: Any) -> Json:
+async def call_tool(service: Served, call: Json, **arguments: Any) -> Json:
     """The result of a recorded call, optionally with other arguments."""
     params = {**call["body"]["params"]}
     params["arguments"] = {**params["arguments"], **arguments}
@@ -44,7 +44,7 @@ async def called(service: Served, call: Json, **arguments: Any) -> Json:
 
 @pytest.mark.parametrize("agent", CALLS)
 async def test_each_agents_call_is_answered(service: Served, agent: str) -> None:
-    calling = asyncio.create_task(called(service, CALLS[agent]))
+    calling = asyncio.create_task(call_tool(service, CALLS[agent]))
     await service.act(await service.newest(), action="answer", value="8443")
     result = await calling
     assert not result["isError"], result
@@ -55,7 +55,7 @@ async def test_each_agents_call_is_answered(service: Served, agent: str) -> None
 async def test_codex_names_its_session_and_its_hook_delivers_late_answers(
     service: Served,
 ) -> None:
-    await called(service, CODEX, wait_seconds=0)
+    await call_tool(service, CODEX, wait_seconds=0)
     ask = await service.newest()
     assert ask.request.conversation == SESSION
     assert ask.request.tool_call_id == CODEX["body"]["params"]["_meta"]["callId"]
@@ -68,13 +68,13 @@ async def test_codex_names_its_session_and_its_hook_delivers_late_answers(
 
 @pytest.mark.rule("LATE-1")
 async def test_codex_can_check_for_its_sessions_answers(service: Served) -> None:
-    await called(service, CODEX, wait_seconds=0)
+    await call_tool(service, CODEX, wait_seconds=0)
     await service.act(await service.newest(), action="answer", value="8443")
     params = {**CODEX["body"]["params"], "name": "check_answers", "arguments": {}}
-    result = await called(service, {**CODEX, "body": {**CODEX["body"], "params": params}})
+    result = await call_tool(service, {**CODEX, "body": {**CODEX["body"], "params": params}})
     assert "8443" in json.dumps(result["content"])
 
 
 async def test_the_models_conversation_takes_precedence(service: Served) -> None:
-    await called(service, CODEX, wait_seconds=0, conversation="mine")
+    await call_tool(service, CODEX, wait_seconds=0, conversation="mine")
     assert (await service.newest()).request.conversation == "mine"

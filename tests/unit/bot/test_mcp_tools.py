@@ -35,7 +35,7 @@ async def client(service: Served, query: str) -> AsyncIterator[Client]:
         yield made
 
 
-async def listed(service: Served, query: str = "") -> dict[str, Any]:
+async def list_tools(service: Served, query: str = "") -> dict[str, Any]:
     async with client(service, query) as mcp:
         return {tool.name: tool for tool in (await mcp.list_tools()).tools}
 
@@ -56,7 +56,7 @@ async def test_the_url_selects_which_tools_are_offered(
     tmp_path: Path, query: str, names: list[str]
 ) -> None:
     async with served(tmp_path) as service:
-        assert list(await listed(service, query)) == [*names, *PENDING]
+        assert list(await list_tools(service, query)) == [*names, *PENDING]
 
 
 @pytest.mark.rule("MCP-6")
@@ -128,7 +128,7 @@ async def test_a_tool_disabled_under_any_of_its_names_is_not_offered(
     tmp_path: Path, off: str, query: str, names: list[str]
 ) -> None:
     async with served(tmp_path, tools={off: ToolRule(enable=False)}) as service:
-        assert list(await listed(service, query)) == [*names, *PENDING]
+        assert list(await list_tools(service, query)) == [*names, *PENDING]
 
 
 async def test_a_disabled_shape_is_missing_from_the_tools_schema(
@@ -139,14 +139,14 @@ async def test_a_disabled_shape_is_missing_from_the_tools_schema(
         for dialect in ("single", "ask_user_form", "gemini", "copilot")
     }
     async with served(tmp_path, tools=off) as service:
-        schema = (await listed(service))["ask_user"].input_schema
+        schema = (await list_tools(service))["ask_user"].input_schema
     jsonschema.validate(CALLS["ask_user"][1], schema)
     for dialect in off:
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(CALLS[dialect][1], schema)
     two = {"ask_user": ToolRule(), "single": ToolRule(enable=False)}
     async with served(tmp_path, tools=two) as service:
-        schema = (await listed(service))["ask_user"].input_schema
+        schema = (await list_tools(service))["ask_user"].input_schema
     jsonschema.validate(CALLS["ask_user_form"][1], schema)
 
 

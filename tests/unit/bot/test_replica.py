@@ -29,7 +29,7 @@ from tests.unit.bot.conftest import Parts
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 
 
-def sharing(parts: Parts) -> Service:
+def replica_service(parts: Parts) -> Service:
     """A service with a name as one of several replicas."""
     surfaces = {"chat": parts.chat, "web": parts.web}
     return Service(parts.store, parts.clock, surfaces, known_surfaces=frozenset(), claim=ANN)
@@ -37,7 +37,7 @@ def sharing(parts: Parts) -> Service:
 
 @pytest.mark.rule("CLAIM-5")
 async def test_a_stopping_process_releases_its_claims(parts: Parts) -> None:
-    service = sharing(parts)
+    service = replica_service(parts)
     ask = (await service.submit(ask_user())).ask
     assert await parts.store.claim_message(ask.id, BEN) is None
     await release_claims(service)
@@ -46,7 +46,7 @@ async def test_a_stopping_process_releases_its_claims(parts: Parts) -> None:
 
 @pytest.mark.rule("CLAIM-5")
 async def test_work_that_was_cut_off_is_not_released(parts: Parts) -> None:
-    service = sharing(parts)
+    service = replica_service(parts)
     ask = (await service.submit(ask_user())).ask
     await release_claims(service, {ClaimKind.MESSAGE})
     assert await parts.store.claim_message(ask.id, BEN) is None
@@ -153,5 +153,5 @@ async def test_claims_that_cannot_be_released_expire_and_are_logged(
         raise StoreError(f"no database for {work} of {holder}")
 
     monkeypatch.setattr(parts.store, "release", failing)
-    await release_claims(sharing(parts))
+    await release_claims(replica_service(parts))
     assert "will expire on their own: no database for message of ann" in caplog.text

@@ -77,17 +77,17 @@ async def serving(most: int, seconds: float) -> AsyncIterator[tuple[Connect, lis
         ):
             yield connect, opened
             for writer in opened:
-                await gone(writer)
+                await close(writer)
 
 
-async def gone(writer: asyncio.StreamWriter) -> None:
+async def close(writer: asyncio.StreamWriter) -> None:
     """Close a connection."""
     writer.close()
     with contextlib.suppress(ConnectionError):
         await writer.wait_closed()
 
 
-async def ended(reader: asyncio.StreamReader) -> bytes:
+async def read_to_end(reader: asyncio.StreamReader) -> bytes:
     """Read until the connection is closed."""
     async with asyncio.timeout(WAIT):
         try:
@@ -96,7 +96,7 @@ async def ended(reader: asyncio.StreamReader) -> bytes:
             return b""
 
 
-async def answered(reader: asyncio.StreamReader) -> bytes:
+async def read_response(reader: asyncio.StreamReader) -> bytes:
     """Read a whole response, and return its status line."""
     async with asyncio.timeout(WAIT):
         head = await reader.readuntil(b"\r\n\r\n")
@@ -120,14 +120,14 @@ async def answered(reader: asyncio.StreamReader) -> bytes:
 async def test_a_connection_on_which_nothing_is_verified_is_closed(sent: bytes) -> None:
     async with serving(10, 0.3) as (connect, _):
         reader, _ = await connect(sent)
-        await ended(reader)
+        await read_to_end(reader)
 
 
 @pytest.mark.rule("DATA-11")
 async def test_a_client_that_sends_slowly_is_disconnected_too() -> None:
     async with serving(10, 0.3) as (connect, _):
         reader, writer = await connect(b"POST /signed HTTP/1.1\r\nX: ")
-        closed = asyncio.create_task(ended(reader))
+        closed = asyncio.create_task(read_to_end(reader))
         async with asyncio.timeout(WAIT):
             while not closed.done():
                 writer.write(b"x")
@@ -137,40 +137,40 @@ async def test_a_client_that_sends_slowly_is_disconnected_too() -> None:
 async def test_a_verified_connection_stays_open() -> None:
     async with serving(10, 0.2) as (connect, _):
         reader, writer = await connect(SIGNED)
-        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        assert await read_response(reader) == b"HTTP/1.1 200 OK"
         stranger, _ = await connect()
-        await ended(stranger)  # the time limit of both has passed
+        await read_to_end(stranger)  # the time limit of both has passed
         writer.write(SIGNED)
-        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        assert await read_response(reader) == b"HTTP/1.1 200 OK"
 
 
 async def test_when_there_are_too_many_the_oldest_unverified_connection_is_closed() -> None:
     async with serving(3, 60) as (connect, _):
         regular, writer = await connect(SIGNED)
-        await answered(regular)
+        await read_response(regular)
         strangers = []
         for _ in range(4):
             reader, stranger = await connect(UNSIGNED)
-            assert await answered(reader) == b"HTTP/1.1 200 OK"
+            assert await read_response(reader) == b"HTTP/1.1 200 OK"
             strangers.append((reader, stranger))
-        assert [await ended(reader) for reader, _ in strangers[:2]] == [b"", b""]
+        assert [await read_to_end(reader) for reader, _ in strangers[:2]] == [b"", b""]
         for reader, stranger in strangers[2:]:
             stranger.write(UNSIGNED)
-            assert await answered(reader) == b"HTTP/1.1 200 OK"
+            assert await read_response(reader) == b"HTTP/1.1 200 OK"
         writer.write(SIGNED)
-        assert await answered(regular) == b"HTTP/1.1 200 OK"
+        assert await read_response(regular) == b"HTTP/1.1 200 OK"
 
 
 @pytest.mark.rule("DATA-11")
 async def test_one_address_with_many_connections_does_not_displace_others() -> None:
     async with serving(4, 60) as (connect, _):
         quiet, writer = await connect(UNSIGNED, "127.0.0.2")
-        await answered(quiet)
+        await read_response(quiet)
         for _ in range(20):
             reader, _ = await connect(UNSIGNED)
-            await answered(reader)
+            await read_response(reader)
         writer.write(UNSIGNED)
-        assert await answered(quiet) == b"HTTP/1.1 200 OK"
+        assert await read_response(quiet) == b"HTTP/1.1 200 OK"
 
 
 async def test_if_all_are_verified_the_oldest_is_closed() -> None:
@@ -178,9 +178,9 @@ async def test_if_all_are_verified_the_oldest_is_closed() -> None:
         readers = []
         for _ in range(3):
             reader, _ = await connect(SIGNED)
-            assert await answered(reader) == b"HTTP/1.1 200 OK"
+            assert await read_response(reader) == b"HTTP/1.1 200 OK"
             readers.append(reader)
-        assert await ended(readers[0]) == b""
+        assert await read_to_end(readers[0]) == b""
 
 
 async def test_a_connection_that_closes_at_once_does_no_harm(
@@ -199,9 +199,9 @@ async def test_a_connection_that_closes_at_once_does_no_harm(
     monkeypatch.setattr(loop, "connect_accepted_socket", vanished)
     async with serving(10, 60) as (connect, _):
         first, _ = await connect(UNSIGNED)
-        assert await ended(first) == b""
+        assert await read_to_end(first) == b""
         second, _ = await connect(UNSIGNED)
-        assert await answered(second) == b"HTTP/1.1 200 OK"
+        assert await read_response(second) == b"HTTP/1.1 200 OK"
 
 
 async def test_without_free_descriptors_accepting_resumes_later(
@@ -220,7 +220,7 @@ async def test_without_free_descriptors_accepting_resumes_later(
     monkeypatch.setattr(loop, "sock_accept", full)
     async with serving(10, 60) as (connect, _):
         reader, _ = await connect(UNSIGNED)
-        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        assert await read_response(reader) == b"HTTP/1.1 200 OK"
     assert "Too many open files" in caplog.text
 
 
@@ -262,7 +262,7 @@ async def test_four_hundred_unfinished_bodies_stay_within_the_memory_budget() ->
         reader, _ = await connect(
             b"POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 50000\r\n\r\n" + b"x" * 50_000
         )
-        assert await answered(reader) == b"HTTP/1.1 200 OK"
+        assert await read_response(reader) == b"HTTP/1.1 200 OK"
         assert len(opened) == 401
 
 
@@ -307,8 +307,8 @@ async def test_a_body_is_accepted_or_refused_in_time(
 ) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", body_port)
     writer.write(b"POST / HTTP/1.1\r\nHost: x\r\n" + headers + b"\r\n\r\n" + body)
-    assert b" %d " % status in await answered(reader)
-    await gone(writer)
+    assert b" %d " % status in await read_response(reader)
+    await close(writer)
 
 
 async def test_a_truncated_body_is_400() -> None:

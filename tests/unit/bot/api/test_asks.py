@@ -138,7 +138,7 @@ async def test_a_caller_that_disconnects_leaves_no_waiter_and_loses_nothing(api:
     assert (await api.act(ask, action="answer", value=False))[0] == 200
 
 
-def held(ask_id: str) -> int:
+def copies_of(ask_id: str) -> int:
     """The number of copies of an ask in this process."""
     gc.collect()
     return sum(isinstance(one, Ask) and one.id == ask_id for one in gc.get_objects())
@@ -166,10 +166,10 @@ async def test_waiters_hold_no_copy_of_the_ask(api: Served, method: str) -> None
     await api.waiters(12)
     await until(lambda: all_read(api))
 
-    async def let_go() -> bool:
-        return held(ask["id"]) < 6  # waiters hold none, and others only for a moment
+    async def released() -> bool:
+        return copies_of(ask["id"]) < 6  # waiters hold none, and others only for a moment
 
-    await until(let_go)
+    await until(released)
     await api.act(ask, action="end_turn")
     for each in waiting:
         async with asyncio.timeout(WAIT), await each as response:

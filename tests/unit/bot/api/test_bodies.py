@@ -12,7 +12,7 @@ from answerback.core.errors import ProblemError
 from answerback.http.json_parsing import MAX_DEPTH, parse_json
 
 
-def refused(body: bytes) -> str:
+def refusal(body: bytes) -> str:
     with pytest.raises(ProblemError) as caught:
         parse_json(body)
     assert caught.value.status == 400
@@ -40,7 +40,7 @@ def refused(body: bytes) -> str:
     ],
 )
 def test_invalid_json_is_refused_with_its_position(body: bytes, words: str) -> None:
-    assert words in refused(body)
+    assert words in refusal(body)
 
 
 def test_nesting_is_accepted_up_to_the_limit() -> None:

@@ -31,7 +31,7 @@ async def explain(api: Served, ask: Json, text: str) -> tuple[int, Json]:
         return response.status, await response.json(content_type=None)
 
 
-async def held(api: Served, ask: Json) -> tuple[int, Json]:
+async def wait_for(api: Served, ask: Json) -> tuple[int, Json]:
     async with asyncio.timeout(WAIT):
         return await api.get(f"/v1/asks/{ask['id']}", **HOLD)
 
@@ -43,7 +43,7 @@ async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one
     ask = await api.asked(**CLARIFY)
     assert (ask["accepts"], ask["clarify"]) == (["clarify"], None)
     assert ask["prompt"]["controls"] == ["ask_back", "reply", "end_turn"]
-    waiting = asyncio.create_task(held(api, ask))
+    waiting = asyncio.create_task(wait_for(api, ask))
     await api.waiters(1)
     status, asked = await api.act(ask, action="ask_back", text="Which table?", revision=1)
     assert (status, asked["status"], asked["revision"]) == (200, "open", 2)
@@ -55,7 +55,7 @@ async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one
         "apply",
     )
     assert told["clarify"]["by"]["user_id"] == "operator"
-    again = asyncio.create_task(held(api, ask))
+    again = asyncio.create_task(wait_for(api, ask))
     await api.waiters(1)
     assert not again.done(), "it was told once; the question is still in every answer"
     status, shown = await explain(api, ask, "The *small* one.")
@@ -73,7 +73,7 @@ async def test_a_waiting_call_returns_at_once_with_the_question_and_the_next_one
 async def test_a_question_asked_between_two_waiting_calls_ends_the_next_one(api: Served) -> None:
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
-    status, told = await held(api, ask)
+    status, told = await wait_for(api, ask)
     assert (status, told["clarify"]["text"]) == (202, "Which table?")
 
 
@@ -87,8 +87,8 @@ async def test_a_question_is_reported_again_if_its_report_could_not_be_saved(
     await api.act(ask, action="ask_back", text="Which table?")
     with monkeypatch.context() as patched:
         patched.setattr(api.running.service.store, "change", failing)
-        assert (await held(api, ask))[0] == 202
-    assert (await held(api, ask))[1]["clarify"]["text"] == "Which table?"
+        assert (await wait_for(api, ask))[0] == 202
+    assert (await wait_for(api, ask))[1]["clarify"]["text"] == "Which table?"
 
 
 @pytest.mark.rule("CLARIFY-1", "EVENT-1")

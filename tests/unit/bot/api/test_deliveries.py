@@ -15,7 +15,7 @@ SECRET = CallbackSettings(secret=(SecretStr("whsec_" + "QUJD" * 8),))
 NOBODY = "http://127.0.0.1:1/hook"
 
 
-async def ended(api: Served, **headers: Any) -> Json:
+async def ended_ask(api: Served, **headers: Any) -> Json:
     """Create an ended ask whose webhook goes to an unreachable receiver."""
     ask = await api.asked(callback={"url": NOBODY}, **headers)
     await api.http.delete(f"/v1/asks/{ask['id']}", **headers)
@@ -25,7 +25,7 @@ async def ended(api: Served, **headers: Any) -> Json:
 @pytest.mark.rule("API-10")
 async def test_deliveries_are_listed_newest_first_with_their_state(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
-        asks = [await ended(api) for _ in range(3)]
+        asks = [await ended_ask(api) for _ in range(3)]
 
         async def tried() -> bool:
             _, body = await api.get("/v1/deliveries?state=pending")
@@ -49,7 +49,7 @@ async def test_deliveries_are_listed_newest_first_with_their_state(serve: Serve)
 @pytest.mark.rule("API-10")
 async def test_a_delivery_is_sent_again_on_request(serve: Serve) -> None:
     async with serve(callbacks=SECRET) as api:
-        await ended(api)
+        await ended_ask(api)
 
         async def tried() -> bool:
             _, body = await api.get("/v1/deliveries")

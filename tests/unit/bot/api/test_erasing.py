@@ -9,7 +9,7 @@ import pytest
 from answerback.api.wire import AskBody, RecordPage
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET as SIGNED
-from tests.unit.bot.api.test_deliveries import ended
+from tests.unit.bot.api.test_deliveries import ended_ask
 
 SECRET = "tell-nobody"
 FORM: Json = {"questions": [{"id": "why", "text": f"Why {SECRET}?", "answer_type": "text"}]}
@@ -81,7 +81,7 @@ async def test_without_tokens_erasing_requires_the_persons_key(api: Served) -> N
 
 async def test_a_webhook_that_was_erased_cannot_be_sent_again(serve: Serve) -> None:
     async with serve(callbacks=SIGNED) as api:
-        ask = await ended(api)
+        ask = await ended_ask(api)
         await erase(api, ask)
         _, body = await api.get("/v1/deliveries")
         (told,) = body["deliveries"]

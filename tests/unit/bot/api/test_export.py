@@ -17,17 +17,17 @@ from answerback.cli import export_and_erase, main
 from answerback.cli.api_client import resolve_service
 from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
-from tests.unit.bot.api.test_deliveries import SECRET, ended
+from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
 
 
-async def exported(api: Served, headers: dict[str, str] | None = None) -> list[Json]:
+async def export_lines(api: Served, headers: dict[str, str] | None = None) -> list[Json]:
     """The lines of an export."""
     async with api.http.get("/v1/export", headers=headers) as response:
         assert (response.status, response.content_type) == (200, "application/x-ndjson")
         return [json.loads(line) for line in (await response.read()).splitlines()]
 
 
-async def command(*arguments: str) -> Result:
+async def run_command(*arguments: str) -> Result:
     """Run a command in a thread, next to the service in this process."""
     return await asyncio.to_thread(CliRunner().invoke, main.app, list(arguments))
 
@@ -39,8 +39,8 @@ async def test_an_export_has_asks_with_their_records_and_deliveries_page_by_page
     monkeypatch.setattr(export, "_ASKS", 2)
     monkeypatch.setattr(export, "_ROWS", 2)
     async with serve(callbacks=SECRET) as api:
-        asks = [await ended(api) for _ in range(5)]
-        *lines, end = await exported(api)
+        asks = [await ended_ask(api) for _ in range(5)]
+        *lines, end = await export_lines(api)
         told = [AskBody.model_validate(one["ask"]) for one in lines if one["type"] == "ask"]
         assert [ask.id for ask in told] == [ask["id"] for ask in reversed(asks)]
         assert lines[0]["call"]["name"] == "ask_user"
@@ -70,7 +70,7 @@ async def test_an_agent_exports_its_own_asks_and_an_operator_everything(serve: S
             (api.bearer("console"), [ask["id"]]),
             (api.person, [ask["id"]]),
         ):
-            lines = await exported(api, headers)
+            lines = await export_lines(api, headers)
             assert [one["ask"]["id"] for one in lines if one["type"] == "ask"] == found
         assert (await api.get("/v1/export"))[0] == 401
 
@@ -80,17 +80,17 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     ask, still_open = await api.asked(), await api.asked()
     await api.http.delete(f"/v1/asks/{ask['id']}")
     service = ("--url", api.running.api_url, "--token", api.person["Authorization"].split()[1])
-    done = await command("export", *service)
+    done = await run_command("export", *service)
     assert done.exit_code == 0
     assert json.loads(done.stdout.splitlines()[-1])["lines"]["ask"] == 2
-    done = await command("erase", ask["id"], *service)
+    done = await run_command("erase", ask["id"], *service)
     assert (done.exit_code, "Add --yes" in done.stderr) == (2, True)
-    done = await command("erase", ask["id"], still_open["id"], "--yes", *service)
+    done = await run_command("erase", ask["id"], still_open["id"], "--yes", *service)
     assert done.exit_code == 1
     assert f"{ask['id']}: erased." in done.stderr
     assert f"{still_open['id']}: People can still answer it" in done.stderr
     assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["erased_at"] is not None
-    done = await command("erase", ask["id"], "--yes", *service)
+    done = await run_command("erase", ask["id"], "--yes", *service)
     assert done.exit_code == 0
 
 
@@ -102,17 +102,17 @@ async def test_the_command_uses_the_key_in_its_working_directory(
     ask = await api.asked()
     await api.http.delete(f"/v1/asks/{ask['id']}")
     where = ("--url", api.running.api_url, "--config", str(config))
-    assert (await command("erase", ask["id"], "--yes", *where)).exit_code == 0
+    assert (await run_command("erase", ask["id"], "--yes", *where)).exit_code == 0
 
 
 async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
     nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
-    done = await command("export", *nobody)
+    done = await run_command("export", *nobody)
     assert (done.exit_code, "The connection to" in done.stderr) == (1, True)
-    done = await command("erase", "ask_1", "--yes", *nobody)
+    done = await run_command("erase", "ask_1", "--yes", *nobody)
     assert (done.exit_code, "http://127.0.0.1:1" in done.stderr) == (1, True)
     async with serve(roles={"ci": "agent"}) as api:
-        done = await command("export", "--url", api.running.api_url, "--token", "wrong")
+        done = await run_command("export", "--url", api.running.api_url, "--token", "wrong")
         assert (done.exit_code, "No agent has this token" in done.stderr) == (1, True)
 
 
@@ -124,7 +124,7 @@ async def test_an_interrupted_export_is_recognised() -> None:
     app = web.Application()
     app.router.add_get("/v1/export", broken)
     async with TestServer(app) as server:
-        done = await command("export", "--url", str(server.make_url("")), "--token", "t")
+        done = await run_command("export", "--url", str(server.make_url("")), "--token", "t")
     assert (done.exit_code, "incomplete" in done.stderr) == (1, True)
 
 
@@ -156,7 +156,7 @@ async def test_erasing_can_report_its_results_as_json(api: Served) -> None:
     await api.http.delete(f"/v1/asks/{ask['id']}")
     key = api.person["Authorization"].removeprefix("Bearer ")
     service = ("--yes", "--json", "--url", api.running.api_url, "--token", key)
-    done = await command("erase", ask["id"], still_open["id"], *service)
+    done = await run_command("erase", ask["id"], still_open["id"], *service)
     first, second = json.loads(done.stdout)
     assert first == {"id": ask["id"], "erased": True, "refused": None}
     assert (second["id"], second["erased"], done.exit_code) == (still_open["id"], False, 1)

@@ -18,7 +18,7 @@ def ids(page: Json) -> list[str]:
     return [ask["id"] for ask in page["asks"]]
 
 
-async def found(api: Served, query: str, **headers: str) -> list[str]:
+async def search_ids(api: Served, query: str, **headers: str) -> list[str]:
     status, page = await api.get(f"/v1/search?{query}", **headers)
     assert status == 200, page
     return ids(page)
@@ -82,19 +82,19 @@ async def test_search_finds_questions_and_answers(api: Served) -> None:
     second = await api.asked({"question": "Which port for the café?"})
     await api.act(first, action="answer", value="The ninth", actor={"user_id": "ann"})
     await api.act(second, action="reply", text="None of these")
-    assert await found(api, "") == [second["id"], first["id"]]
-    assert await found(api, "q=which+PORT") == [second["id"], first["id"]]
-    assert await found(api, "q=cafe") == [second["id"]]
-    assert await found(api, "q=ninth+port") == [first["id"]]
-    assert await found(api, "q=port&status=cancelled") == [second["id"]]
-    assert await found(api, "answered_by=web:ann") == [first["id"]]
-    assert await found(api, "answered_by=web:operator&q=port") == [second["id"]]
-    assert await found(api, "q=port&agent=nobody") == []
+    assert await search_ids(api, "") == [second["id"], first["id"]]
+    assert await search_ids(api, "q=which+PORT") == [second["id"], first["id"]]
+    assert await search_ids(api, "q=cafe") == [second["id"]]
+    assert await search_ids(api, "q=ninth+port") == [first["id"]]
+    assert await search_ids(api, "q=port&status=cancelled") == [second["id"]]
+    assert await search_ids(api, "answered_by=web:ann") == [first["id"]]
+    assert await search_ids(api, "answered_by=web:operator&q=port") == [second["id"]]
+    assert await search_ids(api, "q=port&agent=nobody") == []
     middle = quote(second["created_at"])
-    assert second["id"] in await found(api, f"from={middle}")
-    assert second["id"] not in await found(api, f"to={middle}")
+    assert second["id"] in await search_ids(api, f"from={middle}")
+    assert second["id"] not in await search_ids(api, f"to={middle}")
     naive = quote(second["created_at"].removesuffix("Z"))
-    assert await found(api, f"to={naive}") == await found(api, f"to={middle}")
+    assert await search_ids(api, f"to={naive}") == await search_ids(api, f"to={middle}")
 
 
 @pytest.mark.rule("API-17")
@@ -113,12 +113,12 @@ async def test_an_agent_finds_only_its_own_asks(serve: Serve) -> None:
             name: (await api.asked({"question": "Which port?"}, headers=api.bearer(name)))["id"]
             for name in ("one", "two")
         }
-        assert await found(api, "q=port", **api.bearer("one")) == [asks["one"]]
-        assert await found(api, "agent=one", **api.bearer("one")) == [asks["one"]]
-        assert await found(api, "agent=two", **api.bearer("one")) == []
+        assert await search_ids(api, "q=port", **api.bearer("one")) == [asks["one"]]
+        assert await search_ids(api, "agent=one", **api.bearer("one")) == [asks["one"]]
+        assert await search_ids(api, "agent=two", **api.bearer("one")) == []
         for header in (api.person, api.bearer("console")):
-            assert await found(api, "q=port", **header) == [asks["two"], asks["one"]]
-            assert await found(api, "agent=two", **header) == [asks["two"]]
+            assert await search_ids(api, "q=port", **header) == [asks["two"], asks["one"]]
+            assert await search_ids(api, "agent=two", **header) == [asks["two"]]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ COUNT = int(os.environ.get("HOSTILE_BODIES", "600"))
 JSON_TYPE = {"Content-Type": "application/json"}
 
 
-async def refused(api: Served, status: int, method: str, path: str, **how: Any) -> Json:
+async def check_refused(api: Served, status: int, method: str, path: str, **how: Any) -> Json:
     async with api.http.request(method, path, **how) as response:
         assert response.status == status, await response.text()
         assert response.content_type == "application/problem+json"
@@ -42,7 +42,7 @@ async def refused(api: Served, status: int, method: str, path: str, **how: Any) 
     "path", ["/v1", "/v1/asks/", "/v1/asks/a/b/c", "/%00", "/../etc", "/slack/events"]
 )
 async def test_an_unknown_path_is_404(api: Served, path: str) -> None:
-    await refused(api, 404, "GET", path)
+    await check_refused(api, 404, "GET", path)
 
 
 @pytest.mark.rule("API-4")
@@ -79,12 +79,14 @@ async def test_another_content_type_is_415(api: Served, path: str, content_type:
     if path.endswith("actions"):
         path = f"/v1/asks/{(await api.asked())['id']}/actions"
     headers = {"Content-Type": content_type, **api.person}
-    await refused(api, 415, "POST", path, data=b"{}", headers=headers)
+    await check_refused(api, 415, "POST", path, data=b"{}", headers=headers)
 
 
 @pytest.mark.rule("API-6")
 async def test_a_body_without_content_type_is_415(api: Served) -> None:
-    await refused(api, 415, "POST", "/v1/asks", data=b"{}", skip_auto_headers=["Content-Type"])
+    await check_refused(
+        api, 415, "POST", "/v1/asks", data=b"{}", skip_auto_headers=["Content-Type"]
+    )
 
 
 def padded(size: int) -> bytes:
@@ -96,7 +98,7 @@ def padded(size: int) -> bytes:
 async def test_a_body_at_the_limit_is_accepted_and_one_byte_more_is_413(api: Served) -> None:
     async with api.http.post("/v1/asks", data=padded(MAX_BODY), headers=JSON_TYPE) as response:
         assert response.status == 201
-    await refused(api, 413, "POST", "/v1/asks", data=padded(MAX_BODY + 1), headers=JSON_TYPE)
+    await check_refused(api, 413, "POST", "/v1/asks", data=padded(MAX_BODY + 1), headers=JSON_TYPE)
 
 
 @pytest.mark.rule("API-5")
@@ -113,7 +115,7 @@ async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_en
 
     # The connection may be closed while we are still sending; that is a refusal too.
     with contextlib.suppress(aiohttp.ClientConnectionError):
-        await refused(api, 413, "POST", "/v1/asks", data=endless(), headers=JSON_TYPE)
+        await check_refused(api, 413, "POST", "/v1/asks", data=endless(), headers=JSON_TYPE)
     assert sent < 64 * MAX_BODY
 
 
@@ -121,18 +123,18 @@ async def test_a_chunked_body_over_the_limit_is_413_without_being_read_to_its_en
 async def test_a_body_that_decompresses_to_more_than_the_limit_is_413(api: Served) -> None:
     bomb = gzip.compress(b" " * (64 * MAX_BODY))
     headers = {**JSON_TYPE, "Content-Encoding": "gzip"}
-    await refused(api, 413, "POST", "/v1/asks", data=bomb, headers=headers)
+    await check_refused(api, 413, "POST", "/v1/asks", data=bomb, headers=headers)
 
 
 async def test_a_body_that_does_not_match_its_content_encoding_is_400(api: Served) -> None:
     headers = {**JSON_TYPE, "Content-Encoding": "gzip"}
-    await refused(api, 400, "POST", "/v1/asks", data=b"no gzip", headers=headers)
+    await check_refused(api, 400, "POST", "/v1/asks", data=b"no gzip", headers=headers)
 
 
 @pytest.mark.rule("API-6")
 @pytest.mark.parametrize("body", [b"", b"{", b"[1,]", b'{"a":NaN}', b"\xff", b"[" * 5000])
 async def test_malformed_json_is_400_with_its_position(api: Served, body: bytes) -> None:
-    problem = await refused(api, 400, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
+    problem = await check_refused(api, 400, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
     assert problem["title"] == "Malformed JSON"
     assert problem["detail"].startswith("The body is not valid JSON: ")
 
@@ -141,7 +143,7 @@ async def test_malformed_json_is_400_with_its_position(api: Served, body: bytes)
 async def test_json_that_is_not_a_submission_is_422_with_every_location(
     api: Served, body: str
 ) -> None:
-    problem = await refused(api, 422, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
+    problem = await check_refused(api, 422, "POST", "/v1/asks", data=body, headers=JSON_TYPE)
     assert problem["errors"]
     assert problem["tool_result"]["is_error"]
 
@@ -149,7 +151,7 @@ async def test_json_that_is_not_a_submission_is_422_with_every_location(
 async def test_a_lone_surrogate_reaches_the_dialect_as_a_wrong_type(api: Served) -> None:
     form = {"questions": [{"id": "a", "text": "\ud800", "answer_type": "text"}]}
     body = {"name": "ask_user", "arguments": form}
-    problem = await refused(api, 422, "POST", "/v1/asks", json=body)
+    problem = await check_refused(api, 422, "POST", "/v1/asks", json=body)
     assert [(e["pointer"], e["code"]) for e in problem["errors"]] == [
         ("/questions/0/text", "wrong_type")
     ]
@@ -197,7 +199,7 @@ async def test_invalid_http_is_400_and_reveals_no_internals(api: Served, raw: by
     assert b"Traceback" not in told
 
 
-def hostile(rng: random.Random) -> bytes:
+def hostile_body(rng: random.Random) -> bytes:
     """A body that an attacker, a broken client or a confused model might send; never a valid call."""
     kind = rng.randrange(8)
     if kind == 0:
@@ -259,7 +261,7 @@ ODD: list[Any] = [
 ]
 
 
-def resident() -> int:
+def resident_memory() -> int:
     """The resident memory of this process, in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
@@ -269,7 +271,7 @@ async def test_hostile_bodies_get_a_4xx_and_do_not_grow_memory(api: Served) -> N
     seen: set[int] = set()
 
     async def one() -> None:
-        body = hostile(rng)
+        body = hostile_body(rng)
         try:
             async with api.http.post(
                 "/v1/asks", data=io.BytesIO(body), headers=JSON_TYPE
@@ -287,10 +289,10 @@ async def test_hostile_bodies_get_a_4xx_and_do_not_grow_memory(api: Served) -> N
 
     await some(COUNT // 3)
     gc.collect()
-    before = await asyncio.to_thread(resident)
+    before = await asyncio.to_thread(resident_memory)
     await some(COUNT)
     gc.collect()
-    grown = await asyncio.to_thread(resident) - before
+    grown = await asyncio.to_thread(resident_memory) - before
     assert seen == {400, 413, 422}
     assert grown < 24 * 1024 * 1024, f"{grown} bytes for {COUNT} bodies"
     assert await api.get("/v1/asks") == (200, {"asks": [], "next": None})

@@ -25,7 +25,7 @@ QUICK: Json = {"question": "Deploy?", "answer_type": "boolean"}
 ROLES = {"bot": "agent", "other": "agent", "front": "surface"}
 
 
-async def late(api: Served, query: str = "", **headers: str) -> Json:
+async def get_late(api: Served, query: str = "", **headers: str) -> Json:
     """Get the late answers, with the number that acknowledges them."""
     status, body = await api.get(f"/v1/answers{query}", **headers)
     assert status == 200, body
@@ -34,10 +34,10 @@ async def late(api: Served, query: str = "", **headers: str) -> Json:
 
 async def ids(api: Served, query: str = "", **headers: str) -> list[str]:
     """The ids of the asks among the late answers."""
-    return [one["id"] for one in (await late(api, query, **headers))["answers"]]
+    return [one["id"] for one in (await get_late(api, query, **headers))["answers"]]
 
 
-async def answered(api: Served, **more: Any) -> Json:
+async def answered_ask(api: Served, **more: Any) -> Json:
     """Create an ask that is answered while nobody waits."""
     ask = await api.asked(QUICK, **more)
     assert (await api.act(ask, action="answer", value=True))[0] == 200
@@ -46,25 +46,25 @@ async def answered(api: Served, **more: Any) -> Json:
 
 @pytest.mark.rule("LATE-1")
 async def test_an_answer_nobody_waited_for_is_returned_once(api: Served) -> None:
-    ask = await answered(api, conversation="c1")
-    await answered(api, conversation="c2")
-    body = await late(api, "?conversation=c1")
+    ask = await answered_ask(api, conversation="c1")
+    await answered_ask(api, conversation="c2")
+    body = await get_late(api, "?conversation=c1")
     (given,) = body["answers"]
     assert (given["id"], given["status"]) == (ask["id"], "answered")
     assert given["tool_result"]["structured"] == {"answer_type": "boolean", "answer": True}
     assert body["next"] == 1
-    assert await late(api, "?conversation=c1") == {"answers": [], "next": None}
+    assert await get_late(api, "?conversation=c1") == {"answers": [], "next": None}
     assert len(await ids(api)) == 1
 
 
 @pytest.mark.rule("LATE-3")
 async def test_an_unacknowledged_list_is_returned_again(api: Served) -> None:
-    first, second = await answered(api), await answered(api)
-    body = await late(api, "?after=0&limit=1")
+    first, second = await answered_ask(api), await answered_ask(api)
+    body = await get_late(api, "?after=0&limit=1")
     assert [one["id"] for one in body["answers"]] == [first["id"]]
     assert await ids(api, "?after=0") == [first["id"], second["id"]]
     assert await ids(api, f"?after={body['next']}") == [second["id"]]
-    assert await late(api, "?after=2") == {"answers": [], "next": 2}
+    assert await get_late(api, "?after=2") == {"answers": [], "next": 2}
     assert await ids(api, "?after=0") == []
 
 
@@ -99,7 +99,7 @@ async def test_an_outcome_reported_by_a_call_is_not_reported_again(api: Served, 
 
 async def test_late_answers_go_only_to_their_agent(serve: Serve) -> None:
     async with serve(ROLES) as api:
-        ask = await answered(api, headers=api.bearer("bot"))
+        ask = await answered_ask(api, headers=api.bearer("bot"))
         for reader in (api.bearer("front"), api.person):
             status, _ = await api.get(f"/v1/asks/{ask['id']}", **reader)
             assert status == 200
@@ -111,7 +111,7 @@ async def test_late_answers_go_only_to_their_agent(serve: Serve) -> None:
 async def test_without_tokens_a_read_with_a_persons_key_does_not_count_as_the_agents(
     api: Served,
 ) -> None:
-    ask = await answered(api)
+    ask = await answered_ask(api)
     await api.get(f"/v1/asks/{ask['id']}", **api.person)
     assert await ids(api) == [ask["id"]]
 
@@ -155,7 +155,7 @@ class Raw:
 async def test_an_outcome_that_a_killed_client_did_not_read_is_reported_again(
     api: Served, path: str
 ) -> None:
-    ask = await answered(api)
+    ask = await answered_ask(api)
     client = Raw(api)
     client.send(path.format(id=ask["id"]))
     await client.arrived()
@@ -173,7 +173,7 @@ async def test_an_outcome_that_a_killed_client_did_not_read_is_reported_again(
 async def test_an_outcome_that_was_read_counts_however_the_connection_ends(
     api: Served,
 ) -> None:
-    ask = await answered(api)
+    ask = await answered_ask(api)
     client = Raw(api)
     client.send(f"/v1/asks/{ask['id']}")
     await client.arrived()
@@ -208,7 +208,7 @@ async def test_a_client_killed_while_waiting_gets_the_outcome_when_it_reconnects
     assert await ids(api) == []
 
 
-async def noted(api: Served) -> None:
+async def outcomes_saved(api: Served) -> None:
     """Wait until reported outcomes are saved, or saving them has failed."""
 
     async def nothing_tracked() -> bool:
@@ -217,7 +217,7 @@ async def noted(api: Served) -> None:
     await until(nothing_tracked)
 
 
-def never(_tracker: ResponseTracker) -> Any:
+def never_sent(_tracker: ResponseTracker) -> Any:
     """The send callback of a response that is never sent."""
     raise AssertionError("it is not sent")
 
@@ -225,7 +225,7 @@ def never(_tracker: ResponseTracker) -> Any:
 @pytest.mark.rule("LATE-1")
 async def test_an_answer_being_sent_is_not_listed(api: Served) -> None:
     ask = await api.asked(QUICK)
-    follower = ResponseTracker(api.running.service.late_answer_tracker, never)
+    follower = ResponseTracker(api.running.service.late_answer_tracker, never_sent)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
     follower.hold_back(stored)
@@ -240,7 +240,7 @@ async def test_an_answer_being_sent_is_not_listed(api: Served) -> None:
 async def test_if_the_store_fails_an_outcome_is_reported_twice_rather_than_never(
     api: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = await answered(api)
+    ask = await answered_ask(api)
     store = api.running.service.store
 
     async def failing(*_: object) -> None:
@@ -250,7 +250,7 @@ async def test_if_the_store_fails_an_outcome_is_reported_twice_rather_than_never
         broken.setattr(store, "set_seen_state", failing)
         for _ in range(2):
             assert await ids(api) == [ask["id"]]
-            await noted(api)
+            await outcomes_saved(api)
     assert await ids(api) == [ask["id"]]
     assert await ids(api) == []
 
@@ -264,24 +264,24 @@ async def test_a_stream_that_breaks_before_the_outcome_reports_nothing(api: Serv
         await stream.content.readline()
     await api.waiters(0)
     await api.act(ask, action="answer", value=True)
-    found = await late(api)
+    found = await get_late(api)
     assert json.dumps(found["answers"][0]["answers"]) == '{"answer": true}'
 
 
 async def test_a_response_that_cannot_be_sent_reports_nothing(api: Served) -> None:
-    ask = await answered(api)
+    ask = await answered_ask(api)
     stored = await api.running.service.get(ask["id"])
     assert stored is not None
-    tracker = ResponseTracker(api.running.service.late_answer_tracker, never)
+    tracker = ResponseTracker(api.running.service.late_answer_tracker, never_sent)
     tracker.add_outcome(stored)
-    await send_response(gone(), web.Response(text="answered"), tracker)
+    await send_response(disconnected_request(), web.Response(text="answered"), tracker)
     assert not tracker.is_sent
     await tracker.undo_seen()
     tracker.close()
     assert await ids(api) == [ask["id"]]
 
 
-def gone() -> web.Request:
+def disconnected_request() -> web.Request:
     """A request whose connection was lost before its response was sent."""
     loop = asyncio.get_running_loop()
     return make_mocked_request("GET", "/", writer=StreamWriter(BaseProtocol(loop), loop))

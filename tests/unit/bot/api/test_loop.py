@@ -51,7 +51,7 @@ WRONG: dict[str, Json] = {
 
 
 @pytest.fixture
-def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+def durations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     """The CPU seconds of each callback of the event loop."""
     taken: list[float] = []
     run = asyncio.Handle._run  # everything the loop runs goes through this
@@ -67,7 +67,7 @@ def longest(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
     gc.enable()
 
 
-async def read(api: Served, ask: Json) -> None:
+async def read_everything(api: Served, ask: Json) -> None:
     """Read everything that can be read of an ask."""
     page = urlsplit(ask["thread"]["url"]).path
     for path in (f"/v1/asks/{ask['id']}", f"/v1/asks/{ask['id']}/record", "/v1/asks", page):
@@ -76,14 +76,14 @@ async def read(api: Served, ask: Json) -> None:
             await response.read()
 
 
-async def least(longest: list[float], work: Callable[[], Awaitable[None]]) -> float:
+async def shortest_maximum(durations: list[float], work: Callable[[], Awaitable[None]]) -> float:
     """The CPU time of the longest callback: the minimum over several tries, to exclude disturbances."""
     found = float("inf")
     for _ in range(4):
         before = slowdown()
-        longest.clear()
+        durations.clear()
         await work()
-        taken = max(longest)
+        taken = max(durations)
         found = min(found, taken / max(before, slowdown()))
         if found < BLOCKED:
             break
@@ -93,7 +93,7 @@ async def least(longest: list[float], work: Callable[[], Awaitable[None]]) -> fl
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", CALLS)
 async def test_the_largest_call_does_not_block_the_loop(
-    api: Served, longest: list[float], name: str
+    api: Served, durations: list[float], name: str
 ) -> None:
     tool, arguments = CALLS[name]
     body = json.dumps({"name": tool, "arguments": arguments, "to": "web"}, ensure_ascii=False)
@@ -103,17 +103,17 @@ async def test_the_largest_call_does_not_block_the_loop(
         async with api.http.post("/v1/asks", data=body.encode(), headers=headers) as response:
             assert response.status == 201, await response.text()
             ask: Json = await response.json()
-        await read(api, ask)
+        await read_everything(api, ask)
         assert (await api.act(ask, action="reply", text="No."))[0] == 200
-        await read(api, ask)
+        await read_everything(api, ask)
 
-    assert await least(longest, work) < BLOCKED
+    assert await shortest_maximum(durations, work) < BLOCKED
 
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", WRONG)
 async def test_a_call_with_very_many_errors_does_not_block_the_loop(
-    api: Served, longest: list[float], name: str
+    api: Served, durations: list[float], name: str
 ) -> None:
     body = json.dumps(WRONG[name]).encode()
     headers = {"Content-Type": "application/json"}
@@ -123,4 +123,4 @@ async def test_a_call_with_very_many_errors_does_not_block_the_loop(
             assert response.status == 422
             assert len(await response.read()) < 4 * len(body) + 100_000
 
-    assert await least(longest, work) < BLOCKED
+    assert await shortest_maximum(durations, work) < BLOCKED

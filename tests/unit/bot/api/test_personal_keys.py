@@ -32,13 +32,13 @@ async def api(serve: Serve, request: pytest.FixtureRequest) -> AsyncIterator[Ser
         yield served
 
 
-async def link(folder: Path, name: str) -> dict[str, str]:
+async def create_link(folder: Path, name: str) -> dict[str, str]:
     """Create a personal link; return the header with its key."""
     key = await asyncio.to_thread(PersonalLinksFile(folder / "asks.db").add, name, 1.0)
     return {"Authorization": f"Bearer {key}"}
 
 
-async def asked(api: Served, **more: object) -> Json:
+async def submit_ask(api: Served, **more: object) -> Json:
     headers = api.bearer("ci") if api.tokens else None
     return await api.asked(TEXT, headers=headers, **more)
 
@@ -49,7 +49,7 @@ async def act(api: Served, ask: Json, who: dict[str, str], **action: object) -> 
         return response.status, await response.json(content_type=None)
 
 
-async def answered(api: Served, ask: Json) -> list[Json]:
+async def answerers(api: Served, ask: Json) -> list[Json]:
     """The people who answered, according to the record."""
     _, page = await api.get(f"/v1/asks/{ask['id']}/record", **api.person)
     bodies = [line["response"]["answered"] for line in page["entries"] if "response" in line]
@@ -58,27 +58,27 @@ async def answered(api: Served, ask: Json) -> list[Json]:
 
 @pytest.mark.rule("AUTH-14", "WHO-4")
 async def test_a_personal_key_acts_under_its_persons_name(api: Served, tmp_path: Path) -> None:
-    alice = await link(tmp_path, "alice@example.com")
+    alice = await create_link(tmp_path, "alice@example.com")
     for actor in (None, {"user_id": "alice@example.com", "name": "Somebody"}):
-        ask = await asked(api)
+        ask = await submit_ask(api)
         named = {"actor": actor} if actor else {}
         status, ended = await act(api, ask, alice, action="answer", value="80", **named)
         who = {"surface": "web", "user_id": "alice@example.com", "name": "alice@example.com"}
         assert (status, ended["ended_by"]) == (200, who)
-        assert await answered(api, ask) == [who | {"known": "link"}]
+        assert await answerers(api, ask) == [who | {"known": "link"}]
 
 
 @pytest.mark.rule("WHO-4")
 async def test_the_record_says_that_a_person_was_identified_by_their_key(api: Served) -> None:
-    ask = await asked(api)
+    ask = await submit_ask(api)
     who = {"user_id": "U1", "name": "Alice"}
     assert (await api.act(ask, action="answer", value="80", actor=who))[0] == 200
-    assert await answered(api, ask) == [{"surface": "web", "known": "key"} | who]
+    assert await answerers(api, ask) == [{"surface": "web", "known": "key"} | who]
 
 
 @pytest.mark.rule("AUTH-14")
 async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Path) -> None:
-    ask, alice = await asked(api), await link(tmp_path, "alice")
+    ask, alice = await submit_ask(api), await create_link(tmp_path, "alice")
     for other in ("bob", "operator"):
         status, problem = await act(
             api, ask, alice, action="answer", value="80", actor={"user_id": other}
@@ -89,7 +89,7 @@ async def test_a_personal_key_vouches_for_nobody_else(api: Served, tmp_path: Pat
 
 @pytest.mark.rule("AUTH-14", "CLI-24")
 async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) -> None:
-    ask, alice = await asked(api), await link(tmp_path, "alice")
+    ask, alice = await submit_ask(api), await create_link(tmp_path, "alice")
     await asyncio.to_thread(PersonalLinksFile(tmp_path / "asks.db").revoke, "alice")
     status, _ = await act(api, ask, alice, action="answer", value="80")
     assert status == 401
@@ -99,9 +99,12 @@ async def test_a_revoked_link_stops_acting_at_once(api: Served, tmp_path: Path) 
 async def test_responders_can_name_web_people_with_or_without_the_surface(
     api: Served, tmp_path: Path
 ) -> None:
-    alice, bob = await link(tmp_path, "alice@example.com"), await link(tmp_path, "bob@example.com")
+    alice, bob = (
+        await create_link(tmp_path, "alice@example.com"),
+        await create_link(tmp_path, "bob@example.com"),
+    )
     for responder in ("web:alice@example.com", "alice@example.com"):
-        ask = await asked(api, responders=[responder])
+        ask = await submit_ask(api, responders=[responder])
         status, problem = await act(api, ask, bob, action="answer", value="80")
         assert (status, problem["title"]) == (404, "Not found")
         assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
@@ -109,9 +112,9 @@ async def test_responders_can_name_web_people_with_or_without_the_surface(
 
 @pytest.mark.rule("AUTH-14")
 async def test_a_personal_key_only_reads_its_persons_asks(api: Served, tmp_path: Path) -> None:
-    alice, bob = await link(tmp_path, "alice"), await link(tmp_path, "bob")
-    hers = await asked(api, responders=["alice"])
-    everybodys = await asked(api)
+    alice, bob = await create_link(tmp_path, "alice"), await create_link(tmp_path, "bob")
+    hers = await submit_ask(api, responders=["alice"])
+    everybodys = await submit_ask(api)
     assert (await act(api, everybodys, bob, action="answer", value="80"))[0] == 200
 
     async def ids(path: str, who: dict[str, str]) -> list[str]:
@@ -136,7 +139,7 @@ async def test_a_personal_key_only_reads_its_persons_asks(api: Served, tmp_path:
 
 @pytest.mark.rule("AUTH-14")
 async def test_a_personal_key_can_neither_export_nor_erase(api: Served, tmp_path: Path) -> None:
-    ask, alice = await asked(api), await link(tmp_path, "alice")
+    ask, alice = await submit_ask(api), await create_link(tmp_path, "alice")
     assert (await act(api, ask, alice, action="answer", value="80"))[0] == 200
     async with api.http.post(f"/v1/asks/{ask['id']}/erase", headers=alice) as response:
         assert (response.status, (await response.json(content_type=None))["title"]) == (
@@ -149,9 +152,9 @@ async def test_a_personal_key_can_neither_export_nor_erase(api: Served, tmp_path
 async def test_a_personal_key_can_page_through_its_persons_inbox(
     api: Served, tmp_path: Path
 ) -> None:
-    alice = await link(tmp_path, "alice")
+    alice = await create_link(tmp_path, "alice")
     for number in range(5):
-        await asked(api, responders=["bob"] if number % 2 else ["alice"])
+        await submit_ask(api, responders=["bob"] if number % 2 else ["alice"])
     found, after = [], ""
     while True:
         _, page = await api.get(f"/v1/search?status=open&limit=2{after}", **alice)
@@ -166,8 +169,8 @@ async def test_a_personal_key_can_page_through_its_persons_inbox(
 async def test_a_search_for_open_asks_continues_until_it_finds_some(
     api: Served, tmp_path: Path
 ) -> None:
-    alice = await link(tmp_path, "alice")
-    await asked(api)
+    alice = await create_link(tmp_path, "alice")
+    await submit_ask(api)
     headers = api.bearer("ci") if api.tokens else None
     wanted = await api.asked({"question": "Which gate?"}, headers=headers)
     for query in ("q=gate", f"q=gate&to={quote(wanted['updated_at'][:10])}T23:59:59Z"):

@@ -37,14 +37,14 @@ async def run(
     return done.exit_code, done.stdout, done.stderr
 
 
-def one(text: str) -> dict[str, object]:
+def question(text: str) -> dict[str, object]:
     return {"question": text}
 
 
 async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served) -> None:
     assert await run(api, "list") == (0, "", "Nothing is waiting for an answer.\n")
-    first = await api.asked(one("First?\x1b[2J"))
-    second = await api.asked(one("Second?"))
+    first = await api.asked(question("First?\x1b[2J"))
+    second = await api.asked(question("Second?"))
     code, out, _ = await run(api, "list")
     lines = out.splitlines()
     assert code == 0
@@ -64,7 +64,7 @@ async def test_list_and_show_include_expiry_responders_and_questions_back(
     api: Served,
 ) -> None:
     ask = await api.asked(
-        one("Go?"), responders=["ann@example.com"], expires_in=600, accepts=["clarify"]
+        question("Go?"), responders=["ann@example.com"], expires_in=600, accepts=["clarify"]
     )
     ann = {"user_id": "ann@example.com", "name": "Ann"}
     assert (await api.act(ask, action="ask_back", text="Where\nto?", actor=ann))[0] == 200
@@ -83,7 +83,7 @@ async def test_list_and_show_include_expiry_responders_and_questions_back(
 
 async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> None:
     text = f"Which {'very ' * 500}long name?"
-    ask = await api.asked(one(text))
+    ask = await api.asked(question(text))
     _, out, _ = await run(api, "list")
     assert len(out) < 250
     assert out.endswith("…\n")
@@ -93,7 +93,7 @@ async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> N
 
 async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(asks, "_PAGE", 2)
-    ids = [(await api.asked(one(f"{number}?")))["id"] for number in range(5)]
+    ids = [(await api.asked(question(f"{number}?")))["id"] for number in range(5)]
     _, out, _ = await run(api, "list", "--json")
     assert [ask["id"] for ask in json.loads(out)] == ids
 
@@ -101,7 +101,7 @@ async def test_list_reads_every_page(api: Served, monkeypatch: pytest.MonkeyPatc
 async def test_list_shows_agents_their_own_asks_and_people_all_of_them(serve: Serve) -> None:
     async with serve({"one": "agent", "two": "agent"}) as api:
         for name in ("one", "two"):
-            await api.asked(one(f"{name}?"), headers=api.bearer(name))
+            await api.asked(question(f"{name}?"), headers=api.bearer(name))
         _, out, _ = await run(api, "list", token="one")
         assert [line.split("  ")[2] for line in out.splitlines()] == ["one"]
         _, out, _ = await run(api, "list")
@@ -137,7 +137,7 @@ async def test_an_unknown_ask_is_reported(api: Served, words: list[str]) -> None
 
 
 async def test_wait_prints_and_exits_like_ask(api: Served) -> None:
-    ask = await api.asked(one("Which port?"))
+    ask = await api.asked(question("Which port?"))
     waiting = asyncio.create_task(run(api, "wait", ask["id"]))
     await api.waiters(1)
     await api.act(ask, action="answer", value="8420")
@@ -151,14 +151,14 @@ async def test_wait_prints_and_exits_like_ask(api: Served) -> None:
 
 
 async def test_wait_leaves_an_unanswered_ask_open(api: Served) -> None:
-    ask = await api.asked(one("Which port?"))
+    ask = await api.asked(question("Which port?"))
     told = f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting.\n"
     assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
 
 
 @pytest.mark.rule("CLARIFY-2")
 async def test_an_agent_in_a_shell_is_asked_back_and_explains(api: Served) -> None:
-    ask = await api.asked(one("Go?"), accepts=["clarify"])
+    ask = await api.asked(question("Go?"), accepts=["clarify"])
     waiting = asyncio.create_task(run(api, "wait", ask["id"]))
     await api.waiters(1)
     ann = {"user_id": "ann", "name": "Ann\x1b[2J"}
@@ -181,7 +181,7 @@ async def test_an_agent_in_a_shell_is_asked_back_and_explains(api: Served) -> No
 
 async def test_a_question_back_is_printed_as_json_or_as_text(api: Served) -> None:
     for option, wanted in (("--content", "Where to?\n"), ("--json", None)):
-        ask = await api.asked(one("Go?"), accepts=["clarify"])
+        ask = await api.asked(question("Go?"), accepts=["clarify"])
         await api.act(ask, action="ask_back", text="Where to?")
         code, out, _ = await run(api, "wait", ask["id"], option)
         assert code == 9
@@ -204,7 +204,7 @@ async def test_ask_accepts_questions_back_and_explain_reads_standard_input(
 
 
 async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: Served) -> None:
-    ask = await api.asked(one("Go?"))
+    ask = await api.asked(question("Go?"))
     code, out, err = await run(api, "explain", ask["id"], "Because.")
     assert (code, out) == (2, "")
     assert "accepts" in err
@@ -214,14 +214,14 @@ async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: 
 
 
 async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
-    ask = await api.asked(one("Which port?"))
+    ask = await api.asked(question("Which port?"))
     code, out, err = await run(api, "withdraw", ask["id"], "--json")
     assert (code, json.loads(out)["status"], err) == (
         *(0, "withdrawn", f"{ask['id']}: withdrawn.\n"),
     )
     again = await run(api, "withdraw", ask["id"])
     assert again == (1, "", f"{ask['id']} has ended already: withdrawn.\n")
-    ask = await api.asked(one("Which port?"))
+    ask = await api.asked(question("Which port?"))
     assert await run(api, "withdraw", ask["id"]) == (0, "", f"{ask['id']}: withdrawn.\n")
 
 
@@ -240,7 +240,7 @@ def test_an_unreachable_service_is_reported_with_advice(monkeypatch: pytest.Monk
 @pytest.mark.rule("CLI-12")
 async def test_a_refusal_is_reported_with_its_reason(serve: Serve, tmp_path: Path) -> None:
     async with serve({"one": "agent"}) as api:
-        ask = await api.asked(one("Which port?"), headers=api.bearer("one"))
+        ask = await api.asked(question("Which port?"), headers=api.bearer("one"))
         code, _, err = await run(api, "withdraw", ask["id"])
         assert code == 1
         assert "Send your agent's token as Authorization: Bearer TOKEN." in err
