@@ -107,7 +107,7 @@ class Call:
         return self.guest is None or concerns(ask, self.guest)
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:
-        """Record that the response shows the ask to its agent; reads by front ends and people do not count."""
+        """Return the ask, and record that its agent sees it; reads by front ends and people do not count."""
         if self.is_from_agent:
             self.request[RESPONSE_TRACKER].add_outcome(ask)
         return ask
