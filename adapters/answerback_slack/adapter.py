@@ -1,4 +1,4 @@
-"""Slack as a surface: wires the parts together, and tells whether people can be reached."""
+"""The Slack surface: wires its parts together and reports whether people can be reached."""
 
 from __future__ import annotations
 
@@ -45,23 +45,24 @@ logger = logging.getLogger(__name__)
 
 EVENTS_PATH: Final = "/slack/events"
 _FINISH_SECONDS: Final = 5.0
-_MOST_TASKS: Final = 2_000
+_MAX_TASKS: Final = 2_000
 _CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
 _THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
 
 
 class SlackSurface(ChatSurface):
-    """Shows asks in Slack and hands in what people do there.
+    """Show asks in Slack and pass on what people do there.
 
     Args:
-        bot_token: ``xoxb-…``: posts, edits, looks up.
-        app_token: ``xapp-…``: payloads come over Socket Mode; None: over HTTP, on `public_routes`.
-        signing_secret: proves HTTP requests to be Slack's.
-        responders: who may act where neither the ask nor its route says so.
-        api_url: another base than Slack's for the Web API, for tests and proxies.
-        http: the session that every call shares.
-        now: seconds since the epoch, as all processes with the same store count them.
+        bot_token: ``xoxb-…``, for all calls of the Web API.
+        app_token: ``xapp-…``, to receive payloads over Socket Mode; None to receive them over HTTP, on
+            `public_routes`.
+        signing_secret: verifies that HTTP requests are Slack's.
+        responders: who may act if neither the ask nor its route names responders.
+        api_url: a base URL for the Web API other than Slack's, for tests and proxies.
+        http: the HTTP session that all calls share.
+        now: returns seconds since the epoch, by the clock that all processes with the same store use.
     """
 
     name = "slack"
@@ -85,12 +86,12 @@ class SlackSurface(ChatSurface):
         self._app_token = app_token
         self._signing_secret = signing_secret
         self._labels = labels
-        self._calls = SlackApi(create_web_client(bot_token, api_url, http), self._refused)
+        self._calls = SlackApi(create_web_client(bot_token, api_url, http), self._token_rejected)
         self._groups = GroupMembership(self._calls)
         self._names = ResponderNames(self._calls)
         self._posting = Posting(self._calls, labels, self._groups, self._names, now)
         self._notes = PrivateNotes(self._calls, http)
-        self._later = BackgroundTasks(_MOST_TASKS)
+        self._later = BackgroundTasks(_MAX_TASKS)
         self._identity = BotIdentity()
         self._interactions: Interactions[Click | Submission, Ack] | None = None
         self._listener: TypedMessageListener | None = None
@@ -99,14 +100,16 @@ class SlackSurface(ChatSurface):
         self._sessions: AgentSessions | None = None
         self._sockets: SocketModeConnections | None = None
         self._missed: MissedMessageReader[Conversation] | None = None
-        self._hearing = app_token is None
-        self._identifying = IdentityResolver("slack", self._identify, self._unknown)
-        self._trouble: str | None = "Slack is not connected yet."
-        self._listeners = BoltDispatcher(bot_token, self._identity, self._clicked, self._happened)
-        self._front = (
+        self._receiving = app_token is None
+        self._identity_resolver = IdentityResolver(
+            "slack", self._identify, self._identification_failed
+        )
+        self._outage: str | None = "Slack is not connected yet."
+        self._dispatcher = BoltDispatcher(bot_token, self._identity, self._on_click, self._on_event)
+        self._endpoint = (
             None
             if signing_secret is None
-            else HttpEndpoint(signing_secret, self._listeners.dispatch, now)
+            else HttpEndpoint(signing_secret, self._dispatcher.dispatch, now)
         )
 
     async def start(self, asks: Asks) -> None:
@@ -120,27 +123,27 @@ class SlackSurface(ChatSurface):
             *parts, self._listener, self._homes, self._posting.selections, self._now
         )
         self._interactions = Interactions(asks, platform, self.name)
-        if self._front is not None:
-            self._front.on_click = self._interactions.receive
+        if self._endpoint is not None:
+            self._endpoint.on_click = self._interactions.receive
         self._sessions = AgentSessions(asks, self._calls, self._notes, self._labels, self._now)
         self._events = EventHandler(asks, self._groups, self._identity, self._recheck, self._now)
         self._events.on_home_opened = self._homes.open_first_page
         self._events.on_session_stopped = self._sessions.end_turns
-        await self._recheck(self._trouble).wait()
+        await self._recheck(self._outage).wait()
         if self._app_token is not None:
             web_client = self._calls.client
             self._sockets = SocketModeConnections(
                 self._app_token,
                 web_client,
-                self._listeners.dispatch,
-                lost=self._lost,
-                back=self._back,
+                self._dispatcher.dispatch,
+                on_lost=self._connection_lost,
+                on_restored=self._connection_restored,
             )
             await self._sockets.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
-        await self._identifying.stop()
+        await self._identity_resolver.stop()
         if self._missed is not None:
             await self._missed.stop()
         if self._homes is not None:
@@ -155,27 +158,27 @@ class SlackSurface(ChatSurface):
 
     def unready_reason(self) -> str | None:
         """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._trouble is None and self._sockets is not None:
+        if self._outage is None and self._sockets is not None:
             lost = self._sockets.outage_reason()
             return (
                 None if lost is None else f"Slack's Socket Mode: {lost}. See `answerback doctor`."
             )
-        return self._trouble
+        return self._outage
 
     def public_routes(self) -> list[web.RouteDef]:
         """The routes of HTTP mode for the public listener; none over Socket Mode."""
-        if self._front is None or self._app_token is not None:
+        if self._endpoint is None or self._app_token is not None:
             return []
-        return [web.post(EVENTS_PATH, self._front.handle)]
+        return [web.post(EVENTS_PATH, self._endpoint.handle)]
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         for group in responders.responder_groups(ask):
-            self._groups.refresh(group)  # known by the time somebody clicks
+            self._groups.refresh(group)  # so that its members are known by the time somebody clicks
         try:
             shown = await super().show(ask, save)
         finally:
-            self._touched(ask)
+            self._refresh_homes(ask)
         if self._sessions is not None and isinstance(shown, Shown):
             self._sessions.update(ask, shown)
         return shown
@@ -185,10 +188,10 @@ class SlackSurface(ChatSurface):
     ) -> None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
         await super().retire_message(ask, left, to)
-        self._touched(ask)
+        self._refresh_homes(ask)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """See `answerback.ports.surface.Surface.default_responders`: a direct message is its person's."""
+        """See `answerback.ports.surface.Surface.default_responders`: a direct message is for its recipient."""
         if destination.user is not None:
             return (destination.user,)
         if (destination.channel or "").startswith("D"):
@@ -200,69 +203,75 @@ class SlackSurface(ChatSurface):
         if destination.user is not None:
             if _USER.fullmatch(destination.user):
                 return None
-            return f"{destination.user!r} is no Slack member id: it begins with U or W, as in slack:@U012ABC."
+            return (
+                f"{destination.user!r} is not a Slack member id, "
+                "which begins with U or W, as in slack:@U012ABC."
+            )
         if not _CHANNEL.fullmatch(destination.channel or ""):
             return (
-                f"{destination.channel!r} is no Slack channel id: give the id that begins with C, G or D "
-                "(at the end of the channel's details), not its name, as in slack:C012ABC."
+                f"{destination.channel!r} is not a Slack channel id: give the id that begins with C, G or D "
+                "(at the end of the channel's details), as in slack:C012ABC, not the channel's name."
             )
         if destination.thread is not None and not _THREAD.fullmatch(destination.thread):
             return (
-                f"{destination.thread!r} is no Slack thread: give the ts of its first message, "
+                f"{destination.thread!r} is not a Slack thread: give the ts of its first message, "
                 "as in slack:C012ABC/1716400000.000100."
             )
         return None
 
-    def _touched(self, ask: Ask) -> None:
+    def _refresh_homes(self, ask: Ask) -> None:
         if self._homes is not None:
             self._homes.refresh_for(ask)
 
-    async def _clicked(self, payload: Mapping[str, Any]) -> Ack:
+    async def _on_click(self, payload: Mapping[str, Any]) -> Ack:
         if self._interactions is None:
             raise AssertionError("nothing is received before the surface is started")
         return await self._interactions.receive(payload)
 
-    async def _happened(self, payload: dict[str, Any]) -> None:
+    async def _on_event(self, payload: dict[str, Any]) -> None:
         if self._events is None or self._listener is None or self._missed is None:
             raise AssertionError("nothing is received before the surface is started")
         if (
             await self._events.handle_event(payload)
-            or (said := typed_message_from_event(payload)) is None
+            or (message := typed_message_from_event(payload)) is None
         ):
             return
-        await self._listener.handle_message(said)
-        await self._missed.record_heard(said.at)
+        await self._listener.handle_message(message)
+        await self._missed.record_heard(message.at)
 
-    def _refused(self, error: UnauthorizedError) -> None:
+    def _token_rejected(self, error: UnauthorizedError) -> None:
         self._recheck(str(error))
 
-    def _recheck(self, trouble: str | None) -> asyncio.Event:
-        """Nobody can be reached, for this reason, until Slack says who we are; set after the first attempt."""
-        self._trouble = trouble
-        return self._identifying.start()
+    def _recheck(self, reason: str | None) -> asyncio.Event:
+        """Report an outage, with this reason, until Slack identifies the app.
 
-    def _lost(self) -> None:
-        self._hearing = False
+        The returned event is set after the first attempt.
+        """
+        self._outage = reason
+        return self._identity_resolver.start()
+
+    def _connection_lost(self) -> None:
+        self._receiving = False
         if self._missed is not None:
             self._missed.mark_disconnected()
 
-    def _back(self) -> None:
-        self._hearing = True
+    def _connection_restored(self) -> None:
+        self._receiving = True
         self._catch_up()
 
     def _hears(self) -> bool:
-        return self._hearing and self._identity.bot_user is not None
+        return self._receiving and self._identity.bot_user is not None
 
     async def _identify(self) -> None:
-        told = await self._calls.call("auth.test", self._calls.client.auth_test)
-        self._identity.team = str(told.get("team_id") or "") or None
-        self._identity.bot_user = str(told.get("user_id") or "") or None
-        self._identity.bot = str(told.get("bot_id") or "") or None
-        self._trouble = None
+        answer = await self._calls.call("auth.test", self._calls.client.auth_test)
+        self._identity.team = str(answer.get("team_id") or "") or None
+        self._identity.bot_user = str(answer.get("user_id") or "") or None
+        self._identity.bot = str(answer.get("bot_id") or "") or None
+        self._outage = None
         self._catch_up()
 
-    def _unknown(self, error: PlatformError) -> bool:
-        self._trouble = str(error)
+    def _identification_failed(self, error: PlatformError) -> bool:
+        self._outage = str(error)
         extra = {"action": "not_identified", "code": error.code}
-        logger.warning("Slack does not know us: %s", error, extra=extra)
+        logger.warning("Slack could not identify the app: %s", error, extra=extra)
         return True

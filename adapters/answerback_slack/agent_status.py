@@ -1,9 +1,8 @@
 """Slack's own view of an agent at work: the status of its session in a thread, and Slack's Stop button.
 
-While a question is open the session is ``suspended``; once it is answered it is ``processing``, and Slack shows its
-Stop button; otherwise ``active``. Nobody tells us when an agent has finished, so ``processing`` ends after a while.
-Only
-an app that is declared an agent has sessions: https://docs.slack.dev/ai/agent-sessions,
+A session is ``suspended`` while a question is open. After an answer it is ``processing``, and Slack shows its Stop
+button. Otherwise it is ``active``. Nothing reports when an agent has finished, so ``processing`` ends after a fixed
+time. Only an app that is declared an agent has sessions: https://docs.slack.dev/ai/agent-sessions,
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus
 """
 
@@ -30,19 +29,19 @@ from answerback_slack.parse import MessageLocation
 from answerback_slack.private_notes import PrivateNotes
 
 PROCESSING_SECONDS: Final = 120.0
-"""How long a session is ``processing`` after an answer: as long as Slack itself keeps the status of an assistant,
+"""How long a session stays ``processing`` after an answer: as long as Slack itself keeps an assistant's status,
 https://docs.slack.dev/reference/methods/assistant.threads.setStatus"""
 _STOP_SECONDS: Final = 2.0
-_MOST_TASKS: Final = 2_000
-_REFUSALS: Final = frozenset(
+_MAX_TASKS: Final = 2_000
+_UNSUPPORTED_CODES: Final = frozenset(
     {"not_authorized", "missing_scope", "no_permission", "not_allowed_token_type", "unknown_method"}
 )
-_GOES_ON: Final = frozenset({Status.ANSWERED, Status.CANCELLED, Status.EXPIRED})
-"""How asks end after which the agent goes on with its turn."""
+_AGENT_CONTINUES: Final = frozenset({Status.ANSWERED, Status.CANCELLED, Status.EXPIRED})
+"""The final statuses of asks after which the agent continues its turn."""
 
 
 class SessionStatus(StrEnum):
-    """The status of a session, by Slack's names."""
+    """The status of a session, under Slack's names."""
 
     ACTIVE = "active"
     PROCESSING = "processing"
@@ -50,74 +49,74 @@ class SessionStatus(StrEnum):
 
 
 class AgentSession(NamedTuple):
-    """Where a session is: a thread."""
+    """A session, identified by its thread."""
 
     channel: str
     thread: str
 
 
 class AgentSessions:
-    """Keeps the sessions' statuses."""
+    """Keep the sessions' statuses up to date."""
 
     def __init__(
         self,
         asks: Asks,
         calls: SlackApi,
-        told: PrivateNotes,
+        notes: PrivateNotes,
         labels: Labels,
         now: Callable[[], float],
     ) -> None:
         self._now = now
         self._asks = asks
         self._calls = calls
-        self._notes = told
+        self._notes = notes
         self._labels = labels
         self._agent = OptionalFeature(
             "the status of agent sessions",
-            "paste the manifest of `answerback manifest slack` with a mode that ends in -agent",
-            _REFUSALS,
+            "to enable it, paste the manifest of `answerback manifest slack` with a mode that ends in -agent",
+            _UNSUPPORTED_CODES,
         )
-        self._work = BackgroundTasks(_MOST_TASKS)
+        self._work = BackgroundTasks(_MAX_TASKS)
         self._turns: dict[AgentSession, object] = {}
-        """Whose turn it is to set the status of a session: the latest of all that concerns it."""
+        """The task that may set a session's status, represented by its token: always the latest one."""
         self._processing: set[AgentSession] = set()
 
     async def stop(self) -> None:
-        """Gives up what is under way. No session stays ``processing`` that this process would have ended."""
+        """Cancel running work, and end the ``processing`` status of the sessions that this process would have ended."""
         await self._work.stop(0)
-        left, self._processing = self._processing, set()
-        ending = (self._set(session, SessionStatus.ACTIVE, None) for session in left)
+        remaining, self._processing = self._processing, set()
+        ending = (self._set(session, SessionStatus.ACTIVE, None) for session in remaining)
         with suppress(TimeoutError):
             async with asyncio.timeout(_STOP_SECONDS):
                 await asyncio.gather(*ending, return_exceptions=True)
 
     def update(self, ask: Ask, shown: Shown) -> None:
-        """An ask's message was brought up to date."""
+        """Update the session of an ask whose message was just updated."""
         channel, thread = shown.thread.channel, shown.thread.id
         if not self._agent.is_on or not channel or not thread:
             return
         ended = ask.outcome.at if ask.outcome else self._now()
         if (ask.open and ask.seen) or self._now() - ended > PROCESSING_SECONDS:
-            return  # its session is suspended already, or its end is long known
+            return  # the session is suspended already, or the ask ended long ago
         self._work.spawn("session status", self._follow(ask, AgentSession(channel, thread)))
 
     async def end_turns(self, session: AgentSession, user: str, delivery: str) -> None:
-        """Somebody pressed Slack's Stop button: whatever is open in the thread ends the turn.
+        """Handle Slack's Stop button: end the turn of every ask that is open in the thread.
 
         Raises:
-            StoreError: nothing is known to be saved; Slack is to send the event again.
+            StoreError: it is not certain that anything was saved; Slack should send the event again.
         """
         actor = Actor(Person(surface="slack", user_id=user))
-        found = await self._asks.list_open_in("slack", session.channel, session.thread)
-        for ask in found:
-            ended = await self._asks.act(
+        open_asks = await self._asks.list_open_in("slack", session.channel, session.thread)
+        for ask in open_asks:
+            result = await self._asks.act(
                 ask.id, EndTurn(), actor, delivery=f"slack:{delivery}:{ask.id}"
             )
-            if isinstance(ended, Rejected):
-                said = private_notes.rejection_mrkdwn(ended, actor.person, self._labels)
-                self._tell(said, user, session, ask.destination.thread)
-        if not found:
-            self._tell(escape(self._labels.nothing_to_stop), user, session)
+            if isinstance(result, Rejected):
+                note = private_notes.rejection_mrkdwn(result, actor.person, self._labels)
+                self._notify(note, user, session, ask.destination.thread)
+        if not open_asks:
+            self._notify(escape(self._labels.nothing_to_stop), user, session)
             self._work.spawn("session status", self._end(session))
 
     async def _follow(self, ask: Ask, session: AgentSession) -> None:
@@ -135,7 +134,7 @@ class AgentSessions:
 
     @contextmanager
     def _turn(self, session: AgentSession) -> Iterator[object]:
-        """Takes the place of whatever is still to be done about a session."""
+        """Supersede any earlier task that would still set this session's status."""
         turn = self._turns[session] = object()
         try:
             yield turn
@@ -146,15 +145,15 @@ class AgentSessions:
     async def _status(self, ask: Ask, session: AgentSession) -> SessionStatus:
         if ask.open or await self._asks.list_open_in("slack", session.channel, session.thread):
             return SessionStatus.SUSPENDED
-        goes_on = ask.status in _GOES_ON and not ask.unattended
-        return SessionStatus.PROCESSING if goes_on else SessionStatus.ACTIVE
+        continues = ask.status in _AGENT_CONTINUES and not ask.unattended
+        return SessionStatus.PROCESSING if continues else SessionStatus.ACTIVE
 
     async def _set(self, session: AgentSession, status: SessionStatus, turn: object) -> None:
-        """Sets a status, unless something later concerns the session meanwhile."""
+        """Set a session's status, unless a later task has superseded this one."""
         channel, thread = session
         client = self._calls.client
 
-        async def setting() -> None:
+        async def set_status() -> None:
             if self._turns.get(session) is turn:
                 await self._calls.call(
                     "agents.sessions.setStatus",
@@ -165,14 +164,16 @@ class AgentSessions:
 
         self._processing.discard(session)
         try:
-            await retry(setting)
+            await retry(set_status)
             self._agent.confirm_supported()
         except PlatformError as error:
             if not self._agent.turn_off_if_unsupported(error):
                 raise
 
-    def _tell(self, text: str, user: str, session: AgentSession, thread: str | None = None) -> None:
-        """Tells one person privately; in a thread that surely has replies: Slack shows it in no other.
+    def _notify(
+        self, text: str, user: str, session: AgentSession, thread: str | None = None
+    ) -> None:
+        """Notify one person privately. ``thread`` must have replies, because Slack shows a note in no other thread.
 
         https://docs.slack.dev/reference/methods/chat.postEphemeral
         """

@@ -1,8 +1,8 @@
-"""Calls of Slack's Web API: bounded in time, never repeated by themselves, their errors translated.
+"""Slack Web API calls with timeouts, without automatic retries, and with translated errors.
 
-Owns the pauses that Slack asks for: a method (for posts: a method in a channel) that is limited is not called again
-before its time (https://docs.slack.dev/apis/web-api/rate-limits). Posts to a channel may come in a burst; once Slack
-has limited them there, they are spaced out.
+Owns the pauses that Slack asks for: a rate-limited method (for posts: a method in a channel) is not called again
+before its pause has passed (https://docs.slack.dev/apis/web-api/rate-limits). Posts to a channel may come in a burst.
+Once Slack has limited them there, they are spaced out.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from answerback_slack import errors
 
 CALL_SECONDS: Final = 10.0
 POST_INTERVAL_SECONDS: Final = 1.0
-"""Posts to one channel that are this far apart are not limited: the page above."""
+"""Posts to one channel that are this far apart are not limited, according to the page above."""
 _FORGET_SECONDS: Final = 60.0
-_MOST_GATES: Final = 1_000
+_MAX_LIMITS: Final = 1_000
 _PER_CHANNEL: Final = frozenset({"chat.postMessage", "chat.postEphemeral"})
 
 
 def create_web_client(
     token: str | None, api_url: str | None, http: aiohttp.ClientSession
 ) -> AsyncWebClient:
-    """A client on the shared session that never sends anything twice: a post that was read may have been done."""
-    # The SDK asks the logger for its own level, not for the one that applies: with none of its own, each call spells
-    # out its request, answers included, for lines that nobody wants.
+    """Create a client on the shared session that never sends a request twice: the first may have taken effect."""
+    # The SDK checks the logger's own level, not the effective one. Without one, each call formats its request and
+    # response for debug lines that are never written.
     logger = logging.getLogger(f"{__name__}.sdk")
     logger.setLevel(logging.WARNING)
     base = AsyncWebClient.BASE_URL if api_url is None else f"{api_url.removesuffix('/')}/"
@@ -51,28 +51,28 @@ def create_web_client(
 
 
 @dataclass(slots=True)
-class _Gate:
-    """What was limited: when it may be called again, and how far apart its calls are from then on."""
+class _RateLimit:
+    """A rate limit: when the method may be called again, and the interval between its calls from then on."""
 
-    opens: float = 0.0
-    gap: float = 0.0
+    ends: float = 0.0
+    interval: float = 0.0
 
 
 class SlackApi:
     """The calls of one workspace's bot token.
 
     Args:
-        refused: told of every error that says that the token, not the call, is refused.
+        on_token_rejected: called with every error that rejects the token rather than the call.
     """
 
     def __init__(
         self,
         client: AsyncWebClient,
-        refused: Callable[[UnauthorizedError], None] = lambda _error: None,
+        on_token_rejected: Callable[[UnauthorizedError], None] = lambda _error: None,
     ) -> None:
         self.client = client
-        self._refused = refused
-        self._gates: dict[tuple[str, str], _Gate] = {}
+        self._on_token_rejected = on_token_rejected
+        self._limits: dict[tuple[str, str], _RateLimit] = {}
 
     async def call(
         self,
@@ -81,31 +81,31 @@ class SlackApi:
         channel: str = "",
         seconds: float | None = None,
     ) -> Mapping[str, object]:
-        """Makes one call and gives its answer.
+        """Make one call and return its response.
 
         Args:
-            method: its name, as in ``chat.update``.
-            channel: where it posts to.
-            seconds: how long to wait for the answer, where that is less than usual.
+            method: the method's name, such as ``chat.update``.
+            channel: the channel that it posts to.
+            seconds: how long to wait for the response, if shorter than usual.
 
         Raises:
-            PlatformError: one of its kinds.
+            PlatformError: the call failed; the subclass says how.
         """
         self.raise_if_limited(method, channel)
-        within = CALL_SECONDS if seconds is None else seconds
+        timeout = CALL_SECONDS if seconds is None else seconds
         try:
-            async with asyncio.timeout(within):
+            async with asyncio.timeout(timeout):
                 response = await call()
         except SlackApiError as error:
             raised = errors.error_from_exception(method, error)
             if isinstance(raised, RateLimitedError):
-                self._limited(method, channel, raised.retry_after)
+                self._record_limit(method, channel, raised.retry_after)
             if isinstance(raised, UnauthorizedError) and raised.code in errors.TOKEN_REFUSED_CODES:
-                self._refused(raised)
+                self._on_token_rejected(raised)
             raise raised from error
         except TimeoutError as error:
             raise PlatformUnavailableError(
-                f"Slack did not answer {method} within {within:.1f} s", code="timeout"
+                f"Slack did not answer {method} within {timeout:.1f} s", code="timeout"
             ) from error
         except aiohttp.ClientConnectorError as error:
             raise NotDoneError(
@@ -115,42 +115,46 @@ class SlackApi:
             raise PlatformUnavailableError(
                 f"Slack could not be reached for {method}: {error}", code="connection"
             ) from error
-        self._passed(method, channel)
+        self._record_success(method, channel)
         data = response.data
         return data if isinstance(data, dict) else {}
 
     def raise_if_limited(self, method: str, channel: str = "") -> None:
-        """Refuses what Slack would refuse for a known limit, before anybody goes to any trouble for it.
+        """Fail early if a known rate limit means that Slack would reject the call.
 
         Raises:
-            RateLimitedError: it may not be called yet.
+            RateLimitedError: the method may not be called yet.
         """
-        gate = self._gates.get(_key(method, channel))
-        left = 0.0 if gate is None else gate.opens - time.monotonic()
-        if left <= 0:
+        limit = self._limits.get(_key(method, channel))
+        remaining = 0.0 if limit is None else limit.ends - time.monotonic()
+        if remaining <= 0:
             return
-        # Posts to a channel take turns anyway. Others who wait for the same pause do not all come back at once.
-        wait = left if method in _PER_CHANNEL else left + random.uniform(0, 1)
-        raise RateLimitedError(f"Slack limits {method}", retry_after=wait, code="ratelimited")
+        # Posts to a channel take turns anyway. Other calls get jitter, so that they do not all retry at once.
+        wait = remaining if method in _PER_CHANNEL else remaining + random.uniform(0, 1)
+        raise RateLimitedError(
+            f"Slack is rate-limiting {method}", retry_after=wait, code="ratelimited"
+        )
 
-    def _limited(self, method: str, channel: str, pause: float) -> None:
+    def _record_limit(self, method: str, channel: str, pause: float) -> None:
         now = time.monotonic()
-        if len(self._gates) >= _MOST_GATES:
-            self._gates = {key: gate for key, gate in self._gates.items() if gate.opens > now}
-        gate = self._gates.setdefault(_key(method, channel), _Gate())
-        gate.opens = now + pause
+        if len(self._limits) >= _MAX_LIMITS:
+            self._limits = {key: limit for key, limit in self._limits.items() if limit.ends > now}
+        limit = self._limits.setdefault(_key(method, channel), _RateLimit())
+        limit.ends = now + pause
         if method in _PER_CHANNEL:
-            gate.gap = min(max(gate.gap * 2, POST_INTERVAL_SECONDS / 2), POST_INTERVAL_SECONDS)
+            limit.interval = min(
+                max(limit.interval * 2, POST_INTERVAL_SECONDS / 2), POST_INTERVAL_SECONDS
+            )
 
-    def _passed(self, method: str, channel: str) -> None:
-        gate = self._gates.get(_key(method, channel))
-        if gate is None:
+    def _record_success(self, method: str, channel: str) -> None:
+        limit = self._limits.get(_key(method, channel))
+        if limit is None:
             return
         now = time.monotonic()
-        if gate.gap == 0 or now - gate.opens > _FORGET_SECONDS:
-            del self._gates[_key(method, channel)]
+        if limit.interval == 0 or now - limit.ends > _FORGET_SECONDS:
+            del self._limits[_key(method, channel)]
         else:
-            gate.opens = now + gate.gap
+            limit.ends = now + limit.interval
 
 
 def _key(method: str, channel: str) -> tuple[str, str]:

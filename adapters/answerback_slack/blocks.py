@@ -1,7 +1,7 @@
-"""Block Kit in small words: the few blocks and elements that Answerback uses, each within Slack's lengths.
+"""Builders for the Block Kit blocks and elements that Answerback uses, each within Slack's length limits.
 
-Texts of agents and people go into ``plain_text`` with ``emoji`` off: Slack parses no mention, link, style or
-``:shortcode:`` there, so nothing of them can be live (https://docs.slack.dev/messaging/formatting-message-text).
+Text from agents and people goes into ``plain_text`` with ``emoji`` off: Slack parses no mention, link, style or
+``:shortcode:`` there, so nothing in it is live (https://docs.slack.dev/messaging/formatting-message-text).
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from answerback_chat.sanitize import visible
 from answerback_slack import limits
 
 Block = dict[str, object]
-"""A block, an element or an object of one: what json.dumps turns into Slack's JSON."""
+"""A block, an element or a composition object, in the form that json.dumps turns into Slack's JSON."""
 
 
 def plain_text(text: str, limit: int = limits.SECTION_TEXT) -> Block:
-    """A text object that shows exactly these characters, shortened to the limit; never empty, as Slack refuses that."""
+    """A text object that shows exactly these characters, shortened to the limit. Never empty: Slack rejects that."""
     return _plain(visible(text), limit)
 
 
 def _plain(shown: str, limit: int = limits.SECTION_TEXT) -> Block:
-    kept = text_fitting.shorten(shown, limit)
-    return {"type": "plain_text", "text": kept if kept.strip() else "–", "emoji": False}
+    short = text_fitting.shorten(shown, limit)
+    return {"type": "plain_text", "text": short if short.strip() else "–", "emoji": False}
 
 
 def mrkdwn(text: str) -> Block:
-    """A text object of our own making: whatever was put into it must have been through `escape`."""
+    """An mrkdwn text object. Anything inserted into its text must have been passed through `escape`."""
     return {"type": "mrkdwn", "text": text, "verbatim": True}
 
 
 def escape(text: str) -> str:
-    """A text as it has to stand in mrkdwn and in a message's ``text``: no mention, link or date can be made of it."""
+    """Escape a text for mrkdwn and a message's ``text``, so that it cannot form a mention, link or date."""
     return visible(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
-def escape_within(text: str, most: int) -> str:
-    """`escape` in at most ``most`` units; escaping lengthens, so what is kept is found by shortening further.
+def escape_within(text: str, limit: int) -> str:
+    """`escape` a text into at most ``limit`` units. As escaping lengthens it, shorten further until it fits.
 
-    Nothing where there is no room for a character.
+    Empty if not even one character fits.
     """
-    # What is shown has at least half as many characters: of two that end a line it has one.
-    shown = visible(text[: 2 * max(most, 0) + 2])
-    made, room = escape(text_fitting.shorten(shown, most)), most
-    while (over := text_fitting.utf16_length(made) - most) > 0:
+    # The visible text has at least half as many characters: a line end of two characters becomes one.
+    shown = visible(text[: 2 * max(limit, 0) + 2])
+    made, room = escape(text_fitting.shorten(shown, limit)), limit
+    while (over := text_fitting.utf16_length(made) - limit) > 0:
         room -= max(over // 5, 1)
         if room <= 0:
             return ""
@@ -61,19 +61,22 @@ def section(text: str, accessory: Block | None = None) -> Block:
 
 
 def sections(text: str) -> list[Block]:
-    """A text of any length, in as many paragraphs as it takes."""
+    """A text of any length, as the number of paragraphs that it needs."""
     pieces = text_fitting.split_text(visible(text), limits.SECTION_TEXT)
     return [paragraph(piece) for piece in pieces if piece.strip()]
 
 
 def paragraph(shown: str) -> Block:
-    """A piece of a text that is visible already: by itself it may show nothing, and is not to grow for that."""
+    """A paragraph of text that has been through `visible` already, and must not be lengthened by it again."""
     return {"type": "section", "text": _plain(shown), "expand": True}
 
 
 def collapsed_container(title: str, blocks: Sequence[Block]) -> Block:
-    """Sections that a person unfolds, at most ten: any two of them together have more text than one holds, so there are
-    never more in a message. https://docs.slack.dev/reference/block-kit/blocks/container-block"""
+    """A collapsed container of at most ten sections, which a person can expand.
+
+    A message never has more sections: any two of them together have more text than one holds.
+    https://docs.slack.dev/reference/block-kit/blocks/container-block
+    """
     return {
         "type": "container",
         "title": plain_text(title, limits.CONTAINER_TITLE),
@@ -84,19 +87,19 @@ def collapsed_container(title: str, blocks: Sequence[Block]) -> Block:
 
 
 def heading_blocks(text: str) -> list[Block]:
-    """A text as a heading where it is one short line, else as paragraphs."""
+    """A text as a heading if it is one short line, else as paragraphs."""
     if "\n" not in visible(text) and text_fitting.utf16_length(visible(text)) <= limits.HEADER_TEXT:
         return [{"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}]
     return sections(text)
 
 
 def small_text(text: str) -> Block:
-    """A small grey line or lines."""
+    """One or more lines of small grey text."""
     return {"type": "context", "elements": [plain_text(text, limits.CONTEXT_TEXT)]}
 
 
 def button(text: str, action_id: str, value: str, *, primary: bool = False) -> Block:
-    """A button; ``value`` is the control it carries."""
+    """A button; ``value`` is the encoded control."""
     block: Block = {
         "type": "button",
         "text": plain_text(text, limits.BUTTON_TEXT),
@@ -107,7 +110,7 @@ def button(text: str, action_id: str, value: str, *, primary: bool = False) -> B
 
 
 def link_button(text: str, action_id: str, url: str, about: str) -> Block:
-    """A button that leads to an address; ``about`` is what a screen reader says beside its text."""
+    """A button that opens a URL; ``about`` is what a screen reader says after the button's text."""
     return {
         "type": "button",
         "text": plain_text(text, limits.BUTTON_TEXT),
@@ -120,12 +123,12 @@ def link_button(text: str, action_id: str, url: str, about: str) -> Block:
 
 
 def date_mrkdwn(seconds: float) -> str:
-    """A time as mrkdwn that each person reads by their own clock.
+    """A time as mrkdwn that Slack shows in each reader's own time zone.
 
     https://docs.slack.dev/messaging/formatting-message-text#date-formatting
     """
-    spelled = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
-    return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{spelled}>"
+    fallback = datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"<!date^{int(seconds)}^{{date_short_pretty}}, {{time}}|{fallback}>"
 
 
 def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
@@ -134,7 +137,7 @@ def actions_block(block_id: str, elements: Sequence[Block]) -> Block:
 
 
 def option_object(text: str, value: str, description: str | None = None) -> Block:
-    """A choice of a menu or of boxes; ``value`` is an index, never the text."""
+    """An option of a menu, checkboxes or radio buttons; ``value`` is an index, never the text."""
     made: Block = {"text": plain_text(text, limits.OPTION_TEXT), "value": value}
     if description and description.strip():
         made["description"] = plain_text(description, limits.OPTION_DESCRIPTION)
@@ -142,7 +145,7 @@ def option_object(text: str, value: str, description: str | None = None) -> Bloc
 
 
 def options_or_groups(options: Sequence[Block]) -> Block:
-    """What boxes or a menu offer: options, in groups where they are more than one group holds."""
+    """The options of a menu, checkboxes or radio buttons, split into groups if there are too many for one."""
     if len(options) <= limits.MENU_OPTIONS:
         return {"options": [*options]}
     starts = range(0, len(options), limits.MENU_OPTIONS)
@@ -158,7 +161,7 @@ def _group(options: Sequence[Block], start: int) -> Block:
 def input_block(
     label: str, block_id: str, element: Block, *, optional: bool = False, hint: str | None = None
 ) -> Block:
-    """An input block: silent until something else is pressed."""
+    """An input block, which sends nothing until a button elsewhere is pressed."""
     block: Block = {
         "type": "input",
         "block_id": block_id,
@@ -170,23 +173,23 @@ def input_block(
 
 
 def text_length(value: object) -> int:
-    """How many characters of text there are in blocks, as `limits.BLOCKS_TEXT` counts them."""
+    """Count the characters of text in blocks, as `limits.BLOCKS_TEXT` does."""
     if isinstance(value, dict):
         own = value.get("text")
-        found = text_fitting.utf16_length(own) if isinstance(own, str) else 0
+        total = text_fitting.utf16_length(own) if isinstance(own, str) else 0
         value = value.values()
     elif isinstance(value, list):
-        found = 0
+        total = 0
     else:
         return 0
     for item in value:
         if isinstance(item, (dict, list)):
-            found += text_length(item)
-    return found
+            total += text_length(item)
+    return total
 
 
 def json_bytes(value: object) -> int:
-    """How many bytes of JSON this is when everything outside of ASCII is escaped."""
+    """The size as JSON, in bytes, with all non-ASCII characters escaped."""
     return len(json.dumps(value))
 
 

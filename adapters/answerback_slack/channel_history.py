@@ -1,4 +1,4 @@
-"""Reading what was said in a channel or a thread, page by page, to find messages of ours by their metadata."""
+"""Read the messages of a channel or a thread, page by page, to find our own by their metadata."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any, Final
 from answerback_chat.live_message import HistoryTooLongError
 from answerback_slack.api_client import SlackApi
 
-_PAGE: Final = 200
-_PAGES: Final = 250
+_PAGE_SIZE: Final = 200
+_MAX_PAGES: Final = 250
 
 
 class ChannelHistory:
-    """Reads messages, ours and others'."""
+    """The messages in Slack's channels and threads, ours and others'."""
 
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
@@ -21,24 +21,24 @@ class ChannelHistory:
     async def messages_between(
         self, channel: str, thread: str | None, between: tuple[str, str | None]
     ) -> AsyncIterator[Mapping[str, object]]:
-        """All messages between two moments, the moments themselves left out.
+        """Yield all messages between two times, exclusive of both.
 
         Raises:
-            PlatformError: not all of them could be read.
+            PlatformError: not all messages could be read.
         """
         cursor: str | None = None
-        for _ in range(_PAGES):
+        for _ in range(_MAX_PAGES):
             answer = await self._read(channel, thread, between, cursor)
             for message in as_objects(answer.get("messages")):
-                # Slack gives a thread's parent along with its replies, however old it is.
+                # Slack returns a thread's parent along with its replies, however old it is.
                 if str(message.get("ts")) > between[0]:
                     yield message
-            [following] = as_objects([answer.get("response_metadata")])
-            cursor = str(following.get("next_cursor") or "")
+            [metadata] = as_objects([answer.get("response_metadata")])
+            cursor = str(metadata.get("next_cursor") or "")
             if not cursor:
                 return
         raise HistoryTooLongError(
-            "Too much was said there to find out whether this was posted before"
+            "There are too many messages to check whether this was posted before"
         )
 
     async def _read(
@@ -48,7 +48,7 @@ class ChannelHistory:
         page: dict[str, Any] = {
             "oldest": oldest,
             "latest": latest,
-            "limit": _PAGE,
+            "limit": _PAGE_SIZE,
             "cursor": cursor,
             "include_all_metadata": True,
         }
@@ -64,13 +64,13 @@ class ChannelHistory:
 
 
 def event_payload(message: Mapping[str, object], event: str) -> Mapping[str, object]:
-    """The payload of a message's metadata, where it is of this event; else an empty one."""
+    """The payload of a message's metadata if its event type is this one; else an empty object."""
     [metadata] = as_objects([message.get("metadata")])
-    [kept] = as_objects([metadata.get("event_payload")])
-    return kept if metadata.get("event_type") == event else {}
+    [payload] = as_objects([metadata.get("event_payload")])
+    return payload if metadata.get("event_type") == event else {}
 
 
 def as_objects(value: object) -> list[Mapping[str, object]]:
-    """A list as objects: what is not one is an empty one."""
+    """A JSON value as a list of objects: any item that is not an object becomes an empty one."""
     listed = value if isinstance(value, list) else []
     return [item if isinstance(item, dict) else {} for item in listed]

@@ -1,4 +1,4 @@
-"""Is Slack set up as Answerback needs it? Each thing with how to fix it. Posts nothing."""
+"""Check that Slack is set up as Answerback needs it; each problem comes with its fix. Posts nothing."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from answerback_slack.manifest import AGENT_SCOPE, SCOPES
 from answerback_slack.socket_mode_client import TOO_MANY_CODE, TOO_MANY_CONNECTIONS
 
 _SLACK: Final = FindingFactory("Slack")
-_GREETED: Final = 10.0
-"""Seconds in which Slack greets a new connection."""
+_HELLO_TIMEOUT: Final = 10.0
+"""Seconds to wait for Slack's hello on a new connection."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is configured. ``channels`` are the places that routes name, ``groups`` the responders' user groups."""
+    """The configuration to check. ``channels`` are those that routes name, ``groups`` the responders' user groups."""
 
     bot_token: str
     app_token: str | None
@@ -40,47 +40,47 @@ class Setup:
 
 
 async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
-    """Looks at everything, one after the other."""
+    """Run all checks, one after the other."""
     calls = SlackApi(create_web_client(setup.bot_token, setup.api_url, http))
-    kept: list[AsyncSlackResponse] = []
+    responses: list[AsyncSlackResponse] = []
 
-    async def who() -> AsyncSlackResponse:
-        kept.append(await calls.client.auth_test())
-        return kept[0]
+    async def auth_test() -> AsyncSlackResponse:
+        responses.append(await calls.client.auth_test())
+        return responses[0]
 
     if not setup.bot_token.startswith(("xoxb-", "xoxe.xoxb-")):
         yield _SLACK.problem(
             "bot token",
-            "slack.bot_token is no bot token",
+            "slack.bot_token is not a bot token",
             "Copy the Bot User OAuth Token, xoxb-…, from OAuth & Permissions.",
         )
         return
     try:
-        told = await calls.call("auth.test", who)
+        answer = await calls.call("auth.test", auth_test)
     except PlatformError as error:
         yield _SLACK.call_failed("bot token", error)
         return
-    headers = {name.lower(): str(value) for name, value in kept[0].headers.items()}
-    yield _SLACK.ok(f"bot token, as {told.get('user')} in {told.get('team')}")
+    headers = {name.lower(): str(value) for name, value in responses[0].headers.items()}
+    yield _SLACK.ok(f"bot token, as {answer.get('user')} in {answer.get('team')}")
     yield _scopes(headers.get("x-oauth-scopes", ""))
     yield _sessions(headers.get("x-oauth-scopes", ""))
     yield _SLACK.check_clock(headers.get("date"), SIGNATURE_SECONDS)
-    yield await _way_in(setup, calls, http)
+    yield await _delivery(setup, calls, http)
     client = calls.client
-    for finding in await _home(calls, str(told.get("user_id"))):
+    for finding in await _home(calls, str(answer.get("user_id"))):
         yield finding
     for channel in dict.fromkeys(setup.channels):
-        method, last = "conversations.history", partial(client.conversations_history, limit=1)
-        reading = partial(calls.call, method, partial(last, channel=channel))
-        yield await _SLACK.check_call(f"channel {channel}", reading)
+        method, read = "conversations.history", partial(client.conversations_history, limit=1)
+        call = partial(calls.call, method, partial(read, channel=channel))
+        yield await _SLACK.check_call(f"channel {channel}", call)
     for group in dict.fromkeys(setup.groups):
-        method, listed = "usergroups.users.list", client.usergroups_users_list
-        reading = partial(calls.call, method, partial(listed, usergroup=group))
-        yield await _SLACK.check_call(f"user group {group}", reading)
+        method, list_users = "usergroups.users.list", client.usergroups_users_list
+        call = partial(calls.call, method, partial(list_users, usergroup=group))
+        yield await _SLACK.check_call(f"user group {group}", call)
 
 
 def _scopes(granted_scopes: str) -> Finding:
-    """Slack names a token's scopes with every answer."""
+    """Check the token's scopes, which Slack lists in a header of every response."""
     granted = {scope.strip() for scope in granted_scopes.split(",")}
     missing = [scope for scope in SCOPES if scope not in granted]
     if not missing:
@@ -88,76 +88,79 @@ def _scopes(granted_scopes: str) -> Finding:
     return _SLACK.problem(
         "scopes",
         f"missing: {', '.join(missing)}",
-        "Paste the manifest again (`answerback manifest slack`: it has the scopes, and the events that the app"
-        " subscribes to) under App Manifest, and install the app again.",
+        "Paste the output of `answerback manifest slack` (it has the scopes and the event subscriptions)"
+        " under App Manifest again, and reinstall the app.",
     )
 
 
 def _sessions(granted_scopes: str) -> Finding:
-    """Whether Slack shows what agents are at, which works without: only an app that is an agent has this scope."""
+    """Report whether the app has agent sessions, which are optional: only an app that is an agent has the scope."""
     if AGENT_SCOPE in {scope.strip() for scope in granted_scopes.split(",")}:
         return _SLACK.ok("agent sessions")
-    hint = "`answerback manifest slack --mode socket-agent` has what they need"
-    return _SLACK.ok(f"no agent sessions, which is optional: {hint}")
+    hint = "to enable them, use the manifest of `answerback manifest slack --mode socket-agent`"
+    return _SLACK.ok(f"no agent sessions (optional): {hint}")
 
 
 async def _home(calls: SlackApi, bot_user: str) -> list[Finding]:
-    """Whether the Home tab is on, as far as Slack tells: found out with the bot's own Home, which nobody sees."""
+    """Check that the Home tab is on, by publishing the bot's own Home, which nobody sees."""
     view = home_view.build_home_view((), (), Labels())
-    publishing = partial(calls.client.views_publish, user_id=bot_user, view=view)
+    publish = partial(calls.client.views_publish, user_id=bot_user, view=view)
     try:
-        await calls.call("views.publish", publishing)
+        await calls.call("views.publish", publish)
     except PlatformError as error:
         if error.code != home_view.NOT_ENABLED_CODE:
             return []
-        off = _SLACK.problem(
+        problem = _SLACK.problem(
             "Home tab",
-            "it is off, so nobody sees there what waits for them",
+            "it is off, so people cannot see there what is waiting for them",
             "Switch it on under App Home, and subscribe to the event app_home_opened (the manifest has both).",
         )
-        return [replace(off, warning=True)]
+        return [replace(problem, warning=True)]
     return [_SLACK.ok("Home tab")]
 
 
 async def _socket(calls: SlackApi, token: str, http: aiohttp.ClientSession) -> Finding:
-    """Whether one more connection is taken; it is closed at once, so that no click comes over it."""
-    opening = partial(calls.client.apps_connections_open, app_token=token)
+    """Check that Slack accepts one more connection. It is closed at once, so that it receives no clicks."""
+    open_connection = partial(calls.client.apps_connections_open, app_token=token)
     try:
-        told = await calls.call("apps.connections.open", opening)
-        async with asyncio.timeout(_GREETED), http.ws_connect(str(told.get("url"))) as socket:
-            said = await socket.receive_json()
+        opened = await calls.call("apps.connections.open", open_connection)
+        async with (
+            asyncio.timeout(_HELLO_TIMEOUT),
+            http.ws_connect(str(opened.get("url"))) as socket,
+        ):
+            hello = await socket.receive_json()
     except PlatformError as error:
         return _SLACK.call_failed("Socket Mode", error)
     except (aiohttp.ClientError, TimeoutError, TypeError, ValueError):
         return _SLACK.problem(
             "Socket Mode",
             "no connection could be made",
-            "Have this machine's firewall and proxy let WebSockets out to wss-primary.slack.com.",
+            "Allow outgoing WebSockets to wss-primary.slack.com in this machine's firewall and proxy.",
         )
-    if said.get("reason") == TOO_MANY_CODE:
+    if hello.get("reason") == TOO_MANY_CODE:
         return _SLACK.problem(
             "Socket Mode", "there are too many connections", f"{TOO_MANY_CONNECTIONS}."
         )
-    others = said.get("num_connections", 1) - 1
+    others = hello.get("num_connections", 1) - 1
     return _SLACK.ok(f"Socket Mode, {others} other connections of the ten that an app may have")
 
 
-async def _way_in(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) -> Finding:
-    """How clicks come in: a socket that can be opened, or an address and a secret."""
+async def _delivery(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) -> Finding:
+    """Check how clicks arrive: over a socket that can be opened, or with a public URL and a signing secret."""
     token = setup.app_token
     if token is not None:
         if not token.startswith("xapp-"):
             return _SLACK.problem(
                 "Socket Mode",
-                "slack.app_token is no app-level token",
-                "Make one with the scope connections:write under Basic Information, App-Level Tokens.",
+                "slack.app_token is not an app-level token",
+                "Generate one with the scope connections:write under Basic Information, App-Level Tokens.",
             )
         return await _socket(calls, token, http)
     secret = setup.signing_secret or ""
     if len(secret) < 16 or secret.startswith("xox"):
         return _SLACK.problem(
             "signing secret",
-            "slack.signing_secret does not look like one",
+            "slack.signing_secret does not look like a signing secret",
             "Copy the Signing Secret from Basic Information, App Credentials.",
         )
     if setup.public_url is None:
@@ -165,4 +168,4 @@ async def _way_in(setup: Setup, calls: SlackApi, http: aiohttp.ClientSession) ->
             "request URL",
             "Set public.url, and enter it with /slack/events as the request URL of both events and interactivity.",
         )
-    return _SLACK.ok(f"request URL, to be {setup.public_url.rstrip('/')}/slack/events")
+    return _SLACK.ok(f"request URL, which must be {setup.public_url.rstrip('/')}/slack/events")

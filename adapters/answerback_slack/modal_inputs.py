@@ -1,7 +1,7 @@
-"""A flat schema as native inputs of a modal, and what was entered in them. Pure.
+"""Render a flat schema as native modal inputs, and parse what was entered in them. Pure.
 
-Owns which of Slack's inputs stands for which field. Slack's own checks only ever refuse what the schema refuses, too:
-whatever its inputs could not take exactly (odd numbers, far dates, long texts) is typed as text instead.
+Owns the mapping from fields to Slack's inputs. Slack's own checks never reject a value that the schema accepts: a
+value that a native input cannot hold exactly (unusual numbers, distant dates, long texts) is typed as text instead.
 """
 
 from __future__ import annotations
@@ -38,30 +38,30 @@ from answerback_slack.blocks import (
 from answerback_slack.parse import Values
 
 ACTION_ID: Final = "field"
-_MOST_FIELDS: Final = 40
-_MULTILINE: Final = 150
-"""Fields that may hold more characters than this get several lines."""
-_PLAIN: Final = {
+_MAX_FIELDS: Final = 40
+_MULTILINE_ABOVE: Final = 150
+"""Fields that may hold more characters than this get a multi-line input."""
+_NUMBER_INPUT_VALUES: Final = {
     FieldKind.NUMBER: re.compile(r"(-?[0-9]{1,15}(?:\.[0-9]{1,10})?)"),
     FieldKind.INTEGER: re.compile(r"(-?[0-9]{1,15})(?:\.0)?"),
 }
-"""The numbers that a number_input takes for sure; what it is given of them is the group."""
+"""The numbers that a number_input is certain to accept; the group is what it receives as its initial value."""
 _QUESTION_BLOCKS: Final = 1
-"""Blocks that stand above a form."""
+"""Blocks above a form."""
 
 
 def block_id(index: int) -> str:
-    """The block of a field, by its place."""
+    """The block_id of the field at this position."""
     return f"field.{index}"
 
 
 def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | None:
-    """The fields of a schema, where a modal can hold every one of them with what is filled in; else None."""
+    """The fields of a schema if one modal can hold them all, prefill included; else None."""
     fields = fields_from_schema(schema)
-    if fields is None or len(fields) > _MOST_FIELDS:
+    if fields is None or len(fields) > _MAX_FIELDS:
         return None
     entries = entries_from_value(fields, prefill)
-    if not all(_holds(field, entries[field.name]) for field in fields):
+    if not all(_fits_input(field, entries[field.name]) for field in fields):
         return None
     if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
         return None
@@ -71,7 +71,7 @@ def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | 
 
 
 def field_inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
-    """The inputs of a form, in order."""
+    """Build the inputs of a form, in field order."""
     entries = entries_from_value(fields, prefill)
     made = [
         block
@@ -82,7 +82,7 @@ def field_inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) ->
 
 
 def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
-    """Blocks; above an input that starts from characters that cannot be seen, the same text with them visible."""
+    """Add, above each input whose initial value has invisible characters, the same text with them made visible."""
     made: list[Block] = []
     for block in blocks:
         element = block.get("element")
@@ -97,7 +97,7 @@ def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
 
 
 def shows_fields_in_full(fields: Sequence[Field]) -> bool:
-    """Whether a form's labels and hints show all that the schema says of its fields."""
+    """Whether the labels and hints of the form show everything the schema says about its fields."""
     return all(
         text_fitting.utf16_length(field.title) <= limits.INPUT_LABEL
         and text_fitting.utf16_length(_hint(field)) <= limits.INPUT_HINT
@@ -108,10 +108,10 @@ def shows_fields_in_full(fields: Sequence[Field]) -> bool:
 def parse_entries(
     fields: Sequence[Field], prefill: JsonValue, values: Values
 ) -> dict[str, FieldEntry]:
-    """What a person entered, by field name."""
+    """Parse what a person entered, by field name."""
     before = entries_from_value(fields, prefill)
     return {
-        field.name: _entered(field, before[field.name], values.get(block_id(index)))
+        field.name: _parse_entry(field, before[field.name], values.get(block_id(index)))
         for index, field in enumerate(fields)
     }
 
@@ -119,21 +119,21 @@ def parse_entries(
 def errors_by_block(
     fields: Sequence[Field], problems: Sequence[Problem], prefix: str = ""
 ) -> dict[str, str]:
-    """Problems by the block they belong to: that of the field their pointer leads to, else the first."""
-    found: dict[str, list[str]] = {}
+    """Group problems by block_id: that of the field that the problem's pointer is in, else the first field's."""
+    messages_by_block: dict[str, list[str]] = {}
     for problem in problems:
         pointer = problem.pointer.removeprefix(prefix)
         index = next(
             (i for i, f in enumerate(fields) if f"{pointer}/".startswith(f"{f.pointer}/")), 0
         )
-        found.setdefault(block_id(index), []).append(problem.message)
-    return {block: "\n".join(messages) for block, messages in found.items()}
+        messages_by_block.setdefault(block_id(index), []).append(problem.message)
+    return {block: "\n".join(messages) for block, messages in messages_by_block.items()}
 
 
 # --- one field -----------------------------------------------------------------------------------
 
 
-def _holds(field: Field, value: FieldEntry) -> bool:
+def _fits_input(field: Field, value: FieldEntry) -> bool:
     if field.kind is FieldKind.CHOICES:
         prefilled = len(value) if isinstance(value, list) else 0
         return len(field.choices) <= limits.MENU_OPTIONS and prefilled <= limits.MENU_OPTIONS
@@ -153,7 +153,7 @@ def _input(field: Field, value: FieldEntry, index: int, labels: Labels) -> list[
 def _element(
     field: Field, value: FieldEntry, labels: Labels, optional: bool
 ) -> tuple[Block, list[Block]]:
-    """The input of a field, and what has to stand above it for its choices to be read in full."""
+    """The input element of a field, and the blocks above it that show its choices in full if the input cuts them."""
     if field.kind is FieldKind.BOOLEAN:
         chosen = [] if value is None else [0 if value else 1]
         return _menu([labels.yes, labels.no], [None, None], chosen, labels, radio=not optional)
@@ -164,7 +164,7 @@ def _element(
         several = field.kind is FieldKind.CHOICES
         radio = len(titles) <= limits.BOXES and (several or not optional)
         return _menu(titles, descriptions, chosen, labels, radio=radio, several=several)
-    return _typed(field, value if isinstance(value, str) else None), []
+    return _text_element(field, value if isinstance(value, str) else None), []
 
 
 def _menu(
@@ -176,9 +176,9 @@ def _menu(
     radio: bool,
     several: bool = False,
 ) -> tuple[Block, list[Block]]:
-    """Boxes or a menu; a single choice that may be left out is a menu, which alone can be cleared again."""
-    cut = any(_cut(title, limits.OPTION_TEXT) for title in titles) or any(
-        _cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
+    """Radio buttons, checkboxes or a menu. An optional single choice is a menu, as only a menu can be cleared."""
+    cut = any(_would_be_cut(title, limits.OPTION_TEXT) for title in titles) or any(
+        _would_be_cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
     )
     made = [
         option_object(
@@ -202,45 +202,46 @@ def _menu(
     return element, sections(listed) if cut else []
 
 
-def _typed(field: Field, value: str | None) -> Block:
+def _text_element(field: Field, value: str | None) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": ACTION_ID}
     if field.kind is FieldKind.DATE and (value is None or _is_date(value)):
-        return _started({"type": "datepicker", "action_id": ACTION_ID}, "initial_date", value)
-    if field.kind is FieldKind.DATE_TIME and _is_picked(value):
+        return _with_initial({"type": "datepicker", "action_id": ACTION_ID}, "initial_date", value)
+    if field.kind is FieldKind.DATE_TIME and _uses_picker(value):
         made: Block = {"type": "datetimepicker", "action_id": ACTION_ID}
-        return made if value is None else made | {"initial_date_time": _moment(value)}
+        return made if value is None else made | {"initial_date_time": _picker_seconds(value)}
     if field.kind in NUMBER_KINDS:
-        plain_number = _PLAIN[field.kind].fullmatch(value or "")
+        plain_number = _NUMBER_INPUT_VALUES[field.kind].fullmatch(value or "")
         if value is None or plain_number:
             value = plain_number[1] if plain_number else None
             element = {
                 "type": "number_input",
                 "action_id": ACTION_ID,
                 "is_decimal_allowed": field.kind is FieldKind.NUMBER,
-            } | _bounds(field, value)
+            } | _number_bounds(field, value)
     elif field.kind is FieldKind.EMAIL:
         element["type"] = "email_text_input"
     elif field.kind is FieldKind.URI:
         element["type"] = "url_text_input"
     elif field.kind is FieldKind.TEXT:
-        element |= _lengths(field, value)
-    if words := placeholder(field):
-        element["placeholder"] = plain_text(words, limits.PLACEHOLDER)
-    return _started(element, "initial_value", value or None)
+        element |= _length_bounds(field, value)
+    if hint := placeholder(field):
+        element["placeholder"] = plain_text(hint, limits.PLACEHOLDER)
+    return _with_initial(element, "initial_value", value or None)
 
 
-def _started(element: Block, key: str, value: str | None) -> Block:
+def _with_initial(element: Block, key: str, value: str | None) -> Block:
     return element if value is None else element | {key: value}
 
 
-def _lengths(field: Field, value: str | None) -> Block:
-    """Slack may count UTF-16 units, up to two a character: the upper bound is doubled, and checked again later.
+def _length_bounds(field: Field, value: str | None) -> Block:
+    """The length limits of a text input.
 
-    A bound that the input would break as it opens is left out: Slack refuses the modal for it.
+    Slack may count UTF-16 units, up to two per character, so the upper bound is doubled and checked again on
+    submission. A bound that the initial value violates is left out, because Slack would reject the modal.
     """
     most, length = field.max_length, text_fitting.utf16_length(value or "")
     made: Block = {}
-    if (most or 0) > _MULTILINE or "\n" in (value or ""):
+    if (most or 0) > _MULTILINE_ABOVE or "\n" in (value or ""):
         made["multiline"] = True
     if most is not None and max(length, 1) <= most * 2 <= limits.INPUT_TEXT:
         made["max_length"] = most * 2
@@ -250,7 +251,7 @@ def _lengths(field: Field, value: str | None) -> Block:
     return made
 
 
-def _bounds(field: Field, value: str | None) -> Block:
+def _number_bounds(field: Field, value: str | None) -> Block:
     made: Block = {}
     low, high = field.minimum, field.maximum
     inside = value is None or (
@@ -259,20 +260,20 @@ def _bounds(field: Field, value: str | None) -> Block:
     if not inside or (low is not None and high is not None and low > high):
         return made
     for key, bound in (("min_value", low), ("max_value", high)):
-        text = "" if bound is None else _number(bound)
-        if _PLAIN[field.kind].fullmatch(text):
+        text = "" if bound is None else _number_text(bound)
+        if _NUMBER_INPUT_VALUES[field.kind].fullmatch(text):
             made[key] = text
     return made
 
 
-def _number(value: float) -> str:
+def _number_text(value: float) -> str:
     if isinstance(value, int) or value.is_integer():
         return str(int(value))
     return repr(value)
 
 
 def _hint(field: Field) -> str:
-    """What a field's description says, and what its input does not show by itself."""
+    """The field's description, and the constraints that its input does not show."""
     parts = [field.description or ""]
     if field.kind is FieldKind.TEXT:
         low, high = field.min_length, field.max_length
@@ -287,20 +288,20 @@ def _hint(field: Field) -> str:
             ("≥", field.minimum), (">", field.exclusive_minimum),
             ("≤", field.maximum), ("<", field.exclusive_maximum),
         )  # fmt: skip
-        parts += [f"{sign} {_number(bound)}" for sign, bound in bounds if bound is not None]
+        parts += [f"{sign} {_number_text(bound)}" for sign, bound in bounds if bound is not None]
     elif field.kind is FieldKind.CHOICES and (field.min_items or field.max_items is not None):
         most = "" if field.max_items is None else field.max_items
         parts.append(f"choose {field.min_items}–{most}")
     return " · ".join(part for part in parts if part.strip())
 
 
-def _entered(field: Field, before: FieldEntry, value: FieldEntry) -> FieldEntry:
+def _parse_entry(field: Field, before: FieldEntry, value: FieldEntry) -> FieldEntry:
     if field.kind is FieldKind.BOOLEAN:
         return value == [0] if isinstance(value, list) and value else None
-    if field.kind is FieldKind.DATE_TIME and isinstance(value, str) and _is_picked(before):
-        # Untouched, it stays as it was written: with its zone and its fractions of a second.
-        untouched = isinstance(before, str) and value == str(_moment(before))
-        return before if untouched else _picked(value)
+    if field.kind is FieldKind.DATE_TIME and isinstance(value, str) and _uses_picker(before):
+        # An unchanged value keeps its original spelling, with its zone and fractions of a second.
+        unchanged = isinstance(before, str) and value == str(_picker_seconds(before))
+        return before if unchanged else _date_time_from_picker(value)
     return value
 
 
@@ -311,13 +312,13 @@ def _is_date(text: str) -> bool:
         return False
 
 
-def _is_picked(before: FieldEntry) -> bool:
-    """Whether a date-time that starts from this is picked in a datetimepicker; every other one is typed."""
-    return before is None or (isinstance(before, str) and _moment(before) is not None)
+def _uses_picker(before: FieldEntry) -> bool:
+    """Whether a date-time with this prefill gets a datetimepicker; any other is typed as text."""
+    return before is None or (isinstance(before, str) and _picker_seconds(before) is not None)
 
 
-def _picked(seconds: str) -> str:
-    """What a datetimepicker holds, as a date-time; what is none stays as it is, to be refused at its field."""
+def _date_time_from_picker(seconds: str) -> str:
+    """Convert a datetimepicker's value to a date-time. An invalid one is kept, to be rejected at its field."""
     try:
         when = datetime.fromtimestamp(int(seconds), UTC)
     except (ValueError, OverflowError, OSError):
@@ -325,8 +326,8 @@ def _picked(seconds: str) -> str:
     return when.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _moment(text: str) -> int | None:
-    """Seconds since the epoch of a date-time, where a datetimepicker can show them."""
+def _picker_seconds(text: str) -> int | None:
+    """A date-time as seconds since the epoch; None if a datetimepicker cannot show it."""
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -337,7 +338,7 @@ def _moment(text: str) -> int | None:
     return seconds if limits.FIRST_MOMENT <= seconds <= limits.LAST_MOMENT else None
 
 
-def _cut(text: str | None, most: int) -> bool:
+def _would_be_cut(text: str | None, limit: int) -> bool:
     return text is not None and (
-        text_fitting.utf16_length(text) > most or one_line(text) != text.strip()
+        text_fitting.utf16_length(text) > limit or one_line(text) != text.strip()
     )

@@ -1,4 +1,4 @@
-"""What an app may have and does not need: that Slack refuses it is noticed once, and it is left alone for a while."""
+"""Features that an app may lack. When Slack rejects one, it is logged once and not tried again for a while."""
 
 from __future__ import annotations
 
@@ -12,44 +12,47 @@ from answerback.core.errors import PlatformError
 logger = logging.getLogger(__name__)
 
 RETRY_AFTER_SECONDS: Final = 3_600.0
-"""How long what was refused is not tried again: an operator may have mended it meanwhile."""
+"""How long a rejected feature is not tried again. After that, an operator may have enabled it."""
 
 
 class OptionalFeature:
-    """One thing that only some apps can do.
+    """A Slack feature that only some apps may use.
 
     Args:
-        what: its name, for the log.
-        fix: how an operator switches it on.
-        codes: the errors by which Slack says that this app cannot.
+        name: the feature's name, for the log.
+        advice: how an operator enables it, or what happens without it; for the log.
+        codes: the error codes with which Slack reports that this app may not use it.
     """
 
-    def __init__(self, what: str, fix: str, codes: Collection[str]) -> None:
-        self._what = what
-        self._fix = fix
+    def __init__(self, name: str, advice: str, codes: Collection[str]) -> None:
+        self._name = name
+        self._advice = advice
         self._codes = codes
-        self._until = 0.0
-        self._told = False
+        self._off_until = 0.0
+        self._logged = False
 
     @property
     def is_on(self) -> bool:
-        """Whether to try it."""
-        return time.monotonic() >= self._until
+        """Whether to try the feature."""
+        return time.monotonic() >= self._off_until
 
     def turn_off_if_unsupported(self, error: PlatformError) -> bool:
-        """Takes in an error; whether it says that this app cannot. Only the first one is logged."""
+        """Turn the feature off if the error says that this app may not use it; return whether it does.
+
+        Only the first such error is logged.
+        """
         if error.code not in self._codes:
             return False
-        self._until = time.monotonic() + RETRY_AFTER_SECONDS
-        if not self._told:
+        self._off_until = time.monotonic() + RETRY_AFTER_SECONDS
+        if not self._logged:
             extra = {"action": "capability_off", "code": error.code}
             logger.info(
-                "Slack refuses %s (%s), so the app does without: %s",
-                self._what, error.code, self._fix, extra=extra,
+                "Slack rejected %s (%s), so the app does without: %s",
+                self._name, error.code, self._advice, extra=extra,
             )  # fmt: skip
-        self._told = True
+        self._logged = True
         return True
 
     def confirm_supported(self) -> None:
-        """It was done: if it is refused again, that is news."""
-        self._told, self._until = False, 0.0
+        """Record that the feature worked, so that a later rejection is logged again."""
+        self._logged, self._off_until = False, 0.0

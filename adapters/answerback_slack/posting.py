@@ -1,6 +1,6 @@
-"""The live message of an ask in Slack, and what is said beside it: the calls that `LiveMessages` puts in order.
+"""The live message of an ask in Slack, its reminders and notes: the Slack calls that `LiveMessages` orchestrates.
 
-A message is found again by its metadata, because Slack has no idempotency key
+A message is located again by its metadata, because Slack has no idempotency key
 (https://docs.slack.dev/reference/methods/chat.postMessage).
 """
 
@@ -41,31 +41,31 @@ T = TypeVar("T")
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
-_MOST_DIRECT: Final = 1_000
+_MAX_DIRECT_CHANNELS: Final = 1_000
 _SKEW_SECONDS: Final = 300
-"""How far Slack's clock and ours may differ when a message is looked for by the time of its post."""
+"""How far Slack's clock and ours may differ when we search for a message by the time it was posted."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageRef:
-    """Where the live message is, or (without ``ts``) where it is about to be posted."""
+    """The location of the live message, or (without ``ts``) where it is about to be posted."""
 
     channel: str
     ts: str | None = None
     thread: str | None = None
-    """The parent's ts where the ask was given a thread; None: the message starts its own."""
+    """The ts of the parent message if the ask was sent to a thread; None if the message starts its own thread."""
     at: float | None = None
-    """When it was about to be posted, while that is all that is known."""
+    """When the post was about to start; set only until the ``ts`` is known."""
     replaced_ts: str | None = None
-    """The ts of the message that this one replaces, which is still to be seen perhaps."""
+    """The ts of the message that this one replaces, which may still be visible."""
     since: float | None = None
-    """Since when it surely shows what it was made to show just now, by Slack's clock; not kept."""
+    """The time, by Slack's clock, from which the message is certain to show its current content; not stored."""
     url: str | None = None
-    """Its address; kept with the ask's thread."""
+    """The permalink; stored with the ask's thread."""
 
     @classmethod
     def from_stored(cls, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
-        """What is kept with an ask."""
+        """Parse the reference that is stored with an ask."""
         channel = (stored or {}).get("channel")
         if stored is None or not isinstance(channel, str):
             return None
@@ -79,18 +79,18 @@ class MessageRef:
         )
 
     def to_stored(self) -> dict[str, JsonValue]:
-        """What to keep with the ask."""
-        marked = {"at": self.at, "dead": self.replaced_ts} if self.ts is None else {}
-        return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **marked}
+        """Return the JSON object to store with the ask."""
+        pending = {"at": self.at, "dead": self.replaced_ts} if self.ts is None else {}
+        return {"channel": self.channel, "ts": self.ts, "thread": self.thread, **pending}
 
     def shown(self, revision: int) -> Shown:
-        """What the store is told."""
+        """Return the report to the store that this revision is shown."""
         thread = Thread(channel=self.channel, id=self.thread or self.ts, url=self.url)
         return Shown(revision, self.to_stored(), thread, self.since)
 
 
 class Posting(LiveMessages[MessageRef, Message]):
-    """Says to Slack what is stored."""
+    """Keep each ask's message in Slack in line with what is stored."""
 
     def __init__(
         self,
@@ -106,23 +106,23 @@ class Posting(LiveMessages[MessageRef, Message]):
         self._groups = groups
         self._now = now
         self._names = names
-        self._folding = OptionalFeature(
+        self._collapsing = OptionalFeature(
             "container blocks",
-            "they fold long records, and are still new",
+            "long records are shown in full",
             frozenset({"invalid_blocks", "invalid_blocks_format"}),
         )
         self._replacing = OptionalFeature(
-            "blocks without rich text in the place of rich text",
-            "its messages begin with rich text from now on, which looks a little different",
+            "replacing rich text with other blocks",
+            "edited messages begin with rich text instead, which looks slightly different",
             frozenset({errors.BLOCK_MISMATCH}),
         )
         self.selections: SelectionDrafts | None = None
-        """What was selected where somebody asked back; set before anything is shown."""
+        """Selections to restore after somebody asked back; set before anything is shown."""
         self._history = ChannelHistory(calls)
-        self._direct: dict[str, str] = {}
-        """The conversations with people that were opened last: a post that has to wait does not open them again."""
+        self._direct_channels: dict[str, str] = {}
+        """Recently opened direct conversations, by user: a post that has to wait does not open one again."""
 
-    # --- what is kept ----------------------------------------------------------------------------
+    # --- the stored reference --------------------------------------------------------------------
 
     def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> MessageRef | None:
         """See `LiveMessages.parse_ref`."""
@@ -153,36 +153,36 @@ class Posting(LiveMessages[MessageRef, Message]):
         if destination.user is None:
             return MessageRef(destination.channel or "", None, destination.thread)
         user = destination.user
-        if (known := self._direct.get(user)) is not None:
+        if (known := self._direct_channels.get(user)) is not None:
             return MessageRef(known, None, destination.thread)
         answer = await self._calls.call(
             "conversations.open", lambda: self._calls.client.conversations_open(users=user)
         )
         channel = answer.get("channel")
         opened = channel.get("id") if isinstance(channel, dict) else None
-        while len(self._direct) >= _MOST_DIRECT:
-            del self._direct[next(iter(self._direct))]
-        self._direct[user] = str(opened or "")
-        return MessageRef(self._direct[user], None, destination.thread)
+        while len(self._direct_channels) >= _MAX_DIRECT_CHANNELS:
+            del self._direct_channels[next(iter(self._direct_channels))]
+        self._direct_channels[user] = str(opened or "")
+        return MessageRef(self._direct_channels[user], None, destination.thread)
 
     async def find(self, ask: Ask, ref: MessageRef) -> MessageRef:
         """See `LiveMessages.find`."""
         ts: str | None = None
         try:
-            async for said in self._history.messages_between(
-                ref.channel, ref.thread, _around(ask, ref)
+            async for message in self._history.messages_between(
+                ref.channel, ref.thread, _post_time_range(ask, ref)
             ):
-                if event_payload(said, ASK_EVENT).get("ask_id") == ask.id:
-                    ts = str(said.get("ts"))
+                if event_payload(message, ASK_EVENT).get("ask_id") == ask.id:
+                    ts = str(message.get("ts"))
                     break
         except (DestinationGoneError, UnauthorizedError) as error:
             if error.code not in {"not_in_channel", "missing_scope"}:
                 raise
-            # Posting is allowed here and reading is not. A question that nobody sees is worse than one seen twice.
+            # We may post here but not read. A question that nobody sees is worse than one that is posted twice.
             extra = {"action": "cannot_look", "ask_id": ask.id, "code": error.code}
-            logger.warning("Whether the ask was posted cannot be seen: %s", error, extra=extra)
+            logger.warning("Cannot check whether the ask was posted: %s", error, extra=extra)
             return ref
-        # At the first revision it shows what it was posted with.
+        # At revision 1 the message still shows what it was posted with.
         since = parse.seconds_from_ts(ts) if ts and ask.revision == 1 else None
         return replace(ref, ts=ts, since=since)
 
@@ -199,7 +199,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         names = await self._names.look_up(view)
         selected = await self.selections.load(ask) if self.selections and ask.asides else None
         return render(
-            view, self._labels, names, selected, collapse_long_records=self._folding.is_on
+            view, self._labels, names, selected, collapse_long_records=self._collapsing.is_on
         )
 
     def minimal_payload(self, ask: Ask) -> Message:
@@ -215,33 +215,39 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def post(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef:
         """See `LiveMessages.post`."""
         event = {"ask_id": ask.id, "revision": ask.revision}
-        ts = await self._taken(
-            ask, payload, lambda said: self._post(ref.channel, ref.thread, said, ASK_EVENT, event)
-        )
+
+        async def send(message: Message) -> str:
+            return await self._post(ref.channel, ref.thread, message, ASK_EVENT, event)
+
+        ts = await self._send_with_fallback(ask, payload, send)
         return replace(ref, ts=ts, since=parse.seconds_from_ts(ts))
 
     async def edit(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef | Uneditable:
         """See `LiveMessages.edit`."""
         try:
-            return await self._taken(ask, payload, lambda said: self._replaced(ref, said))
+            return await self._send_with_fallback(
+                ask, payload, lambda message: self._replace_blocks(ref, message)
+            )
         except DestinationGoneError as error:
             if error.code not in errors.UNEDITABLE_CODES:
                 raise
             return Uneditable.DELETED if error.code == errors.MESSAGE_DELETED else Uneditable.FROZEN
 
-    async def _taken(
+    async def _send_with_fallback(
         self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
     ) -> T:
-        """What ``send`` gives; where Slack refuses a message in which something is folded, without that."""
+        """Send a message; if Slack rejects its collapsed parts, render and send it again without them."""
         try:
             return await send(message)
         except PayloadRejectedError as error:
-            if not (message.has_collapsed_parts and self._folding.turn_off_if_unsupported(error)):
+            if not (
+                message.has_collapsed_parts and self._collapsing.turn_off_if_unsupported(error)
+            ):
                 raise
         return await send(await self.render(ask))
 
-    async def _replaced(self, ref: MessageRef, message: Message) -> MessageRef:
-        """Edits; where Slack keeps rich text from being replaced by other blocks, with rich text in the message."""
+    async def _replace_blocks(self, ref: MessageRef, message: Message) -> MessageRef:
+        """Edit the message; if Slack refuses to replace rich text with other blocks, include rich text."""
         rich = message.with_rich_text()
         if rich is message:
             return await self._update(ref, message)
@@ -269,17 +275,17 @@ class Posting(LiveMessages[MessageRef, Message]):
         except PlatformError as error:
             if error.code != errors.MESSAGE_DELETED:
                 extra = {"action": "old_message_stays", "ask_id": ask.id, "code": error.code}
-                logger.warning("A message that was replaced stays: %s", error, extra=extra)
+                logger.warning("Cannot delete a replaced message: %s", error, extra=extra)
         return replace(ref, replaced_ts=None)
 
     async def complete(self, ask: Ask, ref: MessageRef, save: Save) -> MessageRef:
         """See `LiveMessages.complete`."""
-        if ask.thread is not None and ask.thread.url and ref.ts == _kept_ts(ask):
+        if ask.thread is not None and ask.thread.url and ref.ts == _stored_ts(ask):
             return replace(ref, url=ask.thread.url)
         await save(ref.shown(ask.revision))
         return replace(ref, url=await self._permalink(ref))
 
-    # --- reminders, and what is left behind ------------------------------------------------------
+    # --- reminders, and messages left behind -----------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
@@ -291,23 +297,23 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
         """See `LiveMessages.reminders`."""
         async for message in self._history.messages_between(
-            ref.channel, ref.thread or ref.ts, _since(ask)
+            ref.channel, ref.thread or ref.ts, _since_creation(ask)
         ):
-            found = event_payload(message, REMINDER_EVENT)
-            if found.get("ask_id") == ask.id:
-                yield str(message.get("ts")), int(str(found.get("number")))
+            payload = event_payload(message, REMINDER_EVENT)
+            if payload.get("ask_id") == ask.id:
+                yield str(message.get("ts")), int(str(payload.get("number")))
 
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
         ending = record_text.ending_mrkdwn(view_of(ask), self._labels)
-        over = Message(f"{ending} <{url}>" if url else ending, [])
-        await self._update(replace(ref, ts=reminder), over)
+        closed = Message(f"{ending} <{url}>" if url else ending, [])
+        await self._update(replace(ref, ts=reminder), closed)
 
     async def show_moved_note(self, ref: MessageRef, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
         text = self._labels.escalated.format(where=destination_text(to))
-        await self._replaced(ref, Message(escape(text), [section(text)]))
+        await self._replace_blocks(ref, Message(escape(text), [section(text)]))
 
     async def _url(self, ask: Ask, ref: MessageRef) -> str | None:
         return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
@@ -340,22 +346,18 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def _update(self, ref: MessageRef, message: Message) -> MessageRef:
         client = self._calls.client
-        # An empty list of blocks takes away what was there. No `chat_update`: it looks at each block for models.
-        said = {
-            "channel": ref.channel,
-            "ts": ref.ts,
-            "text": message.text,
-            "blocks": message.blocks,
-        }
+        # An empty list removes the previous blocks. Not `chat_update`, which inspects every block for model objects.
+        text, blocks = message.text, message.blocks
+        body = {"channel": ref.channel, "ts": ref.ts, "text": text, "blocks": blocks}
         answer = await self._calls.call(
-            "chat.update", lambda: client.api_call("chat.update", json=said)
+            "chat.update", lambda: client.api_call("chat.update", json=body)
         )
         return replace(
             ref, since=ref.since or parse.latest_edit_time(as_objects([answer.get("message")])[0])
         )
 
     async def _permalink(self, ref: MessageRef) -> str | None:
-        """A link to the message; without one, the ask is shown all the same."""
+        """Fetch a link to the message; None if that fails, as the ask can be shown without one."""
         client, ts = self._calls.client, ref.ts or ""
         try:
             answer = await self._calls.call(
@@ -364,39 +366,39 @@ class Posting(LiveMessages[MessageRef, Message]):
             )
         except PlatformError as error:
             extra = {"action": "no_permalink", "code": error.code}
-            logger.warning("A message's link could not be had: %s", error, extra=extra)
+            logger.warning("Could not get the link to a message: %s", error, extra=extra)
             return None
         return str(answer.get("permalink") or "") or None
 
 
 def may_be_message_of(ask: Ask, ts: str) -> bool:
-    """Whether the message of this ts may be the ask's, which was posted or is being posted, and is not found yet."""
+    """Whether the message with this ts may be the ask's own, whose post was started but is not confirmed yet."""
     ref = MessageRef.from_stored(ask.message)
     if ref is None or ref.ts is not None or ref.thread is not None:
         return False
-    oldest, latest = _around(ask, ref)
+    oldest, latest = _post_time_range(ask, ref)
     return oldest < ts and (latest is None or ts < latest)
 
 
 def destination_text(destination: Destination) -> str:
-    """A destination in words, for people."""
+    """Describe a destination for people to read."""
     where = destination.channel or (f"@{destination.user}" if destination.user else "")
     return f"{destination.surface} {where}".strip()
 
 
-def _kept_ts(ask: Ask) -> str | None:
-    """The message that the ask's address leads to."""
+def _stored_ts(ask: Ask) -> str | None:
+    """The ts of the message that the ask's stored permalink leads to."""
     ref = MessageRef.from_stored(ask.message)
     return ref.ts if ref else None
 
 
-def _since(ask: Ask) -> tuple[str, None]:
-    """All that was said since the ask was made."""
+def _since_creation(ask: Ask) -> tuple[str, None]:
+    """The time range from the ask's creation until now, as timestamps for Slack."""
     return f"{ask.created_at - _SKEW_SECONDS:.6f}", None
 
 
-def _around(ask: Ask, ref: MessageRef) -> tuple[str, str | None]:
-    """Between which moments the message was posted, if it was: later than the one that it replaces."""
+def _post_time_range(ask: Ask, ref: MessageRef) -> tuple[str, str | None]:
+    """The time range in which the message was posted, if it was: never before the message that it replaces."""
     since = (ask.created_at if ref.at is None else ref.at) - _SKEW_SECONDS
     until = None if ref.at is None else f"{ref.at + _SKEW_SECONDS:.6f}"
     oldest = f"{since:.6f}"
