@@ -1,4 +1,4 @@
-"""Slack's errors as ours: one table (`_TABLE`), with the words that tell the operator what to do.
+"""Map Slack's errors to ours, in one table (`_TABLE`), with advice for the operator.
 
 Codes: the method pages under https://docs.slack.dev/reference/methods
 """
@@ -23,17 +23,17 @@ from answerback_chat.platform_errors import error_table, retry_after_of, without
 
 _TABLE: Final = error_table(
     {
-        # It passes by itself, and may have been done.
+        # Temporary; the call may have taken effect.
         PlatformUnavailableError: without_advice(
             "service_unavailable", "internal_error", "fatal_error", "request_timeout"
         ),
-        # It passes by itself, and was not done; or a person was slower than Slack's three seconds, or closed the modal.
+        # Temporary, without effect; or a person took longer than Slack's three seconds, or closed the modal.
         NotDoneError: without_advice(
             "ratelimited", "rate_limited", "team_added_to_org", "streaming_state_conflict", "accesslimited",
             "external_channel_migrating", "expired_trigger_id", "exchanged_trigger_id", "invalid_trigger_id",
             "hash_conflict", "not_found",
         ),
-        # What we rendered is wrong.
+        # What we rendered is invalid.
         PayloadRejectedError: without_advice(
             "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "msg_too_long", "view_too_large",
             "no_text", "invalid_arguments", "metadata_too_large", "invalid_metadata_format", "invalid_view",
@@ -45,17 +45,17 @@ _TABLE: Final = error_table(
         "is_archived": "the channel is archived: unarchive it, or ask somewhere else",
         "is_inactive": "the conversation is closed: ask somewhere else",
         "thread_not_found": "the thread is gone: ask without a thread, or in another one",
-        "cannot_reply_to_message": "this message takes no replies: give the ts of the thread's first message",
+        "cannot_reply_to_message": "this message cannot be replied to: give the ts of the thread's first message",
         "messages_tab_disabled": "direct messages to the app are off: switch the Messages tab on under App Home",
         "user_not_found": "there is no such person in this workspace: give a member's id",
         "users_not_found": "there is no such person in this workspace: give a member's id",
         "user_disabled": "this person's account is deactivated: ask somebody else",
-        "cannot_dm_bot": "bots take no direct messages: give a person's id",
+        "cannot_dm_bot": "bots cannot receive direct messages: give a person's id",
         "no_such_subteam": "there is no such user group: give the id of one, S…",
         "access_denied": "the app may not reach this place or person: ask the workspace's administrators to allow it",
         "no_permission": "the app may not do this here: invite it with /invite",
         "user_not_visible": "the app may not see this person: ask them in a channel, or ask the administrators",
-        "invalid_user_combination": "the app may not write to this person directly: ask them in a channel",
+        "invalid_user_combination": "the app may not message this person directly: ask them in a channel",
         },
         UnauthorizedError: {
         "invalid_auth": "the token is wrong: copy the bot token from OAuth & Permissions into slack.bot_token",
@@ -64,47 +64,47 @@ _TABLE: Final = error_table(
         "token_expired": "the token has expired: install the app again and set its new slack.bot_token",
         "account_inactive": "the app was removed from the workspace: install it again",
         "missing_scope": "a scope is missing: add it under OAuth & Permissions and install the app again",
-        "not_allowed_token_type": "this is a token of another kind: bot_token begins with xoxb-, app_token with xapp-",
+        "not_allowed_token_type": "this is the wrong kind of token: bot_token begins with xoxb-, app_token with xapp-",
         "app_access_restricted": "the workspace's administrators do not allow the app: ask them to approve it",
         "team_access_not_granted": "the app has no access to this workspace: install it there",
         "enterprise_is_restricted": "this is a whole organization's token: install the app in the workspace itself",
-        "two_factor_setup_required": "two-factor authentication is missing: set it up for who installed the app",
+        "two_factor_setup_required": "two-factor authentication is missing: whoever installed the app has to set it up",
         "org_login_required": "the workspace is being migrated: try again when that is done",
-        "ekm_access_denied": "the administrators have suspended access to messages: ask them",
+        "ekm_access_denied": "the administrators have suspended access to messages: contact them",
         "message_limit_exceeded": "the workspace has used up its messages (a free plan): upgrade it, or wait",
         },
     }
 )  # fmt: skip
-"""Every code that is not here is final."""
+"""Any code that is not listed here is final."""
 MESSAGE_DELETED: Final = "message_not_found"
 BLOCK_MISMATCH: Final = "block_mismatch"
-"""Rich text cannot be replaced by blocks without: https://docs.slack.dev/reference/methods/chat.update"""
+"""Rich text cannot be replaced by blocks without rich text: https://docs.slack.dev/reference/methods/chat.update"""
 UNEDITABLE_CODES: Final = frozenset(
     {MESSAGE_DELETED, "cant_update_message", "edit_window_closed", BLOCK_MISMATCH}
 )
-"""The message cannot be edited any more: another one takes its place."""
-_RESTRICTED: Final = "restricted_action"
-"""How the codes begin by which a channel's settings keep the app from posting."""
+"""The codes of a message that can no longer be edited and has to be replaced."""
+_RESTRICTED_PREFIX: Final = "restricted_action"
+"""The prefix of the codes that mean that a channel's settings do not let the app post."""
 TOKEN_REFUSED_CODES: Final = frozenset(
     {"invalid_auth", "not_authed", "token_revoked", "token_expired", "account_inactive"}
 )
-"""Those of them that hold for every call, until there is another token."""
+"""The codes that reject the token itself, and so every call until it is replaced."""
 DEFAULT_RETRY_AFTER_SECONDS: Final = 30.0
-"""Seconds to wait where Slack limits us without saying how long."""
+"""Seconds to wait if Slack limits us without saying for how long."""
 
 
 def advice(code: str) -> str:
-    """What to do about an error code, as words after "Slack says …:"; empty where nothing is known."""
-    if code.startswith(_RESTRICTED):
-        return "the settings keep the app from posting there: ask the administrators, or ask somewhere else"
+    """Advice for an error code, as a clause to put after "Slack says …:"; empty if there is none."""
+    if code.startswith(_RESTRICTED_PREFIX):
+        return "the settings do not let the app post there: ask the administrators, or ask somewhere else"
     return _TABLE[code].advice if code in _TABLE else ""
 
 
 def error_from_code(
     method: str, code: str, data: Mapping[str, object] | None = None
 ) -> PlatformError:
-    """An answer ``ok: false`` as our error."""
-    said, hint = f"Slack refused {method} ({code})", advice(code)
+    """Convert a response with ``ok: false`` to our error."""
+    message, hint = f"Slack refused {method} ({code})", advice(code)
     kind = _TABLE[code].kind if code in _TABLE else DestinationGoneError
     if code == "missing_scope" and data and data.get("needed"):
         hint = f"add the scope {data['needed']} under OAuth & Permissions and install the app again"
@@ -112,11 +112,11 @@ def error_from_code(
         hint = payload_error_details(data)
     elif kind is DestinationGoneError and code not in UNEDITABLE_CODES:
         hint = hint or f"see https://docs.slack.dev/reference/methods/{method}"
-    return kind(f"{said}: {hint}" if hint else said, code=code)
+    return kind(f"{message}: {hint}" if hint else message, code=code)
 
 
 def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
-    """What the SDK raised, as our error."""
+    """Convert the SDK's exception to our error."""
     response = error.response
     status = getattr(response, "status_code", None) or getattr(response, "status", None)
     data = getattr(response, "data", None)
@@ -125,7 +125,7 @@ def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
     if status == 429 or code in {"ratelimited", "rate_limited"}:
         headers = getattr(response, "headers", {})
         return RateLimitedError(
-            f"Slack limits {method}",
+            f"Slack is rate-limiting {method}",
             retry_after=retry_after_of(
                 headers.get("Retry-After"), default=DEFAULT_RETRY_AFTER_SECONDS
             ),
@@ -139,9 +139,11 @@ def error_from_exception(method: str, error: SlackApiError) -> PlatformError:
 
 
 def payload_error_details(data: Mapping[str, object] | None) -> str:
-    """Where Slack found our payload wrong: the pointers it gives, in one line."""
+    """Slack's details on what is invalid in our payload, in one line."""
     if not data:
         return ""
     metadata = data.get("response_metadata")
-    found = data.get("errors") or (metadata.get("messages") if isinstance(metadata, dict) else None)
-    return "; ".join(str(each) for each in found) if isinstance(found, list) else ""
+    details = data.get("errors") or (
+        metadata.get("messages") if isinstance(metadata, dict) else None
+    )
+    return "; ".join(str(each) for each in details) if isinstance(details, list) else ""

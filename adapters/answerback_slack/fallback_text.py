@@ -1,4 +1,4 @@
-"""A view as one text: what notifications show and screen readers read, and what stands alone if blocks are refused."""
+"""A view as a single text, for notifications and screen readers, and as the whole message if Slack rejects blocks."""
 
 from __future__ import annotations
 
@@ -17,62 +17,61 @@ from answerback_chat.question_context import fit_context
 from answerback_slack import limits, option_controls, record_text
 from answerback_slack.blocks import escape, escape_within
 
-_HOLE: Final = "\0"
-"""Where a person's name goes, which is a mention where we do not know it. An edited message notifies nobody."""
+_NAME_PLACEHOLDER: Final = "\0"
+"""Stands for a person's name, or their mention if we do not know it. An edited message notifies nobody."""
 _FIRST_ROOM: Final = 1_500
-_LEAST: Final = 40
-"""Units below which a context is left out."""
+_MIN_CONTEXT_ROOM: Final = 40
+"""If fewer units than this are free, the context is left out."""
 
 
 def fallback_text(
     view: View, labels: Labels, names: Mapping[str, str] = record_text.NO_NAMES
 ) -> str:
-    """The view as one text without blocks, with all that is needed to answer by typing; escaped, at most 4,000."""
+    """Render the view as one text that can be answered by typing; escaped, at most 4,000 units."""
     first = wording.asks_line(view, labels)
     if view.outcome is not None:
-        first += f": {wording.ending_with_person(view, labels, _HOLE)}"
+        first += f": {wording.ending_with_person(view, labels, _NAME_PLACEHOLDER)}"
     by = view.outcome.ended_by if view.outcome else None
     name = record_text.person_mrkdwn(by) if by else ""
-    begun = escape_within(first, _FIRST_ROOM).replace(escape(_HOLE), name, 1)
-    for_whom = record_text.audience(view, labels, names)
-    room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{begun}\n{for_whom}\n")
+    first_line = escape_within(first, _FIRST_ROOM).replace(escape(_NAME_PLACEHOLDER), name, 1)
+    audience = record_text.audience(view, labels, names)
+    room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")
     rest = (
-        _given(view, labels, room)
+        _answers_text(view, labels, room)
         if view.prompt is None
-        else _asked(view, view.prompt, labels, room)
+        else _question_text(view, view.prompt, labels, room)
     )
-    return "\n".join(filter(None, (begun, for_whom, rest)))
+    return "\n".join(filter(None, (first_line, audience, rest)))
 
 
-def _given(view: View, labels: Labels, room: int) -> str:
-    """What was answered; in a review, what is to be done with it."""
+def _answers_text(view: View, labels: Labels, room: int) -> str:
+    """The answers; in a review, with the instructions above them."""
     review = f"{labels.review_title}. {labels.review_text}" if view.outcome is None else ""
-    said = [
+    parts = [
         review,
         *(record_text.question_and_answer(line, labels) for line in view.lines),
         view.reply or "",
     ]
-    return escape_within("\n".join(filter(str.strip, said)), room)
+    return escape_within("\n".join(filter(str.strip, parts)), room)
 
 
-def _asked(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
-    """The question and its choices; the context has the room that they leave, so that neither is cut off for it."""
+def _question_text(view: View, prompt: Prompt, labels: Labels, room: int) -> str:
+    """The question and its choices. The context gets the remaining space, so that it never displaces either."""
     question = prompt.question
-    asked = "\n".join(filter(str.strip, (question.header or "", question.text)))
-    least = min(text_fitting.utf16_length(escape(asked)), room // 3) + 1  # with the end of its line
-    choices_said = "\n".join(filter(str.strip, _choices(prompt, labels)))
-    choice = escape_within(choices_said, room - least)
-    room -= text_fitting.utf16_length(choice) + bool(choice)
-    asked = escape_within(asked, room)
-    room -= text_fitting.utf16_length(asked) + 1
+    text = "\n".join(filter(str.strip, (question.header or "", question.text)))
+    reserved = min(text_fitting.utf16_length(escape(text)), room // 3) + 1  # with its line end
+    choices = escape_within("\n".join(filter(str.strip, _choices(prompt, labels))), room - reserved)
+    room -= text_fitting.utf16_length(choices) + bool(choices)
+    text = escape_within(text, room)
+    room -= text_fitting.utf16_length(text) + 1
     context = blocks_to_text(fit_context(prompt, limits.MESSAGE_TEXT).blocks)
     about = "\n".join(filter(str.strip, (asides_text(view, labels), context)))
-    about = escape_within(about, room) if room > _LEAST else ""
-    return "\n".join(filter(str.strip, (asked, about, choice)))
+    about = escape_within(about, room) if room > _MIN_CONTEXT_ROOM else ""
+    return "\n".join(filter(str.strip, (text, about, choices)))
 
 
 def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
-    """How the question can be answered, and what is filled in."""
+    """Yield the possible answers, and the prefill."""
     question, chosen = prompt.question, answer_summary.prefill_text(prompt, labels)
     match question.answer_type:
         case AnswerType.BOOLEAN:

@@ -1,8 +1,8 @@
-"""Each person's Home tab: published when they open it, and again when something of theirs has changed.
+"""Each person's Home tab: published when they open it, and again when an ask that concerns them changes.
 
-Owns at which page the Homes are that were opened: the store keeps that for a few days, so that it holds for every
-process and over restarts. What is published is read when its turn comes, so a change that comes meanwhile is in it.
-Of several processes, the one that brings an ask's message up to date publishes. https://docs.slack.dev/surfaces/app-home
+Owns the current page of each opened Home. The store keeps it for a few days, so that it holds across processes and
+restarts. A Home's content is read just before it is published, so it includes changes made while it was queued. Of
+several processes, the one that updates an ask's message publishes. https://docs.slack.dev/surfaces/app-home
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ from answerback_slack.optional_features import OptionalFeature
 logger = logging.getLogger(__name__)
 
 DEBOUNCE_SECONDS: Final = 1.0
-"""How long changes are gathered before Homes are published for them; who opens theirs does not wait."""
-_MOST_QUEUED: Final = 2_000
-"""People and groups whose Homes are to be published; further ones see the change when they open theirs again."""
-_MOST_MEMBERS: Final = 1_000
-"""Members of a group whose Homes are kept up to date."""
-_LOOK_AGAIN_SECONDS: Final = 5.0
-_POSTED_SECONDS: Final = 600.0
-"""How long after an ask was made its message may still be on its way."""
-_MOST_PAGES: Final = 200
-"""Pages that lead back from where a person is."""
+"""How long changes are collected before Homes are published for them; a Home that was just opened does not wait."""
+_MAX_QUEUED: Final = 2_000
+"""The most people and groups that are queued; any others see the change when they open their Home again."""
+_MAX_MEMBERS: Final = 1_000
+"""The most members of a group whose Homes are kept up to date."""
+_RECHECK_SECONDS: Final = 5.0
+_POSTING_SECONDS: Final = 600.0
+"""How long after an ask was created its message may still be on its way."""
+_MAX_PAGES: Final = 200
+"""The most previous pages that are remembered for a person."""
 _FIRST_PAUSE, _LONGEST_PAUSE = 1.0, 60.0
 
 
 class HomeTabs:
-    """Publishes Homes."""
+    """Publish people's Homes and keep them up to date."""
 
     def __init__(
         self,
@@ -66,30 +66,30 @@ class HomeTabs:
         self._labels = labels
         self._enabled = OptionalFeature(
             "the Home tab",
-            "switch the Home tab on under App Home, or paste the manifest again",
+            "to enable it, switch the Home tab on under App Home, or paste the manifest again",
             {home_view.NOT_ENABLED_CODE},
         )
         self._opened: dict[str, None] = {}
         self._queue: dict[str, float] = {}
-        """Whose Homes are to be published, and from when on."""
-        self._news = asyncio.Event()
+        """People and groups whose Homes have to be published, with the earliest time for each."""
+        self._changed = asyncio.Event()
         self._work = BackgroundTasks()
         self._working = False
 
     async def stop(self) -> None:
-        """Gives up what is queued: it is read again when the Homes are opened again."""
+        """Drop the queue: Homes are read again when they are opened again."""
         await self._work.stop(0)
 
     async def open_first_page(self, user: str) -> None:
-        """Somebody has opened their Home.
+        """Show the first page to a person who has opened their Home.
 
         Raises:
-            StoreError: that could not be stored, so that later changes would not be shown.
+            StoreError: the page could not be stored, so later changes would not be shown.
         """
-        await self._turned(user, [])
+        await self._show_page(user, [])
 
     async def handle_click(self, payload: Mapping[str, object]) -> bool:
-        """Handles a control of a Home; False where it is none of those that only a Home has.
+        """Handle a click on a control that only a Home has; return False for any other control.
 
         Raises:
             StoreError: the page could not be stored.
@@ -107,89 +107,93 @@ class HomeTabs:
                     and isinstance(value, str)
                     and [value] != pages[-1:]
                 ):
-                    await self._turned(user, [*pages, value][-_MOST_PAGES:])
+                    await self._show_page(user, [*pages, value][-_MAX_PAGES:])
                 elif name == home_view.PREVIOUS_ACTION:
-                    await self._turned(user, pages[:-1])
-                return True  # what leads to an address is the client's matter
+                    await self._show_page(user, pages[:-1])
+                return True  # the client opens links itself
             case _:
                 return False
 
     def refresh_for(self, ask: Ask) -> None:
-        """An ask has changed: whoever may answer it, and has opened their Home, is to see that."""
-        for who in ask.responders:
-            self._enqueue(ask.destination.user if who == ANYONE else who)
-        self._begin()
+        """Refresh the opened Homes of everybody who may answer an ask that has changed."""
+        for responder in ask.responders:
+            self._enqueue(ask.destination.user if responder == ANYONE else responder)
+        self._start_worker()
 
-    async def _turned(self, user: str, pages: list[str]) -> None:
+    async def _show_page(self, user: str, pages: list[str]) -> None:
         await self._asks.save_draft(_key(user), [*pages])
         self._opened[user] = None
-        self._begin()
+        self._start_worker()
 
     async def _pages(self, user: str) -> list[str]:
-        kept = await self._asks.draft(_key(user))
-        return [each for each in kept if isinstance(each, str)] if isinstance(kept, list) else []
+        stored = await self._asks.draft(_key(user))
+        return (
+            [each for each in stored if isinstance(each, str)] if isinstance(stored, list) else []
+        )
 
-    def _enqueue(self, who: str | None, seconds: float | None = None) -> None:
-        if who is None or (len(self._queue) >= _MOST_QUEUED and who not in self._queue):
+    def _enqueue(self, responder: str | None, seconds: float | None = None) -> None:
+        if responder is None or (len(self._queue) >= _MAX_QUEUED and responder not in self._queue):
             return
         due = time.monotonic() + (DEBOUNCE_SECONDS if seconds is None else seconds)
-        self._queue[who] = min(due, self._queue.get(who, due))
+        self._queue[responder] = min(due, self._queue.get(responder, due))
 
-    def _begin(self) -> None:
-        self._news.set()
+    def _start_worker(self) -> None:
+        self._changed.set()
         if not self._working and (self._queue or self._opened):
             self._working = True
-            self._work.spawn("home", self._worked())
+            self._work.spawn("home", self._work_through_queue())
 
-    async def _worked(self) -> None:
+    async def _work_through_queue(self) -> None:
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         try:
             while self._queue or self._opened:
-                await self._gathered()
+                await self._wait_until_due()
                 try:
-                    await self._round()
+                    await self._publish_due()
                     backoff.reset()
                 except (RateLimitedError, PlatformUnavailableError, StoreError) as error:
-                    logger.info("Homes are published later: %s", error, extra={"action": "home"})
-                    least = error.retry_after if isinstance(error, RateLimitedError) else 0.0
-                    await backoff.wait(least)
+                    logger.info(
+                        "Home tabs will be published later: %s", error, extra={"action": "home"}
+                    )
+                    minimum = error.retry_after if isinstance(error, RateLimitedError) else 0.0
+                    await backoff.wait(minimum)
         finally:
             self._working = False
 
-    async def _gathered(self) -> None:
-        """Returns when somebody has opened their Home, or the first change is due."""
+    async def _wait_until_due(self) -> None:
+        """Wait until somebody has opened their Home, or the first change is due."""
         while not self._opened and (left := min(self._queue.values()) - time.monotonic()) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
-                    await self._news.wait()
-            self._news.clear()
+                    await self._changed.wait()
+            self._changed.clear()
 
-    async def _round(self) -> None:
-        """Publishes what is due; what fails for now stays queued."""
-        while (who := self._next()) is not None:
+    async def _publish_due(self) -> None:
+        """Publish the Homes that are due. One that fails temporarily stays queued."""
+        while (responder := self._next()) is not None:
             try:
-                await self._bring_up(who)
+                await self._refresh_responder(responder)
             except (RateLimitedError, PlatformUnavailableError, StoreError):
-                self._enqueue(who, 0.0)
+                self._enqueue(responder, 0.0)
                 raise
             except PlatformError as error:
-                self._refused(error)
+                self._log_rejection(error)
 
     def _next(self) -> str | None:
         now = time.monotonic()
-        who = next(iter(self._opened), None)
-        who = who or next((one for one, due in self._queue.items() if due <= now), None)
-        if who is not None:
-            self._opened.pop(who, None)
-            self._queue.pop(who, None)
-        return who
+        responder = next(iter(self._opened), None)
+        responder = responder or next((key for key, due in self._queue.items() if due <= now), None)
+        if responder is not None:
+            self._opened.pop(responder, None)
+            self._queue.pop(responder, None)
+        return responder
 
-    async def _bring_up(self, who: str) -> None:
-        if not who.startswith("@"):
-            if await self._asks.draft(_key(who)) is not None:
-                await self._publish(who)
+    async def _refresh_responder(self, responder: str) -> None:
+        if not responder.startswith("@"):
+            if await self._asks.draft(_key(responder)) is not None:
+                await self._publish(responder)
             return
-        for user in sorted(await self._groups.members(who[1:]))[:_MOST_MEMBERS]:
+        for user in sorted(await self._groups.members(responder[1:]))[:_MAX_MEMBERS]:
             if await self._asks.draft(_key(user)) is not None:
                 self._enqueue(user, 0.0)
 
@@ -197,11 +201,11 @@ class HomeTabs:
         person = Person(surface="slack", user_id=user)
         pages = await self._pages(user)
         depth = len(pages)
-        found = await self._read(person, pages)
+        page = await self._read_page(person, pages)
         if len(pages) < depth:
             await self._asks.save_draft(_key(user), [*pages])
         recent = () if pages else await self._asks.list_answered_by(person, home_view.RECENT_SIZE)
-        rows, following = found.rows, found.after
+        rows, following = page.rows, page.after
         view = home_view.build_home_view(
             rows, recent, self._labels, first=not pages, following=following
         )
@@ -210,31 +214,31 @@ class HomeTabs:
             "views.publish", lambda: client.views_publish(user_id=user, view=view)
         )
         self._enabled.confirm_supported()
-        if any(_is_being_shown(ask, self._now()) for ask in rows):
-            self._enqueue(user, _LOOK_AGAIN_SECONDS)
+        if any(_is_being_posted(ask, self._now()) for ask in rows):
+            self._enqueue(user, _RECHECK_SECONDS)
 
-    async def _read(self, person: Person, pages: list[str]) -> Page[Ask]:
-        """The page where a person is, or the last one before it that is not empty; ``pages`` then leads there."""
+    async def _read_page(self, person: Person, pages: list[str]) -> Page[Ask]:
+        """Read a person's current page, or the nearest earlier one that is not empty; pop ``pages`` accordingly."""
         while True:
             after = pages[-1] if pages else None
             try:
-                found = await self._asks.list_waiting_for(person, after, home_view.PAGE_SIZE)
-            except ValueError:  # a cursor of another version
-                found = Page((), None)
-            if found.rows or not pages:
-                return found
+                page = await self._asks.list_waiting_for(person, after, home_view.PAGE_SIZE)
+            except ValueError:  # a cursor from another version
+                page = Page((), None)
+            if page.rows or not pages:
+                return page
             pages.pop()
 
-    def _refused(self, error: PlatformError) -> None:
+    def _log_rejection(self, error: PlatformError) -> None:
         if not self._enabled.turn_off_if_unsupported(error):
             extra = {"action": "home_refused", "code": error.code}
-            logger.warning("A Home could not be published: %s", error, extra=extra)
+            logger.warning("A Home tab could not be published: %s", error, extra=extra)
 
 
-def _is_being_shown(ask: Ask, now: float) -> bool:
-    """Whether its message is about to have an address: nothing tells of that but another look."""
-    has_address = ask.thread is not None and ask.thread.url is not None
-    return not has_address and now - ask.created_at < _POSTED_SECONDS
+def _is_being_posted(ask: Ask, now: float) -> bool:
+    """Whether the ask's message may get its permalink soon. Nothing notifies us of that, so we have to check again."""
+    has_url = ask.thread is not None and ask.thread.url is not None
+    return not has_url and now - ask.created_at < _POSTING_SECONDS
 
 
 def _key(user: str) -> str:

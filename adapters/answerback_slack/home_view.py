@@ -1,4 +1,4 @@
-"""What a person's Home tab shows: what waits for them, oldest first, and what they answered last. Pure.
+"""The view of a person's Home tab: the asks that wait for them, oldest first, and those they answered last. Pure.
 
 https://docs.slack.dev/surfaces/app-home
 """
@@ -28,16 +28,16 @@ from answerback_slack.blocks import (
 )
 
 PAGE_SIZE: Final = 30
-"""Asks on a page: with two blocks each, well within the hundred that a view holds."""
+"""Asks per page. With two blocks each, they stay well within the hundred blocks that a view holds."""
 RECENT_SIZE: Final = 5
-"""How many of the asks that a person answered last are shown."""
+"""The number of recently answered asks to show."""
 NEXT_ACTION: Final = "home.next"
 PREVIOUS_ACTION: Final = "home.previous"
 NOT_ENABLED_CODE: Final = "not_enabled"
 """The error of an app whose Home tab is off: https://docs.slack.dev/reference/methods/views.publish"""
 _OPEN: Final = "home.open"
 _QUESTION_ROOM: Final = 300
-_WHO_ROOM: Final = 200
+_ASKER_ROOM: Final = 200
 
 
 def build_home_view(
@@ -48,16 +48,17 @@ def build_home_view(
     first: bool = True,
     following: str | None = None,
 ) -> Block:
-    """The view of a page.
+    """Build the view of one page.
 
     Args:
-        waiting: what stands on this page.
-        first: whether it is the first page.
-        following: the cursor of the next page; None: this is the last one.
+        waiting: the asks on this page.
+        recent: the asks that the person answered last.
+        first: whether this is the first page.
+        following: the cursor of the next page; None if this is the last one.
     """
     blocks = [_heading(labels.inbox_title)]
     for ask in waiting:
-        blocks += _waiting(ask, labels)
+        blocks += _waiting_blocks(ask, labels)
     if not waiting:
         blocks.append(section(labels.inbox_empty))
     turns = [] if first else [button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
@@ -66,7 +67,7 @@ def build_home_view(
     if recent:
         blocks += [{"type": "divider"}, _heading(labels.recently_answered)]
     for ask in recent:
-        blocks += _answered(ask, labels)
+        blocks += _answered_blocks(ask, labels)
     return {"type": "home", "callback_id": "home", "blocks": blocks}
 
 
@@ -74,28 +75,28 @@ def _heading(text: str) -> Block:
     return {"type": "header", "text": plain_text(text, limits.HEADER_TEXT)}
 
 
-def _waiting(ask: Ask, labels: Labels) -> list[Block]:
+def _waiting_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.prompt.question.text if view.prompt else labels.review_title
     times = [escape(labels.waits_since).format(time=date_mrkdwn(ask.created_at))]
     if ask.expires_at is not None:
         times.append(escape(labels.closes).format(time=date_mrkdwn(ask.expires_at)))
-    who = plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _WHO_ROOM)
-    return [_entry(ask, view, asked, labels), _small(who, mrkdwn(" · ".join(times)))]
+    asker = plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _ASKER_ROOM)
+    return [_entry(ask, view, asked, labels), _small(asker, mrkdwn(" · ".join(times)))]
 
 
-def _answered(ask: Ask, labels: Labels) -> list[Block]:
+def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
     asked = view.lines[0].question.text if view.lines else labels.not_answered
-    who = plain_text(one_line(wording.who_asks(view, labels)), _WHO_ROOM)
+    asker = plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
     return [
         _entry(ask, view, asked, labels),
-        _small(who, mrkdwn(record_text.ending_mrkdwn(view, labels))),
+        _small(asker, mrkdwn(record_text.ending_mrkdwn(view, labels))),
     ]
 
 
 def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:
-    """What is asked, and the way to its message; where Slack told no address, everything is shown in place."""
+    """The question, with a link to its message, or with a "Show in full" button if the link is not known."""
     shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
     url = ask.thread.url if ask.thread else None
     if url:

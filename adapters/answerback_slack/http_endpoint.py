@@ -1,9 +1,9 @@
-"""The public end of Slack's HTTP mode: what is not provably Slack's is refused before anything of it is parsed.
+"""The public endpoint for HTTP mode: rejects every request that is not verifiably Slack's before parsing any of it.
 
-Owns the signature over the raw bytes (https://docs.slack.dev/authentication/verifying-requests-from-slack), the
-refusal of replayed requests, and the decoding of a body. Measured, decoding a click with the standard library's parser
-costs half of what a whole click does; yarl's, in C, is some seventeen times faster. Of a click only what is read of it
-becomes objects.
+Owns signature verification over the raw bytes
+(https://docs.slack.dev/authentication/verifying-requests-from-slack), the rejection of replayed requests, and the
+decoding of bodies. Decoding a click's form with the standard library's parser was measured to take half of the click's
+total time; yarl's, in C, is about seventeen times faster. Only the fields of a click that are used become objects.
 """
 
 from __future__ import annotations
@@ -29,78 +29,88 @@ from answerback_slack.parse import ClickPayload
 logger = logging.getLogger(__name__)
 
 PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
-"""Takes a payload; gives what it is answered with once it is committed."""
+"""Handles a payload; returns the response once its action is committed."""
 
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024
-_REMEMBERED: Final = 200_000
-"""Signatures kept against replay; within five minutes, more would be beyond what Slack sends an app."""
-_CLICK: Final = msgspec.json.Decoder(ClickPayload)
-_DIGITS: Final = 12
-_PIECE: Final = 2_047
+_MAX_SIGNATURES: Final = 200_000
+"""The most signatures kept to detect replays: more than Slack sends an app within five minutes."""
+_CLICK_DECODER: Final = msgspec.json.Decoder(ClickPayload)
+_MAX_TIMESTAMP_DIGITS: Final = 12
+_HASH_CHUNK_BYTES: Final = 2_047
 
 
 class HttpEndpoint:
-    """Receives Slack's requests."""
+    """The HTTP handler that receives Slack's requests."""
 
     on_click: ClickCallback | None = None
-    """Takes a click past bolt's router, once people can act: finding the one listener costs as much as the commit."""
+    """Handles a click without bolt's router, which takes as long to find the only listener as the commit takes.
+
+    Set once the surface is started.
+    """
 
     def __init__(
-        self, secret: str, heard: PayloadCallback, now: Callable[[], float] = time.time
+        self, secret: str, dispatch: PayloadCallback, now: Callable[[], float] = time.time
     ) -> None:
         self._mac = hmac.new(secret.encode(), digestmod="sha256")
-        self._heard = heard
+        self._dispatch = dispatch
         self._now = now
         self._seen: dict[str, float] = {}
         self._bodies = BodyReader(MAX_BODY_BYTES)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """POST /slack/events: events and interactivity alike."""
+        """Handle ``POST /slack/events``, for both events and interactivity."""
         body = await self._bodies.read(request)
         if isinstance(body, web.Response):
             return body
         signature = request.headers.get("X-Slack-Signature", "")
-        refusal = self.rejection_reason(
+        reason = self.rejection_reason(
             body, request.headers.get("X-Slack-Request-Timestamp", ""), signature
         )
-        if refusal is not None:
-            logger.warning("A request was refused: %s", refusal, extra={"action": "refused"})
-            return web.Response(status=401, text=refusal)
+        if reason is not None:
+            logger.warning("A request was rejected: %s", reason, extra={"action": "refused"})
+            return web.Response(status=401, text=reason)
         mark_request_verified(request)
         self._seen[signature] = self._now()
         response = await self._answer(request.content_type, body)
         if response.status >= 500:
-            self._seen.pop(signature, None)  # the same request may come again, and is welcome
+            self._seen.pop(signature, None)  # Slack may send the same request again
         return response
 
     def rejection_reason(self, body: bytes, timestamp: str, signature: str) -> str | None:
-        """Why a request is not taken; None when it is Slack's, new, and of now."""
-        if not timestamp.isascii() or not timestamp.isdigit() or len(timestamp) > _DIGITS:
-            return "X-Slack-Request-Timestamp is missing or no number"
+        """Why a request is rejected; None if it is Slack's, recent, and was not received before."""
+        if (
+            not timestamp.isascii()
+            or not timestamp.isdigit()
+            or len(timestamp) > _MAX_TIMESTAMP_DIGITS
+        ):
+            return "X-Slack-Request-Timestamp is missing or is not a number"
         if abs(self._now() - int(timestamp)) > limits.SIGNATURE_SECONDS:
             return "the request is too old, or the clock of this machine is wrong"
         expected = self._signature(timestamp, body).encode()
         if not hmac.compare_digest(expected, signature.encode("utf-8", "replace")):
             return "the signature is wrong: check slack.signing_secret"
-        self._forget()
+        self._forget_oldest()
         return "the request was received before" if signature in self._seen else None
 
     def _signature(self, timestamp: str, body: bytes) -> str:
-        """In small pieces: hashing 2,048 bytes or more hands the interpreter's lock to the thread that writes the
-        database. A click then takes 9 % more of the processor (`tests.benchmarks.clever`, ``hash_at_once``)."""
+        """Compute the expected signature, hashing in small chunks.
+
+        Hashing 2,048 bytes or more at once releases the interpreter's lock to the thread that writes the database,
+        and a click then takes 9 % more processor time (`tests.benchmarks.clever`, ``hash_at_once``).
+        """
         mac = self._mac.copy()
         mac.update(b"v0:" + timestamp.encode() + b":")
-        for start in range(0, len(body), _PIECE):
-            mac.update(body[start : start + _PIECE])
+        for start in range(0, len(body), _HASH_CHUNK_BYTES):
+            mac.update(body[start : start + _HASH_CHUNK_BYTES])
         return "v0=" + mac.hexdigest()
 
-    def _forget(self) -> None:
-        """Drops signatures that are too old to be replayed; they stand in the order in which they came."""
+    def _forget_oldest(self) -> None:
+        """Drop the oldest signature if it is too old to be replayed. Signatures are in order of arrival."""
         first = next(iter(self._seen.items()), None)
         if first is None:
             return
         signature, at = first
-        if at < self._now() - 2 * limits.SIGNATURE_SECONDS or len(self._seen) >= _REMEMBERED:
+        if at < self._now() - 2 * limits.SIGNATURE_SECONDS or len(self._seen) >= _MAX_SIGNATURES:
             del self._seen[signature]
 
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
@@ -109,10 +119,10 @@ class HttpEndpoint:
             return web.Response(status=(await self.on_click(click)).status)
         payload = parse_payload(text)
         if payload is None:
-            return web.Response(status=400, text="the body is no payload of Slack's")
+            return web.Response(status=400, text="the body is not a Slack payload")
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": str(payload.get("challenge", ""))})
-        answer = await self._heard(payload)
+        answer = await self._dispatch(payload)
         if not answer.body:
             return web.Response(status=answer.status)
         headers = answer.first_headers()
@@ -120,7 +130,7 @@ class HttpEndpoint:
 
 
 def json_text_from_body(content_type: str, body: bytes) -> str:
-    """The JSON text in a verified body, which an interaction has in a form; "" where there is none."""
+    """The JSON text in a verified body, which for an interaction is a form field; "" if there is none."""
     try:
         text = body.decode()
         if content_type == "application/json":
@@ -131,20 +141,20 @@ def json_text_from_body(content_type: str, body: bytes) -> str:
 
 
 def parse_click(text: str) -> ClickPayload | None:
-    """What is read of a click; None where the text is not one.
+    """Parse a click's fields that are used; None if the text is not a click.
 
-    Most of it is a copy of the message, which is skipped: made into objects, it takes a seventh of a click's processor
-    time (`tests.benchmarks.clever`, ``whole_payloads``).
+    Most of the payload is a copy of the message, which is skipped: turning it into objects would take a seventh of a
+    click's processor time (`tests.benchmarks.clever`, ``whole_payloads``).
     """
     try:
-        payload = _CLICK.decode(text)
+        payload = _CLICK_DECODER.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return None
     return payload if payload.get("type") == "block_actions" else None
 
 
 def parse_payload(text: str) -> dict[str, Any] | None:
-    """The payload that a text holds, or None where there is none."""
+    """Parse a text as a payload; None if it is not a JSON object."""
     try:
         payload = from_json(text)
     except (ValueError, RecursionError):

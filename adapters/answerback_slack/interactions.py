@@ -1,6 +1,6 @@
-"""What people do on Slack, over Socket Mode and HTTP alike, and how Slack is answered.
+"""Handle people's interactions on Slack, over Socket Mode and HTTP alike, and answer Slack.
 
-Nothing here waits for Slack's API before the acknowledgement: modals are opened, and notes are told, after it.
+Nothing here waits for Slack's API before the acknowledgement: modals are opened, and notes are sent, after it.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ from answerback_slack.private_notes import PrivateNotes
 from answerback_slack.typed_messages import TypedMessageListener
 
 _TRIGGER_SECONDS: Final = 2.5
-"""How long after a click a modal may be opened: Slack takes its trigger for three seconds.
+"""How long after a click a modal may be opened: Slack accepts the click's trigger for three seconds.
 
 https://docs.slack.dev/interactivity/handling-user-interaction
 """
 
 
 class Ack(NamedTuple):
-    """What Slack is answered. 503: it is not taken, and may come again."""
+    """The answer to Slack. 503: the payload was not saved and may be sent again."""
 
     status: int = HTTPStatus.OK
     body: Block | None = None
 
 
-_TAKEN: Final = Ack()
+_ACKNOWLEDGED: Final = Ack()
 
 
 class InteractionHandler:
@@ -56,7 +56,7 @@ class InteractionHandler:
         self,
         asks: Asks,
         calls: SlackApi,
-        told: PrivateNotes,
+        notes: PrivateNotes,
         later: BackgroundTasks,
         labels: Labels,
         identity: BotIdentity,
@@ -68,7 +68,7 @@ class InteractionHandler:
         self._now = now
         self._asks = asks
         self._calls = calls
-        self._notes = told
+        self._notes = notes
         self._later = later
         self._labels = labels
         self._listener = listener
@@ -77,13 +77,13 @@ class InteractionHandler:
         self.parse = partial(parse.parse_interaction, identity=identity)
 
     def lock_for(self, used: Click | Submission) -> AbstractAsyncContextManager[None]:
-        """Nothing waits for another: what is chosen stands in the message itself."""
+        """No lock is needed, because the selection is part of the message itself."""
         return contextlib.nullcontext()
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> Ack:
-        """A control of a Home; one that no version of us knows any more must not be silent."""
+        """Handle a control of a Home tab; answer a click on an unknown control with a note, rather than ignore it."""
         if await self._homes.handle_click(payload):
-            return _TAKEN
+            return _ACKNOWLEDGED
         url, user = payload.get("response_url"), payload.get("user")
         if (
             payload.get("type") == "block_actions"
@@ -92,21 +92,21 @@ class InteractionHandler:
         ):
             text = escape(self._labels.not_found)
             self._later.spawn("note", self._notes.send(text, str(user.get("id")), None, url))
-        return _TAKEN
+        return _ACKNOWLEDGED
 
     async def respond_to_acted(self, acted: Acted, used: Click | Submission) -> Ack:
-        """The message is brought up to date by itself; words that were offered for use are marked."""
+        """Mark a typed message that was used as the answer. The ask's message is updated elsewhere."""
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
             self._later.spawn("mark", retry(lambda: self._listener.mark_taken(used)))
             if used.response_url is not None:
                 self._later.spawn("note", self._notes.dismiss(used.response_url))
-        return _TAKEN
+        return _ACKNOWLEDGED
 
     async def respond_to_rejected(self, rejected: Rejected, used: Click | Submission) -> Ack:
-        """A private note; in a modal, mistakes at its inputs, or why it counts no more with what was typed."""
+        """Send a private note. A modal shows errors at its inputs, or why it was rejected and what was typed."""
         if isinstance(used, Click) and used.control.verb is Verb.USE_MESSAGE:
-            self._note(self._listener.refusal(rejected, used), used)
-            return _TAKEN
+            self._send_note(self._listener.refusal(rejected, used), used)
+            return _ACKNOWLEDGED
         ask = rejected.ask
         if (
             isinstance(used, Submission)
@@ -115,20 +115,20 @@ class InteractionHandler:
         ):
             return _errors(modals.errors_by_block(used.control, view_of(ask), rejected.problems))
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
-            # They saw it as it no longer is.
+            # They saw an outdated version of the message.
             self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))
         copy = wording.ActedOnVersion(used.control.revision, self._now())
-        said = private_notes.rejection_mrkdwn(rejected, used.person, self._labels, copy)
+        reason = private_notes.rejection_mrkdwn(rejected, used.person, self._labels, copy)
         if isinstance(used, Submission):
             view = modals.rejected_submission_modal(
-                said, modals.text_to_give_back(used), self._labels
+                reason, modals.text_to_give_back(used), self._labels
             )
             return Ack(body={"response_action": "update", "view": view})
-        self._note(said, used)
-        return _TAKEN
+        self._send_note(reason, used)
+        return _ACKNOWLEDGED
 
     async def respond_to_failure(self, error: Exception, used: Click | Submission | None) -> Ack:
-        """The person is told, and a modal keeps what was typed; what is not acknowledged may come again."""
+        """Notify the person; a modal keeps what was typed. A payload that is not acknowledged may be sent again."""
         status = HTTPStatus.INTERNAL_SERVER_ERROR
         if isinstance(error, StoreError):
             status = HTTPStatus.SERVICE_UNAVAILABLE
@@ -136,36 +136,36 @@ class InteractionHandler:
             if isinstance(used, Submission) and used.values:
                 return _errors({next(iter(used.values)): sentence})
             if isinstance(used, Click):
-                self._note(escape(sentence), used)
+                self._send_note(escape(sentence), used)
         return Ack(status)
 
     # --- modals ----------------------------------------------------------------------------------
 
     async def respond_with_view(self, ask: Ask, used: Click | Submission) -> RequestedAction | Ack:
-        """Opens a modal, or takes one in."""
+        """Open a modal, or parse a submitted one."""
         if isinstance(used, Submission):
-            found = modals.parse_submission(used, view_of(ask), self._labels)
-            return _errors(found) if isinstance(found, dict) else found
+            parsed = modals.parse_submission(used, view_of(ask), self._labels)
+            return _errors(parsed) if isinstance(parsed, dict) else parsed
         if used.control.verb is Verb.USE_MESSAGE:
             self._later.spawn("use", self._find_and_use(ask, used))
-            return _TAKEN
-        return await self._opens(ask, used)
+            return _ACKNOWLEDGED
+        return await self._open_modal(ask, used)
 
     async def respond_to_read_only(self, ask: Ask | None, used: Click | Submission) -> Ack:
-        """Opens, or turns, the pages of what does not fit the message."""
+        """Open a modal with what does not fit in the message, or turn its pages."""
         if isinstance(used, Submission):
-            return _TAKEN
+            return _ACKNOWLEDGED
         if ask is None:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), used)
         if used.control.verb is Verb.PAGE:
-            return await self._turns(ask, used)
+            return await self._turn_page(ask, used)
         if used.control.verb is Verb.PREVIEW and not ask.open:
             return await self.respond_to_rejected(Rejected(RejectReason.ENDED, ask), used)
         if used.control.verb is Verb.PREVIEW and ask.revision != used.control.revision:
             return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), used)
-        return await self._opens(ask, used)
+        return await self._open_modal(ask, used)
 
-    async def _opens(self, ask: Ask, click: Click) -> Ack:
+    async def _open_modal(self, ask: Ask, click: Click) -> Ack:
         until = click.received_at + _TRIGGER_SECONDS
         metadata = click.where.encode() if click.where else ""
         selected = selected_indexes(click.control, click.values)
@@ -173,21 +173,21 @@ class InteractionHandler:
         if modal is None:
             return await self.respond_to_rejected(Rejected(RejectReason.STALE, ask), click)
         if click.control.verb is Verb.ASK_BACK and selected is not None:
-            # Asking back edits the message, and Slack forgets what is selected there.
+            # Asking back edits the message, and Slack then loses the selection in it.
             await self._selections.save(ask, tuple(selected))
         client, trigger_id = self._calls.client, click.trigger_id
 
-        def opening() -> Awaitable[object]:
+        def open_view() -> Awaitable[object]:
             return self._calls.call(
                 "views.open",
                 lambda: client.views_open(trigger_id=trigger_id, view=modal),
                 seconds=max(until - time.monotonic(), 0.0),
             )
 
-        self._later.spawn("modal", self._shown(click, opening))
-        return _TAKEN
+        self._later.spawn("modal", self._show_modal(click, open_view))
+        return _ACKNOWLEDGED
 
-    async def _turns(self, ask: Ask, click: Click) -> Ack:
+    async def _turn_page(self, ask: Ask, click: Click) -> Ack:
         view_id, view_hash = click.view_id, click.view_hash
         if view_id is None:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), click)
@@ -197,43 +197,43 @@ class InteractionHandler:
         )
         client = self._calls.client
 
-        def turning() -> Awaitable[object]:
+        def update_view() -> Awaitable[object]:
             return self._calls.call(
                 "views.update",
                 lambda: client.views_update(view_id=view_id, hash=view_hash, view=view),
             )
 
-        self._later.spawn("page", self._shown(click, turning))
-        return _TAKEN
+        self._later.spawn("page", self._show_modal(click, update_view))
+        return _ACKNOWLEDGED
 
-    async def _shown(self, click: Click, showing: Callable[[], Awaitable[object]]) -> None:
-        """Shows a modal after the acknowledgement; if Slack does not, the person is told to press again."""
+    async def _show_modal(self, click: Click, show: Callable[[], Awaitable[object]]) -> None:
+        """Show a modal after the acknowledgement; if Slack fails, ask the person to press again."""
         try:
-            await showing()
+            await show()
         except PlatformError:
-            self._note(escape(self._labels.press_again), click)
+            self._send_note(escape(self._labels.press_again), click)
             raise
 
-    # --- words that a person says to use ---------------------------------------------------------
+    # --- typed messages that a person chooses to use ---------------------------------------------
 
     async def _find_and_use(self, ask: Ask, click: Click) -> None:
-        """Uses words that were too long for the button to carry."""
-        intent = await self._listener.found(ask, click)
+        """Use a typed message as the answer that was too long to be carried by the button."""
+        intent = await self._listener.find_offered_message(ask, click)
         if intent is None:
-            self._note(escape(self._labels.words_not_kept), click)
+            self._send_note(escape(self._labels.words_not_kept), click)
             return
-        told = await self._asks.apply(intent, click.actor)
-        if isinstance(told, Rejected):
-            await self.respond_to_rejected(told, click)
+        result = await self._asks.apply(intent, click.actor)
+        if isinstance(result, Rejected):
+            await self.respond_to_rejected(result, click)
         else:
-            await self.respond_to_acted(told, click)
+            await self.respond_to_acted(result, click)
 
-    def _note(self, text: str, click: Click) -> None:
+    def _send_note(self, text: str, click: Click) -> None:
         where = click.used_message if click.control.verb is Verb.USE_MESSAGE else click.where
         user = click.person.user_id
         self._later.spawn("note", self._notes.send(text, user, where, click.response_url))
 
 
-def _errors(found: dict[str, str]) -> Ack:
-    """The acknowledgement that shows mistakes at the inputs of a modal."""
-    return Ack(body={"response_action": "errors", "errors": found})
+def _errors(errors: dict[str, str]) -> Ack:
+    """The acknowledgement that shows errors at the inputs of a modal."""
+    return Ack(body={"response_action": "errors", "errors": errors})

@@ -1,4 +1,4 @@
-"""The app manifest to paste at https://api.slack.com/apps: exactly the rights that Answerback uses, for either mode.
+"""The app manifest to paste at https://api.slack.com/apps, with exactly the permissions that Answerback uses.
 
 Fields: https://docs.slack.dev/reference/app-manifest
 """
@@ -24,7 +24,7 @@ SCOPES: Final = (
     "usergroups:read",
     "users:read",
 )
-"""What the bot token may do: https://docs.slack.dev/reference/scopes"""
+"""The scopes of the bot token: https://docs.slack.dev/reference/scopes"""
 EVENTS: Final[Mapping[str, str | None]] = {
     "app_home_opened": None,
     "app_uninstalled": None,
@@ -44,26 +44,29 @@ EVENTS: Final[Mapping[str, str | None]] = {
     "subteam_updated": "usergroups:read",
     "tokens_revoked": None,
 }
-"""Homes that are opened, typed answers, deleted messages, and what closes a place or changes who may answer; with the
-scope each needs."""
+"""The events to subscribe to, each with the scope that it needs.
+
+They report opened Homes, typed answers, deleted messages, channels that become unreachable, and changes of who may
+answer.
+"""
 AGENT_SCOPE: Final = "assistant:write"
-"""What makes an app an agent, whose threads have sessions: https://docs.slack.dev/ai/agent-sessions"""
+"""The scope of an app that is an agent, whose threads have sessions: https://docs.slack.dev/ai/agent-sessions"""
 AGENT_EVENT: Final = "agent_session_stopped"
 """Slack's Stop button, which needs no scope: https://docs.slack.dev/reference/events/agent_session_stopped"""
-_AGENT: Final = "-agent"
-MODES: Final = ("socket", "http", f"socket{_AGENT}", f"http{_AGENT}")
-"""How payloads come in: over a socket, which needs no public address, or to one's own address; and whether Slack is to
-show the app as an agent."""
+_AGENT_SUFFIX: Final = "-agent"
+MODES: Final = ("socket", "http", f"socket{_AGENT_SUFFIX}", f"http{_AGENT_SUFFIX}")
+"""How payloads arrive: over a socket, which needs no public URL, or over HTTP at a public URL. ``-agent`` also has
+Slack show the app as an agent."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _DESCRIPTION: Final = "Asks you what an AI agent wants to know, and brings your answers back."
 _PATH: Final = "/slack/events"
 
 
 def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
-    """The manifest; ``url`` is the public listener's address as the world sees it, for HTTP mode."""
-    way, agent, _ = mode.partition(_AGENT)
-    request = {"request_url": url.rstrip("/") + _PATH} if way == "http" else {}
-    described = {"agent_description": _DESCRIPTION}
+    """Build the manifest; ``url`` is the external URL of the public listener, for HTTP mode."""
+    transport, agent, _ = mode.partition(_AGENT_SUFFIX)
+    request = {"request_url": url.rstrip("/") + _PATH} if transport == "http" else {}
+    agent_view = {"agent_description": _DESCRIPTION}
     return {
         "display_information": {
             "name": "Answerback",
@@ -77,7 +80,7 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": "Answerback", "always_online": True},
-            **({"agent_view": described} if agent else {}),
+            **({"agent_view": agent_view} if agent else {}),
         },
         "oauth_config": {"scopes": {"bot": (*SCOPES, AGENT_SCOPE) if agent else SCOPES}},
         "settings": {
@@ -87,19 +90,19 @@ def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
             },
             "interactivity": {"is_enabled": True, **request},
             "org_deploy_enabled": False,
-            "socket_mode_enabled": way == "socket",
+            "socket_mode_enabled": transport == "socket",
             "token_rotation_enabled": False,
         },
     }
 
 
 def manifest_yaml(mode: str, url: str = EXAMPLE_URL) -> str:
-    """The manifest as a file to paste."""
+    """The manifest as YAML to paste."""
     return to_yaml(manifest(mode, url))
 
 
 def to_yaml(node: Mapping[str, Node], indent: int = 0) -> str:
-    """A manifest as YAML; strings are quoted as in JSON, which YAML reads alike."""
+    """Format a manifest as YAML. Strings are quoted as in JSON, which YAML reads the same way."""
     lines: list[str] = []
     pad = " " * indent
     for key, value in node.items():

@@ -1,4 +1,4 @@
-"""Responders as mentions, which notify where a message is posted. Pure."""
+"""Responders as mentions, which notify people when a message is posted. Pure."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
 
 
 def is_id(responder: str) -> bool:
-    """Whether it may be the id of somebody on Slack, or ``@`` and that of a user group."""
+    """Whether this can be the id of a person on Slack, or ``@`` followed by the id of a user group."""
     return _ID.fullmatch(responder) is not None
 
 
 def mention(responder: str) -> str:
-    """A responder as mrkdwn that notifies them: a person, or a user group (``@S…``).
+    """A responder (a person, or a user group ``@S…``) as mrkdwn that notifies them.
 
-    An id is what the agent says: one that can be none of Slack's is shown as the text that it is.
+    Ids come from the agent, so one that cannot be Slack's is shown as plain text.
     """
     if not is_id(responder):
         return escape(text_fitting.shorten(responder, NAME_ROOM))
     return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
 
 
-def mentions(responders: Sequence[str], most: int) -> list[str]:
-    """The first ``most`` responders as `mention` has them, and an ellipsis where there are more."""
-    return [*map(mention, responders[:most]), *(["…"] if len(responders) > most else [])]
+def mentions(responders: Sequence[str], limit: int) -> list[str]:
+    """The first ``limit`` responders, each as a `mention`, and an ellipsis if there are more."""
+    return [*map(mention, responders[:limit]), *(["…"] if len(responders) > limit else [])]

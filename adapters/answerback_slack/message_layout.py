@@ -1,6 +1,7 @@
-"""The sheet that a message is written on: blocks in order, what room is left, and whether anything was shortened.
+"""Build a message's blocks in order, tracking the remaining space and whether anything was shortened.
 
-Puts controls into buttons and menus (`answerback_chat.control_codec`) and counts; does not decide what is shown.
+Encodes controls into buttons and menus (`answerback_chat.control_codec`) and counts lengths. Does not decide what is
+shown.
 """
 
 from __future__ import annotations
@@ -28,16 +29,16 @@ from answerback_slack.blocks import (
 )
 from answerback_slack.question_context import rich_text
 
-_LEAST_ITEM: Final = 12
-"""Units for one of many texts, with the blank line behind it: less of it tells nobody anything."""
+_MIN_ITEM_ROOM: Final = 12
+"""Units for one of many texts and the blank line after it; any less would be too short to be useful."""
 
 
 class MessageBuilder:
-    """Blocks of one message of one view, made in order.
+    """Builder for the blocks of one view's message, in order.
 
     Args:
-        names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
-        selected: what a multi-select starts from; None: what its question is pre-filled with.
+        names: the names or mentions of responders, as mrkdwn by id.
+        selected: the initial selection of a multi-select; None to start from the question's prefill.
     """
 
     def __init__(
@@ -53,27 +54,27 @@ class MessageBuilder:
         self.labels = labels
         self.blocks: list[Block] = []
         self.shortened = False
-        """Whether something does not stand there in full, so that "Show in full" is needed."""
+        """Whether something is not shown in full, so that "Show in full" is needed."""
         self.more = labels.details
-        """What the button says that leads there."""
+        """The label of the button that opens the full text."""
 
     def encode_control(self, verb: Verb, argument: str | int = "") -> str:
-        """What a control of this view carries."""
+        """Encode a control of this view."""
         return Control(self.view.ask_id, self.view.revision, verb, str(argument)).encode()
 
     def control_button(
         self, label: str, verb: Verb, argument: str | int = "", *, primary: bool = False
     ) -> Block:
-        """A button that does ``verb``."""
+        """A button that triggers ``verb``."""
         name = f"{verb}.{argument}" if argument != "" else str(verb)
         return button(label, name, self.encode_control(verb, argument), primary=primary)
 
     def controls_row(self, name: str, elements: Sequence[Block]) -> Block:
-        """A row of controls; its block_id is new on every revision, as Slack asks for."""
+        """A row of controls. Its block_id is new for every revision, as Slack requires."""
         return actions_block(f"{self.view.ask_id}:{self.view.revision}:{name}", elements)
 
     def fit(self, text: str, room: int) -> str:
-        """The text, shortened to ``room`` characters if it has more; that is remembered."""
+        """Shorten the text to ``room`` characters if it has more, and record that in ``shortened``."""
         shown = visible(text)
         if text_fitting.utf16_length(shown) <= room:
             return shown
@@ -81,62 +82,62 @@ class MessageBuilder:
         return text_fitting.shorten(shown, room)
 
     def add_heading(self, text: str, room: int) -> None:
-        """Adds a text as a heading, or as paragraphs where it is long."""
+        """Add a text as a heading, or as paragraphs if it is long."""
         self.blocks += heading_blocks(self.fit(text, room))
 
     def add_paragraphs(self, text: str, room: int) -> None:
-        """Adds a text as paragraphs."""
+        """Add a text as paragraphs."""
         self.blocks += sections(self.fit(text, room))
 
     def add_context(self, prompt: Prompt, room: int) -> None:
-        """Adds the context of a question."""
-        found = fit_context(prompt, room)
-        self.blocks += rich_text(found.blocks)
-        if more := found.more_label(self.labels):
+        """Add the context of a question."""
+        context = fit_context(prompt, room)
+        self.blocks += rich_text(context.blocks)
+        if more := context.more_label(self.labels):
             self.shortened, self.more = True, more
 
     def add_asides(self, room: int) -> None:
-        """Adds what was asked back about the question, and explained."""
-        found = fit_asides(self.view, self.labels, room)
-        self.blocks += rich_text(found.blocks)
-        if more := found.more_label(self.labels):
+        """Add what people asked back about the question, and the agent's explanations."""
+        asides = fit_asides(self.view, self.labels, room)
+        self.blocks += rich_text(asides.blocks)
+        if more := asides.more_label(self.labels):
             self.shortened, self.more = True, more
 
     def add_small_text(self, text: str, room: int) -> None:
-        """Adds a small grey text."""
+        """Add a small grey text."""
         self.blocks.append(small_text(self.fit(text, min(room, limits.CONTEXT_TEXT))))
 
     def add_asker_line(self, title: str, room: int) -> None:
-        """Adds who asks and, in the same small line, who may answer and until when."""
+        """Add a small line with who asks, who may answer, and until when."""
         self.add_small_text(title, room)
         self.append_to_small_text(record_text.audience(self.view, self.labels, self.names))
 
     def answerer_line(self) -> str:
-        """Who answered and when, as mrkdwn; empty where that goes without saying."""
+        """Who answered and when, as mrkdwn; empty if that is obvious."""
         return attribution.answered_by_line(
             self.view, self.labels, record_text.attribution_format(self.names)
         )
 
-    def append_to_small_text(self, said: str) -> None:
-        """Adds mrkdwn of ours to the small text before it."""
+    def append_to_small_text(self, text: str) -> None:
+        """Append our own mrkdwn to the small text that was added last."""
         elements = self.blocks[-1]["elements"]
-        if said and isinstance(elements, list):
-            elements.append(mrkdwn(said))
+        if text and isinstance(elements, list):
+            elements.append(mrkdwn(text))
 
     def add_items(self, entries: Sequence[str], room: int) -> None:
-        """Adds texts one below the other, a blank line between them, in as few paragraphs as they take.
+        """Add texts below each other, separated by blank lines, in as few paragraphs as possible.
 
-        Each gets its share of the room; what a short one leaves is the others'. The last ones are left out where there
-        is no room for a few characters of each.
+        Each text gets an equal share of the space; space that a short text does not need goes to the following ones.
+        If there is not enough space for a few characters of each, the last ones are left out.
         """
-        most = max(room // _LEAST_ITEM, 0)
-        if len(entries) > most:
-            self.shortened, entries = True, entries[:most]
-        left, page = room, ""
-        for place, text in enumerate(entries):
-            share = max(left // (len(entries) - place) - 2, 1)
+        max_items = max(room // _MIN_ITEM_ROOM, 0)
+        if len(entries) > max_items:
+            self.shortened, entries = True, entries[:max_items]
+        remaining, page = room, ""
+        for index, text in enumerate(entries):
+            share = max(remaining // (len(entries) - index) - 2, 1)
             item = self.fit(text, min(share, limits.SECTION_TEXT))
-            left -= text_fitting.utf16_length(item) + 2
+            remaining -= text_fitting.utf16_length(item) + 2
             joined = f"{page}\n\n{item}" if page else item
             if text_fitting.utf16_length(joined) > limits.SECTION_TEXT:
                 self.blocks.append(section(page))
@@ -147,5 +148,5 @@ class MessageBuilder:
 
     @property
     def remaining_room(self) -> int:
-        """How many characters of text may still be added."""
+        """The number of characters of text that may still be added."""
         return limits.BLOCKS_TEXT - text_length(self.blocks)

@@ -1,7 +1,7 @@
-"""Modals: what a click opens to be filled in, and what a submitted one says. Pure.
+"""Build the modals that clicks open, and parse the submitted ones. Pure.
 
-Every modal's ``callback_id`` is the control that opened it, its ``private_metadata`` the message it belongs to: a
-submission is resolved from these after any restart. Long texts start in several inputs, so that nothing is cut.
+A modal's ``callback_id`` is the control that opened it, and its ``private_metadata`` the message it belongs to, so a
+submission can be resolved after a restart. A long initial text is split over several inputs, so that nothing is cut.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ from answerback_slack.render import fits_text_inputs
 
 _TEXT: Final = "text"
 _JOINED: Final = "n"
-"""Ends a block_id where a line end was taken out between this input and the next."""
-_BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
+"""The last part of a block_id if a line end was removed between this input and the next."""
+_BLOCK_ID: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}})(\.{_JOINED})?")
 
 
 def build_modal(
     view: View, control: Control, labels: Labels, metadata: str, selected: list[int] | None = None
 ) -> Block | None:
-    """The modal that a control opens on this view; None where it opens none (any more).
+    """Build the modal that a control opens on this view; None if it opens no modal (any more).
 
     Args:
-        selected: the options that are selected in the message; None where it has nothing to select.
+        selected: the options that are selected in the message; None if it has nothing to select.
     """
     prompt = view.prompt
     match control.verb:
@@ -60,76 +60,77 @@ def build_modal(
         case Verb.PREVIEW:
             return show_in_full.preview_modal(view, labels, _number(control), metadata)
         case Verb.CHOOSE if prompt is not None and prompt.question.options:
-            return _choose(prompt, control, labels, metadata)
+            return _choose_modal(prompt, control, labels, metadata)
     entry = text_entry(view, control.verb, labels)
     if entry is None or view.outcome is not None:
         return None
     if prompt is None or control.verb is Verb.REPLY:
-        return _words(labels.reply_title, entry, control, labels, metadata)
+        return _message_modal(labels.reply_title, entry, control, labels, metadata)
     if control.verb is Verb.ASK_BACK:
-        return _words(labels.ask_back, entry, control, labels, metadata)
+        return _message_modal(labels.ask_back, entry, control, labels, metadata)
     match control.verb:
         case Verb.OTHER:
-            inputs = _own_words(prompt, entry, control, labels, selected)
-            return _ask(prompt, control, labels, metadata, labels.other, inputs)
+            inputs = _free_text_inputs(prompt, entry, control, labels, selected)
+            return _question_modal(prompt, control, labels, metadata, labels.other, inputs)
         case Verb.NOTE:
-            noted = _beside(prompt, entry, control, labels, selected)
-            return _ask(prompt, control, labels, metadata, labels.answer_with_note, noted)
+            inputs = _options_and_text(prompt, entry, control, labels, selected)
+            title = labels.answer_with_note
+            return _question_modal(prompt, control, labels, metadata, title, inputs)
         case Verb.FILL:
-            return _fill(prompt, entry, control, labels, metadata)
+            return _schema_modal(prompt, entry, control, labels, metadata)
         case _:
             inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
-            return _ask(prompt, control, labels, metadata, labels.answer, inputs)
+            return _question_modal(prompt, control, labels, metadata, labels.answer, inputs)
 
 
 def rejected_submission_modal(text: str, typed: str, labels: Labels) -> Block:
-    """What a modal turns into when its submission counts no more: why, and what was typed, so that it can be copied.
+    """The modal that replaces one whose submission was rejected: the reason, and what was typed, to be copied.
 
-    ``text`` is mrkdwn, so that people stand there by their names. It holds all that a modal's
-    inputs can; only what Slack takes in no view is cut.
+    ``text`` is mrkdwn, so that it can show people's names. Everything that was typed is shown, unless it exceeds what
+    Slack accepts in one view.
     """
-    why = mrkdwn(text_fitting.shorten(text, limits.SECTION_TEXT))
-    blocks: list[Block] = [{"type": "section", "text": why, "expand": True}]
+    reason = mrkdwn(text_fitting.shorten(text, limits.SECTION_TEXT))
+    blocks: list[Block] = [{"type": "section", "text": reason, "expand": True}]
     rest, more = sections(typed), small_text(text_fitting.ELLIPSIS)
     frame = modal_view(labels.answer, "ab1:notice", "", blocks, close=labels.close)
     room = limits.MODAL_BYTES - json_bytes(frame)
-    if sum(map(_listed, rest)) > room:
-        room -= _listed(more)
-        sizes = accumulate(map(_listed, rest))
-        rest = [*(block for block, taken in zip(rest, sizes, strict=True) if taken <= room), more]
+    if sum(map(_item_bytes, rest)) > room:
+        room -= _item_bytes(more)
+        totals = accumulate(map(_item_bytes, rest))
+        rest = [*(block for block, total in zip(rest, totals, strict=True) if total <= room), more]
     return frame | {"blocks": [*blocks, *rest]}
 
 
-def _listed(block: Block) -> int:
-    """Bytes that a block adds to a list of blocks."""
+def _item_bytes(block: Block) -> int:
+    """The number of bytes that a block adds to a list of blocks."""
     return json_bytes(block) + len(", ")
 
 
 def text_inputs(label: str, start: str, *, optional: bool = True) -> list[Block]:
-    """Inputs that start from a text: one, or for a long text as many as it takes."""
+    """Inputs with an initial text: one, or for a long text as many as it needs."""
     made: list[Block] = []
     for index, (piece, joined) in enumerate(_pieces(start)):
         element: Block = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True}
         if piece:
             element["initial_value"] = piece
         name = f"{label} ({index + 1})" if index or joined or len(piece) < len(start) else label
-        block_id = _text_block(index, joined)
+        block_id = _text_block_id(index, joined)
         made.append(input_block(name, block_id, element, optional=optional or index > 0))
     return made
 
 
 def typed_text(values: Values) -> str:
-    """The text in the inputs of `text_inputs`."""
-    found = [(match, values[match[0]]) for each in values if (match := _BLOCK.fullmatch(each))]
-    found.sort(key=lambda part: int(part[0][1]))
+    """Join the text that was entered in the inputs of `text_inputs`."""
+    parts = [(match, values[match[0]]) for each in values if (match := _BLOCK_ID.fullmatch(each))]
+    parts.sort(key=lambda part: int(part[0][1]))
     return "".join(
         (value if isinstance(value, str) else "") + ("\n" if match[2] else "")
-        for match, value in found
+        for match, value in parts
     )
 
 
 def text_to_give_back(submission: Submission) -> str:
-    """What was entered, for `rejected_submission_modal`: a text as it is, a form's fields with their labels."""
+    """What was entered, for `rejected_submission_modal`: a plain text, or a form's fields with their labels."""
     selection = selected_indexes(submission.control, submission.values)
     return (None if selection else typed_text(submission.values)) or "\n".join(submission.lines)
 
@@ -137,7 +138,7 @@ def text_to_give_back(submission: Submission) -> str:
 def parse_submission(
     submission: Submission, view: View, labels: Labels
 ) -> RequestedAction | dict[str, str]:
-    """What a submitted modal wants, or what is wrong by block_id."""
+    """The action that a submitted modal requests, or the errors by block_id."""
     values, control = submission.values, submission.control
     if control.verb in {Verb.CHOOSE, Verb.NOTE} and view.prompt is not None:
         selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
@@ -145,7 +146,7 @@ def parse_submission(
         if selected is None:
             return {_first_menu(control): missing}
         return replace(selected, note=typed_text(values) or None)
-    fields = _native(view.prompt) if control.verb is Verb.FILL and view.prompt else None
+    fields = _native_fields(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
         value = value_from_entries(
             fields, modal_inputs.parse_entries(fields, view.prompt.prefill, values)
@@ -155,18 +156,18 @@ def parse_submission(
             if isinstance(value, tuple)
             else Answer(value=value)
         )
-    found = action_from_text(control.verb, typed_text(values))
-    if isinstance(found, Problem):
+    action = action_from_text(control.verb, typed_text(values))
+    if isinstance(action, Problem):
         first = next((block for block in values if block.startswith(_TEXT)), f"{_TEXT}.0")
-        return {first: found.message}
-    if isinstance(found, Other) and view.prompt is not None:
+        return {first: action.message}
+    if isinstance(action, Other) and view.prompt is not None:
         selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
-        return replace(found, value=selected.value if selected else None)
-    return found
+        return replace(action, value=selected.value if selected else None)
+    return action
 
 
 def answer_from_selection(question: Question, indexes: Sequence[int] | None) -> Answer | None:
-    """What is chosen in menus or boxes, as an answer; None where a single choice is missing."""
+    """The answer for the selected options; None if a single choice is missing."""
     values = [question.options[i].value for i in indexes or () if i < len(question.options)]
     if question.answer_type is AnswerType.MULTI_SELECT:
         return None if indexes is None else Answer(value=list(values))
@@ -174,10 +175,10 @@ def answer_from_selection(question: Question, indexes: Sequence[int] | None) -> 
 
 
 def errors_by_block(control: Control, view: View, problems: Sequence[Problem]) -> dict[str, str]:
-    """What the service found wrong, by the block_id it is shown at."""
+    """Group the service's problems by the block_id that shows them."""
     prompt = view.prompt
     if control.verb is Verb.FILL and prompt is not None:
-        fields = _native(prompt)
+        fields = _native_fields(prompt)
         if fields is not None:
             return modal_inputs.errors_by_block(fields, problems, "/value")
     if control.verb in {Verb.CHOOSE, Verb.NOTE}:
@@ -188,7 +189,7 @@ def errors_by_block(control: Control, view: View, problems: Sequence[Problem]) -
 # --- kinds of modals -----------------------------------------------------------------------------
 
 
-def _ask(
+def _question_modal(
     prompt: Prompt,
     control: Control,
     labels: Labels,
@@ -197,117 +198,119 @@ def _ask(
     inputs: list[Block],
 ) -> Block:
     """A modal with the question above its inputs."""
-    asked = section(prompt.question.text)
+    question = section(prompt.question.text)
     return modal_view(
         title,
         control.encode(),
         metadata,
-        [asked, *inputs],
+        [question, *inputs],
         submit=labels.submit,
         close=labels.cancel,
     )
 
 
-def _words(title: str, entry: TextEntry, control: Control, labels: Labels, metadata: str) -> Block:
-    """A modal for words to the agent."""
-    [made] = text_inputs(entry.label, "", optional=not entry.required)
-    hinted = made | {"hint": section(entry.hint)["text"]}
+def _message_modal(
+    title: str, entry: TextEntry, control: Control, labels: Labels, metadata: str
+) -> Block:
+    """A modal for a message to the agent."""
+    [text_input] = text_inputs(entry.label, "", optional=not entry.required)
+    with_hint = text_input | {"hint": section(entry.hint)["text"]}
     return modal_view(
         title,
         control.encode(),
         metadata,
-        [hinted],
+        [with_hint],
         submit=labels.submit,
         close=labels.cancel,
     )
 
 
-def _choose(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
+def _choose_modal(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
     inputs = _menus(prompt, control, labels, chosen_indexes(prompt))
-    return _ask(prompt, control, labels, metadata, labels.choose, inputs)
+    return _question_modal(prompt, control, labels, metadata, labels.choose, inputs)
 
 
 def _menus(
     prompt: Prompt, control: Control, labels: Labels, selected: Sequence[int]
 ) -> list[Block]:
-    def carry(verb: Verb, part: int) -> str:
+    def encode(verb: Verb, part: int) -> str:
         return Control(control.ask_id, control.revision, verb, str(part)).encode()
 
-    return option_controls.modal_option_inputs(prompt.question, selected, carry, labels.choose)
+    return option_controls.modal_option_inputs(prompt.question, selected, encode, labels.choose)
 
 
-def _own_words(
+def _free_text_inputs(
     prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, selected: list[int] | None
 ) -> list[Block]:
-    """The inputs of "Something else…": below the options as they are selected, where the words stand beside them."""
+    """The inputs of "Something else…". If the text is added to the selection, the selected options are above them."""
     question = prompt.question
     if question.answer_type is AnswerType.MULTI_SELECT and question.other_beside:
-        return _beside(prompt, entry, control, labels, selected)
-    words = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
+        return _options_and_text(prompt, entry, control, labels, selected)
+    inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
     if question.answer_type is not AnswerType.MULTI_SELECT:
-        return words
-    return [small_text(labels.other_replaces), *words]
+        return inputs
+    return [small_text(labels.other_replaces), *inputs]
 
 
-def _beside(
+def _options_and_text(
     prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, selected: list[int] | None
 ) -> list[Block]:
-    """The options as they are selected, and below them the inputs of words that go along with them."""
-    chosen_now = chosen_indexes(prompt) if selected is None else selected
-    menus = _menus(prompt, control, labels, chosen_now)
-    words = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
-    if json_bytes([*menus, *words]) > limits.MODAL_BYTES * 7 // 8:
-        words = text_inputs(entry.label, "", optional=not entry.required)
-    return [*menus, *words]
+    """The options with the current selection, and below them the inputs of the text that goes with it."""
+    current = chosen_indexes(prompt) if selected is None else selected
+    menus = _menus(prompt, control, labels, current)
+    inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
+    if json_bytes([*menus, *inputs]) > limits.MODAL_BYTES * 7 // 8:
+        inputs = text_inputs(entry.label, "", optional=not entry.required)
+    return [*menus, *inputs]
 
 
 def _first_menu(control: Control) -> str:
     return Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
 
 
-def _fill(
+def _schema_modal(
     prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, metadata: str
 ) -> Block:
-    fields = _native(prompt)
+    fields = _native_fields(prompt)
     if fields is not None:
         inputs = modal_inputs.field_inputs(fields, prompt.prefill, labels)
     else:  # the JSON editor: the schema to read, and an input that starts from the prefill
         inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
-    return _ask(prompt, control, labels, metadata, labels.fill_in, inputs)
+    return _question_modal(prompt, control, labels, metadata, labels.fill_in, inputs)
 
 
 def _entry_inputs(entry: TextEntry) -> list[Block]:
-    """The inputs of a text, empty where it is too long for them."""
+    """The inputs of a text entry; empty if its initial text is too long for them."""
     start = entry.start if fits_text_inputs(entry.start) else ""
     return text_inputs(entry.label, start, optional=not entry.required)
 
 
 def shows_schema_in_full(prompt: Prompt) -> bool:
-    """Whether the modal of a schema question shows everything its schema says."""
-    fields = _native(prompt)
+    """Whether the modal of a schema question shows everything that its schema says."""
+    fields = _native_fields(prompt)
     if fields is not None:
         return modal_inputs.shows_fields_in_full(fields)
     return text_fitting.utf16_length(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
 
 
-def _native(prompt: Prompt) -> tuple[Field, ...] | None:
+def _native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
     return modal_inputs.native_fields(prompt.question.json_schema, prompt.prefill)
 
 
 def _first_text(view: View, control: Control) -> str:
-    """The first input of a text modal as it was opened on this view."""
+    """The block_id of the first input of a text modal that was opened on this view."""
     entry = text_entry(view, control.verb, Labels())
     start = entry.start if entry and fits_text_inputs(entry.start) else ""
     _, joined = _pieces(start)[0]
-    return _text_block(0, joined)
+    return _text_block_id(0, joined)
 
 
-def _text_block(index: int, joined: bool) -> str:
+def _text_block_id(index: int, joined: bool) -> str:
     return f"{_TEXT}.{index}" + (f".{_JOINED}" if joined else "")
 
 
 def _pieces(text: str) -> list[tuple[str, bool]]:
-    """A text in pieces an input can hold, each with whether the line end behind it was taken out."""
+    """Split a text into pieces that fit an input, each with whether the line end after it was removed."""
     pieces: list[tuple[str, bool]] = []
     while text_fitting.utf16_length(text) > limits.INPUT_TEXT:
         head = text_fitting.split_text(text, limits.INPUT_TEXT)[0]

@@ -1,6 +1,7 @@
-"""Selects and multi-selects: which control shows the options, so that each can be read in full and none is dropped.
+"""Controls for selects and multi-selects, chosen so that every option can be read in full and none is dropped.
 
-Owns the choice between buttons, boxes, a menu in the message and menus in a modal. Option values are indexes.
+Owns the choice between buttons, checkboxes or radio buttons, a menu in the message, and menus in a modal. Option
+values are indexes.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ from answerback_slack.blocks import (
 from answerback_slack.message_layout import MessageBuilder
 
 _LABEL_LENGTHS: Final = (limits.OPTION_TEXT, 60, 45, 35, 25, 18, 12)
-"""How long a menu's labels may be, tried in this order until a modal of them fits."""
-_PREVIEW_BUTTONS: Final = 10
+"""Maximum lengths of a menu's labels, tried in this order until the modal fits."""
+_MAX_PREVIEW_BUTTONS: Final = 10
 OPTION_LIMITS: Final = OptionLimits(
     button=28,  # clients may cut one near 30 characters
     label=limits.OPTION_TEXT,
@@ -38,42 +39,42 @@ OPTION_LIMITS: Final = OptionLimits(
 )
 
 
-def build_controls(sheet: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
-    """The controls of the open question. ``room``: how many characters a menu in the message may take."""
+def build_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
+    """Build the controls of the open question. A menu in the message may use at most ``room`` characters."""
     question = prompt.question
     if OPTION_LIMITS.fits_buttons(question):
-        return [sheet.controls_row("answer", _buttons(sheet, prompt))]
-    start = _start(sheet, prompt)
-    in_message = option_inputs(question, start, sheet.encode_control, sheet.labels.choose)
+        return [builder.controls_row("answer", _buttons(builder, prompt))]
+    selection = _initial_selection(builder, prompt)
+    in_message = option_inputs(question, selection, builder.encode_control, builder.labels.choose)
     if len(question.options) > limits.BOXES and text_length(in_message) > room:
-        sheet.shortened = True
-        pressed = [sheet.control_button(sheet.labels.choose, Verb.CHOOSE, primary=True)]
-        return [sheet.controls_row("answer", pressed + _words(sheet, prompt))]
-    submit = sheet.control_button(sheet.labels.submit, Verb.SUBMIT_SELECTION, primary=True)
-    return [*in_message, sheet.controls_row("answer", [submit, *_words(sheet, prompt)])]
+        builder.shortened = True
+        buttons = [builder.control_button(builder.labels.choose, Verb.CHOOSE, primary=True)]
+        return [builder.controls_row("answer", buttons + _text_buttons(builder, prompt))]
+    submit = builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION, primary=True)
+    return [*in_message, builder.controls_row("answer", [submit, *_text_buttons(builder, prompt)])]
 
 
-def _start(sheet: MessageBuilder, prompt: Prompt) -> Sequence[int]:
-    """What is selected from the start."""
+def _initial_selection(builder: MessageBuilder, prompt: Prompt) -> Sequence[int]:
+    """The indexes of the options that are selected initially."""
     several = prompt.question.answer_type is AnswerType.MULTI_SELECT
-    if several and sheet.selected is not None:
-        return [place for place in sheet.selected if place < len(prompt.question.options)]
+    if several and builder.selected is not None:
+        return [index for index in builder.selected if index < len(prompt.question.options)]
     return chosen_indexes(prompt)
 
 
-def preview_buttons(sheet: MessageBuilder, question: Question) -> list[Block]:
-    """A button for each option that has a preview; past a handful they stand in "Show in full"."""
+def preview_buttons(builder: MessageBuilder, question: Question) -> list[Block]:
+    """A button for each option that has a preview; if there are too many, they are under "Show in full" instead."""
     shown = [i for i, each in enumerate(question.options) if each.preview]
-    if len(shown) > _PREVIEW_BUTTONS:
-        sheet.shortened = True
+    if len(shown) > _MAX_PREVIEW_BUTTONS:
+        builder.shortened = True
         return []
-    labels = [f"{sheet.labels.preview}: {one_line(question.options[i].label)}" for i in shown]
-    elements = [sheet.control_button(labels[n], Verb.PREVIEW, i) for n, i in enumerate(shown)]
-    return [sheet.controls_row("preview", elements)] if elements else []
+    labels = [f"{builder.labels.preview}: {one_line(question.options[i].label)}" for i in shown]
+    elements = [builder.control_button(labels[n], Verb.PREVIEW, i) for n, i in enumerate(shown)]
+    return [builder.controls_row("preview", elements)] if elements else []
 
 
 def numbered_options(question: Question) -> list[str]:
-    """The options as numbered texts in full."""
+    """The options as numbered texts, in full."""
     return [
         f"{number}. {visible(each.label)}"
         + (f"\n{visible(each.description)}" if each.description else "")
@@ -88,7 +89,7 @@ def option_inputs(
     placeholder: str,
     label_length: int = limits.OPTION_TEXT,
 ) -> list[Block]:
-    """Boxes or menus of all options, silent until something is pressed; ``chosen`` are selected from the start."""
+    """Inputs for all options, which send nothing until a button is pressed; ``chosen`` are selected initially."""
     multi = question.answer_type is AnswerType.MULTI_SELECT
     made = _options(question, label_length)
     if len(made) <= limits.BOXES:
@@ -107,7 +108,7 @@ def option_inputs(
 def modal_option_inputs(
     question: Question, chosen: Sequence[int], control: Callable[[Verb, int], str], placeholder: str
 ) -> list[Block]:
-    """`option_inputs` for a modal: labels as long as all of them fit."""
+    """`option_inputs` for a modal, with the longest labels that fit."""
     made: dict[int, list[Block]] = {}
 
     def fits_line(length: int) -> bool:
@@ -117,7 +118,7 @@ def modal_option_inputs(
     longest, *shorter = _LABEL_LENGTHS
     if fits_line(longest):
         return made[longest]
-    # The shorter the labels the smaller the modal, so few of the lengths have to be tried.
+    # Shorter labels make a smaller modal, so a binary search over the lengths is enough.
     length = shorter[min(bisect(shorter, False, key=fits_line), len(shorter) - 1)]
     return made.get(length) or option_inputs(question, chosen, control, placeholder, length)
 
@@ -167,25 +168,25 @@ def _options(question: Question, length: int) -> list[Block]:
     return made
 
 
-def _buttons(sheet: MessageBuilder, prompt: Prompt) -> list[Block]:
+def _buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     chosen = chosen_indexes(prompt)
     return [
-        sheet.control_button(one_line(each.label), Verb.ANSWER, i, primary=i in chosen)
+        builder.control_button(one_line(each.label), Verb.ANSWER, i, primary=i in chosen)
         for i, each in enumerate(prompt.question.options)
-    ] + _words(sheet, prompt)
+    ] + _text_buttons(builder, prompt)
 
 
-def _words(sheet: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """What opens an entry of words: of one's own, or of a note beside what is chosen."""
-    pressed = []
+def _text_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
+    """The buttons that open a text input: for an answer in free text, or for a note to go with the selection."""
+    buttons = []
     if prompt.question.other:
-        other = sheet.control_button(
-            sheet.labels.other, Verb.OTHER, primary=prompt.words is not None
+        other = builder.control_button(
+            builder.labels.other, Verb.OTHER, primary=prompt.words is not None
         )
-        pressed.append(other)
+        buttons.append(other)
     if prompt.question.notes:
-        noted = sheet.control_button(
-            sheet.labels.answer_with_note, Verb.NOTE, primary=prompt.note is not None
+        note = builder.control_button(
+            builder.labels.answer_with_note, Verb.NOTE, primary=prompt.note is not None
         )
-        pressed.append(noted)
-    return pressed
+        buttons.append(note)
+    return buttons

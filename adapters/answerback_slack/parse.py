@@ -1,7 +1,7 @@
-"""What Slack sends, as plain values: a click, a submitted modal, a message. Pure, and never raises on any payload.
+"""Parse Slack's payloads into plain values: clicks, submitted modals and messages. Pure; never raises on any payload.
 
-Owns the shapes of https://docs.slack.dev/reference/interaction-payloads and of the event ``message``; what is none of
-ours parses to None.
+Owns the shapes of https://docs.slack.dev/reference/interaction-payloads and of the event ``message``. A payload that
+is not for us parses to None.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from answerback.ports.surface import Actor
 from answerback_chat.control_codec import Control, Verb, decode
 
 Values: TypeAlias = Mapping[str, FieldEntry]
-"""What stands in the inputs of a message or modal, by block_id: text, or the indexes of what is chosen."""
+"""The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
 
-_ANSWERING: Final = frozenset({None, "thread_broadcast", "file_share"})
-"""Subtypes of messages that a person typed just now: https://docs.slack.dev/reference/events/message"""
+_TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
+"""Subtypes of messages that a person has just typed: https://docs.slack.dev/reference/events/message"""
+_READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE})
 _MAX_INDEX_DIGITS: Final = 6
-_WORDS: Final = "words:"
+_OFFERED_PREFIX: Final = "words:"
 _TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
-_FAR: Final = 10_000_000_000
-"""Seconds that a datetimepicker can hold: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
+_MAX_SECONDS: Final = 10_000_000_000
+"""No datetimepicker holds more: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
 
 
 class ClickPayload(TypedDict, total=False):
-    """What is read of a ``block_actions`` payload."""
+    """The fields of a ``block_actions`` payload that are used."""
 
     type: object
     user: object
@@ -50,38 +51,35 @@ class ClickPayload(TypedDict, total=False):
 
 @dataclass(slots=True)
 class BotIdentity:
-    """Who we are in the workspace, once Slack has told."""
+    """The app's identity in the workspace, once Slack has reported it."""
 
     team: str | None = None
     bot_user: str | None = None
     bot: str | None = None
-    """The id that stands with messages of the bot's, which is not its user's."""
+    """The ``bot_id`` of the bot's messages, which differs from its user id."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageLocation:
-    """A message: ``thread`` is the parent's ts where it stands in a thread."""
+    """The location of a message; ``thread`` is the parent's ts if the message is in a thread."""
 
     channel: str
     ts: str
     thread: str | None = None
 
     def encode(self) -> str:
-        """For a modal's ``private_metadata``: a submission names no channel by itself."""
+        """Encode it for a modal's ``private_metadata``, because a submission itself names no channel."""
         return json.dumps([self.channel, self.ts, self.thread])
 
     @property
     def delivery(self) -> str:
-        """The id under which what a person wrote there counts once, however it came."""
+        """The id under which a message typed there counts once, however it arrived."""
         return f"slack:{self.channel}:{self.ts}"
-
-
-_READING: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE})
 
 
 @dataclass(frozen=True, slots=True)
 class Click:
-    """A button pressed or a menu used."""
+    """A click on a button or a choice in a menu."""
 
     control: Control
     person: Person
@@ -93,7 +91,7 @@ class Click:
     wanted: RequestedAction | None
     values: Values = field(default_factory=dict)
     clicked_at: float | None = None
-    """When, by Slack's clock."""
+    """When it was clicked, by Slack's clock."""
     received_at: float = field(default_factory=time.monotonic)
 
     @property
@@ -103,34 +101,31 @@ class Click:
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it shows what everybody may read."""
-        return self.control.verb in _READING
+        """Whether it only shows what everybody may read."""
+        return self.control.verb in _READ_ONLY_VERBS
 
     @property
     def used_message(self) -> MessageLocation:
-        """Where the words stand that a click says to use."""
+        """The location of the typed message that a click on "Use as the answer" refers to."""
         here = self.where or MessageLocation("", "")
         return MessageLocation(here.channel, self.control.argument, here.thread)
 
     @property
     def delivery(self) -> str:
-        """The id under which it counts once: words do with theirs, however they came."""
-        used = self.control.verb is Verb.USE_MESSAGE
-        return self.used_message.delivery if used else f"slack:{self.trigger_id}"
+        """The id under which it counts once; for a typed message that is used, the message's own."""
+        uses_message = self.control.verb is Verb.USE_MESSAGE
+        return self.used_message.delivery if uses_message else f"slack:{self.trigger_id}"
 
     @property
     def at(self) -> float | None:
-        """When it was clicked, or the words were typed, by Slack's clock."""
-        return (
-            seconds_from_ts(self.used_message.ts)
-            if self.control.verb is Verb.USE_MESSAGE
-            else self.clicked_at
-        )
+        """When it was clicked, or the used message was typed, by Slack's clock."""
+        uses_message = self.control.verb is Verb.USE_MESSAGE
+        return seconds_from_ts(self.used_message.ts) if uses_message else self.clicked_at
 
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """A modal handed in."""
+    """A submitted modal."""
 
     control: Control
     person: Person
@@ -138,19 +133,19 @@ class Submission:
     where: MessageLocation | None
     values: Values
     lines: tuple[str, ...] = ()
-    """What stands in its inputs as the person reads it: a line an input, with its label; choices by theirs."""
+    """The contents of its inputs as the person sees them: one line per input, with its label; options by theirs."""
     wanted: None = None
     at: None = None
 
     @property
     def actor(self) -> Actor:
-        """Who handed it in."""
+        """Who submitted it."""
         return Actor(self.person)
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it has nothing to be handed in."""
-        return self.control.verb in _READING
+        """Whether it has nothing to submit."""
+        return self.control.verb in _READ_ONLY_VERBS
 
     @property
     def delivery(self) -> str:
@@ -160,7 +155,7 @@ class Submission:
 
 @dataclass(frozen=True, slots=True)
 class TypedMessage:
-    """A message that a person typed. ``text`` is as Slack sends it."""
+    """A message that a person typed, with its ``text`` as Slack sent it."""
 
     where: MessageLocation
     person: Person
@@ -179,87 +174,83 @@ class TypedMessage:
 
     @property
     def delivery(self) -> str:
-        """The id under which it counts once, however it came."""
+        """The id under which it counts once, however it arrived."""
         return self.where.delivery
 
 
 def parse_interaction(
     body: Mapping[str, object], identity: BotIdentity
 ) -> Click | Submission | None:
-    """What an interactive payload says, or None where it is nothing for us.
+    """Parse an interactive payload; None if it is not for us.
 
     Args:
-        identity: of our own workspace; people of another one are named with theirs.
+        identity: our own, with our workspace; people from another workspace are named together with theirs.
     """
     match body.get("type"):
         case "block_actions":
-            return _click(body, identity.team)
+            return _parse_click(body, identity.team)
         case "view_submission":
-            return _submission(body, identity.team)
+            return _parse_submission(body, identity.team)
         case _:
             return None
 
 
 def typed_message_from_event(payload: object) -> TypedMessage | None:
-    """The words in the payload of an event; None where no person typed any."""
+    """Parse the typed message in the payload of an event; None if no person typed one."""
     event = _dict(_dict(payload).get("event"))
     is_direct = event.get("channel_type") == "im"
     return parse_typed_message(event, _str(event.get("channel")), is_direct=is_direct)
 
 
 def seconds_from_ts(ts: object) -> float | None:
-    """The moment that a ts stands for, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
+    """The time of a ts, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
     return float(ts) if isinstance(ts, str) and _TS.fullmatch(ts) else None
 
 
 def latest_edit_time(message: Mapping[str, object]) -> float | None:
-    """A moment by which a message had been edited as it is, by Slack's clock.
+    """A time, by Slack's clock, at which the message's latest edit had certainly been made.
 
-    Slack tells it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
+    Slack reports it in whole seconds: https://docs.slack.dev/reference/events/message/message_changed
     """
     at = seconds_from_ts(_dict(message.get("edited")).get("ts"))
     return at + 1 if at is not None and at.is_integer() else at
 
 
 def encode_offered_text(value: str) -> str:
-    """What a person typed, as the value of a control, which no control is mistaken for."""
-    return f"{_WORDS}{value}"
+    """Encode a text that a person typed as the value of a button, distinct from any encoded control."""
+    return f"{_OFFERED_PREFIX}{value}"
 
 
 def parse_typed_message(
     message: Mapping[str, object], channel: str, *, is_direct: bool
 ) -> TypedMessage | None:
-    """What a message says, as it stands in a conversation's history or in an event; None where no person typed it."""
-    if message.get("type") != "message" or message.get("subtype") not in _ANSWERING:
+    """Parse a message from a conversation's history or from an event; None if no person typed it."""
+    if message.get("type") != "message" or message.get("subtype") not in _TYPED_SUBTYPES:
         return None
     user, text = _str(message.get("user")), _str(message.get("text"))
-    where = MessageLocation(
-        channel, _str(message.get("ts")), _str(message.get("thread_ts")) or None
-    )
-    if message.get("bot_id") or not (user and text and channel and where.ts):
+    ts, thread = _str(message.get("ts")), _str(message.get("thread_ts")) or None
+    if message.get("bot_id") or not (user and text and channel and ts):
         return None
-    if where.thread == where.ts:
-        where = MessageLocation(
-            channel, where.ts
-        )  # the first message of a thread stands in the channel
+    # The first message of a thread is in the channel itself.
+    where = MessageLocation(channel, ts, None if thread == ts else thread)
     return TypedMessage(where, Person(surface="slack", user_id=user), text, is_direct)
 
 
 def selected_indexes(control: Control, values: Values) -> list[int] | None:
-    """The options chosen in the menus or boxes that belong to a control's view; None when there are none of them."""
-    found: list[int] = []
-    seen = False
+    """The options selected in the inputs that belong to a control's view; None if there are no such inputs."""
+    indexes: list[int] = []
+    has_menu = False
     for block_id, entry in values.items():
         menu = decode(block_id)
         if menu is None or menu.verb is not Verb.CHOOSE:
             continue
         if (menu.ask_id, menu.revision) == (control.ask_id, control.revision):
-            seen = True
-            found += entry if isinstance(entry, list) else []
-    return sorted(found) if seen else None
+            has_menu = True
+            indexes += entry if isinstance(entry, list) else []
+    return sorted(indexes) if has_menu else None
 
 
-def _click(body: Mapping[str, object], team: str | None) -> Click | None:
+def _parse_click(body: Mapping[str, object], team: str | None) -> Click | None:
     action = _dict(next(iter(_list(body.get("actions"))), None))
     control = decode(action.get("value")) or decode(action.get("block_id"))
     person = _person(body, team)
@@ -269,8 +260,9 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
     state = _dict(view.get("state") if view else body.get("state"))
     index = _entry(action) if "selected_option" in action else None
     values = _values(state)
-    places = index if isinstance(index, list) else selected_indexes(control, values)
-    words = _carried(action.get("value")) if control.verb is Verb.USE_MESSAGE else None
+    indexes = index if isinstance(index, list) else selected_indexes(control, values)
+    text = _offered_text(action.get("value")) if control.verb is Verb.USE_MESSAGE else None
+    selected = None if indexes is None else tuple(indexes)
     return Click(
         control=control,
         person=person,
@@ -279,20 +271,18 @@ def _click(body: Mapping[str, object], team: str | None) -> Click | None:
         where=_where(body) if not view else _metadata(view),
         view_id=_str(view.get("id")) or None,
         view_hash=_str(view.get("hash")) or None,
-        wanted=TypedText(words)
-        if words
-        else control.wanted(None if places is None else tuple(places)),
+        wanted=TypedText(text) if text else control.wanted(selected),
         values=values,
         clicked_at=seconds_from_ts(action.get("action_ts")),
     )
 
 
-def _carried(value: object) -> str | None:
-    found = _str(value)
-    return found.removeprefix(_WORDS) if found.startswith(_WORDS) else None
+def _offered_text(value: object) -> str | None:
+    text = _str(value)
+    return text.removeprefix(_OFFERED_PREFIX) if text.startswith(_OFFERED_PREFIX) else None
 
 
-def _submission(body: Mapping[str, object], team: str | None) -> Submission | None:
+def _parse_submission(body: Mapping[str, object], team: str | None) -> Submission | None:
     view = _dict(body.get("view"))
     control, person = decode(view.get("callback_id")), _person(body, team)
     if control is None or person is None:
@@ -311,18 +301,17 @@ def _lines(view: Mapping[str, object]) -> Iterator[str]:
     values = _dict(_dict(view.get("state")).get("values"))
     for block in map(_dict, _list(view.get("blocks"))):
         for _, element in _items(values.get(_str(block.get("block_id")))):
-            text = _as_read(_dict(element))
-            if text:
+            if text := _displayed_text(_dict(element)):
                 yield f"{_text_of(block.get('label'))}: {text}"
 
 
-def _as_read(element: Mapping[str, object]) -> str:
-    """What a person reads in one input."""
+def _displayed_text(element: Mapping[str, object]) -> str:
+    """The content of one input as the person sees it."""
     options = _list(element.get("selected_options")) or [element.get("selected_option")]
     chosen = [_text_of(_dict(option).get("text")) for option in options]
-    moment = element.get("selected_date_time")
-    if isinstance(moment, int) and 0 <= moment < _FAR:
-        return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%d %H:%M UTC")
+    seconds = element.get("selected_date_time")
+    if isinstance(seconds, int) and 0 <= seconds < _MAX_SECONDS:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
     entry = _entry(element)
     return entry if isinstance(entry, str) else ", ".join(text for text in chosen if text)
 
@@ -354,10 +343,10 @@ def _where(body: Mapping[str, object]) -> MessageLocation | None:
 
 def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
     try:
-        kept = json.loads(_str(view.get("private_metadata")))
+        stored = json.loads(_str(view.get("private_metadata")))
     except (ValueError, RecursionError):
         return None
-    match kept:
+    match stored:
         case [str(channel), str(ts), str() | None as thread]:
             return MessageLocation(channel, ts, thread)
         case _:
@@ -383,8 +372,8 @@ def _entry(element: object) -> FieldEntry:
     for key in ("value", "selected_date", "selected_time"):
         if isinstance(each.get(key), str):
             return _str(each[key])
-    moment = each.get("selected_date_time")
-    return str(moment) if isinstance(moment, int) and not isinstance(moment, bool) else None
+    seconds = each.get("selected_date_time")
+    return str(seconds) if isinstance(seconds, int) and not isinstance(seconds, bool) else None
 
 
 def _index(option: object) -> int | None:

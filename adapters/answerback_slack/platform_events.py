@@ -1,7 +1,7 @@
-"""What Slack tells of the workspace: messages deleted, channels closed, user groups changed, the app removed.
+"""Handle Slack's events about the workspace: messages deleted, channels closed, user groups changed, the app removed.
 
-Owns the events in `manifest.EVENTS` other than messages that people type. Each is handled before it is
-acknowledged, so that Slack sends again what could not be stored. Shapes: https://docs.slack.dev/reference/events
+Owns the events in `manifest.EVENTS` other than messages that people type. Each is handled before it is acknowledged,
+so that Slack sends it again if it could not be stored. Shapes: https://docs.slack.dev/reference/events
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from answerback_slack.posting import MessageRef
 
 _ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
 _DELETED: Final = "was deleted: ask somewhere else"
-_LEFT: Final = "no longer has the app in it: invite it with /invite, or ask somewhere else"
+_LEFT: Final = "no longer has the app as a member: invite it with /invite, or ask somewhere else"
 _CLOSED: Final[Mapping[object, str]] = {
     "channel_archive": _ARCHIVED,
     "group_archive": _ARCHIVED,
@@ -30,20 +30,20 @@ _CLOSED: Final[Mapping[object, str]] = {
     "group_left": _LEFT,
     "member_left_channel": _LEFT,
 }
-"""What happened to a channel in which nobody can be asked any more, and what to do."""
+"""Events after which nobody can be asked in a channel any more: what happened, and what to do next."""
 _SKEW_SECONDS: Final = 10.0
 
 
 class EventHandler:
-    """Acts on events.
+    """Handle events.
 
     Attributes:
-        home_opened: told who has opened their Home.
-        session_stopped: told where Slack's Stop button was pressed, by whom, and the event's own id.
+        on_home_opened: called with the user who has opened their Home.
+        on_session_stopped: called with the session whose Stop button was pressed, the user, and the event's id.
 
     Args:
-        recheck: told why the token may not work any more.
-        now: seconds since the epoch.
+        recheck: called with the reason why the token may no longer work.
+        now: returns seconds since the epoch.
     """
 
     on_home_opened: Callable[[str], Awaitable[None]]
@@ -64,14 +64,14 @@ class EventHandler:
         self._recheck = recheck
 
     async def handle_event(self, payload: object) -> bool:
-        """Handles an event; False where it is none of these.
+        """Handle an event; return False if it is not one of these.
 
         Raises:
-            StoreError: not all of it could be stored.
+            StoreError: not all of its effects could be stored.
         """
         match payload:
             case {"event": {"type": "message"} as event}:
-                return await self._message(event)
+                return await self._handle_message_event(event)
             case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
                 if event.get("tab") != "messages":
                     await self.on_home_opened(user)
@@ -88,11 +88,11 @@ class EventHandler:
                 await self.on_session_stopped(AgentSession(channel, thread), user, at)
                 return True
             case {"event": {"type": str()} as event}:
-                return await self._happened(event)
+                return await self._handle_workspace_event(event)
             case _:
                 return False
 
-    async def _message(self, event: Mapping[str, object]) -> bool:
+    async def _handle_message_event(self, event: Mapping[str, object]) -> bool:
         match event:
             case {"subtype": "message_deleted", "channel": str(channel), "deleted_ts": str(ts)}:
                 before = event.get("previous_message")
@@ -112,12 +112,12 @@ class EventHandler:
                 await self._asks.show_again(ask.id, deleted=True)
         return True
 
-    async def _happened(self, event: Mapping[str, object]) -> bool:
+    async def _handle_workspace_event(self, event: Mapping[str, object]) -> bool:
         match event:
             case {"type": "member_left_channel", "user": user} if user != self._identity.bot_user:
                 pass
             case {"type": kind, "channel": str(channel)} if kind in _CLOSED:
-                await self._closed(channel, _CLOSED[kind], self._moment(event))
+                await self._fail_asks_in(channel, _CLOSED[kind], self._event_time(event))
             case {
                 "type": "channel_id_changed",
                 "old_channel_id": str(old),
@@ -126,34 +126,34 @@ class EventHandler:
                 async for ask in self._asks.each_open("slack", old):
                     await self._asks.change_channel_id(ask.id, old, new)
             case {"type": "subteam_updated", "subteam": {"id": str(group), "date_delete": deleted}}:
-                await self._group(group, disabled=bool(deleted))
+                await self._handle_group_change(group, disabled=bool(deleted))
             case {"type": "subteam_updated", "subteam": {"id": str(group)}}:
-                await self._group(group, disabled=False)
+                await self._handle_group_change(group, disabled=False)
             case {"type": "subteam_members_changed", "subteam_id": str(group)}:
-                await self._group(group, disabled=False)
+                await self._handle_group_change(group, disabled=False)
             case {"type": "tokens_revoked", "tokens": {"bot": []}}:
-                pass  # people's tokens, and not the app's
+                pass  # only people's tokens, not the app's
             case {"type": "tokens_revoked" | "app_uninstalled" as kind}:
                 self._recheck(f"Slack says {kind}: {advice('account_inactive')}.")
             case _:
                 return False
         return True
 
-    def _moment(self, event: Mapping[str, object]) -> float:
-        """When it happened, by Slack's clock."""
+    def _event_time(self, event: Mapping[str, object]) -> float:
+        """The time of the event, by Slack's clock."""
         try:
             return float(str(event.get("event_ts")))
         except ValueError:
             return self._now()
 
-    async def _closed(self, channel: str, what: str, at: float) -> None:
-        """Fails what was asked in a channel before it was closed: Slack may tell of it late."""
+    async def _fail_asks_in(self, channel: str, reason: str, at: float) -> None:
+        """Fail the asks that were created in a channel before it was closed, as Slack may report that late."""
         async for ask in self._asks.each_open("slack", channel):
             if ask.created_at <= at + _SKEW_SECONDS:
-                await self._asks.fail_unreachable(ask, f"the channel {channel} {what}")
+                await self._asks.fail_unreachable(ask, f"the channel {channel} {reason}")
 
-    async def _group(self, group: str, *, disabled: bool) -> None:
-        """Renews what is known of a user group, and fails the asks that nobody can answer without it."""
+    async def _handle_group_change(self, group: str, *, disabled: bool) -> None:
+        """Reload a user group that has changed, and fail the asks that nobody can answer any more."""
         if await self._groups.reload_has_members(group, disabled=disabled):
             return
         async for ask in self._asks.each_open("slack"):

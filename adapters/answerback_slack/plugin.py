@@ -1,4 +1,4 @@
-"""Slack as a plug-in: its settings, and its doors to everything else. Slack's libraries are imported when needed."""
+"""The Slack plug-in: its settings and its entry points. Slack's libraries are imported only when needed."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Example: `answerback manifest slack --mode socket`
 
 
 class SlackSettings(ChatSettings):
-    """The Slack surface; there is one once ``bot_token`` is set. ``app_token`` means Socket Mode."""
+    """Settings of the Slack surface, which is on once ``bot_token`` is set. ``app_token`` selects Socket Mode."""
 
     platform = "Slack"
 
@@ -48,7 +48,7 @@ class SlackSettings(ChatSettings):
         """See `ChatSettings.why_unreachable`."""
         if self.app_token or self.signing_secret:
             return None
-        return "clicks cannot come in: add app_token (Socket Mode) or signing_secret (HTTP)"
+        return "clicks cannot be received: add app_token (Socket Mode) or signing_secret (HTTP)"
 
     def http_actions_setting(self) -> str | None:
         """See `SurfaceSettings.http_actions_setting`."""
@@ -86,8 +86,8 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
 
         surface = SlackSurface(
             bot_token=settings.token,
-            app_token=_opened(settings.app_token),
-            signing_secret=_opened(settings.signing_secret),
+            app_token=_secret_value(settings.app_token),
+            signing_secret=_secret_value(settings.signing_secret),
             responders=settings.responders,
             api_url=settings.api_url,
             labels=host.labels,
@@ -104,8 +104,8 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
 
         setup = doctor.Setup(
             bot_token=settings.token,
-            app_token=_opened(settings.app_token),
-            signing_secret=_opened(settings.signing_secret),
+            app_token=_secret_value(settings.app_token),
+            signing_secret=_secret_value(settings.signing_secret),
             public_url=checkup.public_url,
             api_url=settings.api_url,
             channels=checkup.channels,
@@ -139,5 +139,5 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         )
 
 
-def _opened(secret: SecretStr | None) -> str | None:
+def _secret_value(secret: SecretStr | None) -> str | None:
     return None if secret is None else secret.get_secret_value()

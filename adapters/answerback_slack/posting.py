@@ -38,6 +38,7 @@ from answerback_slack.responder_names import ResponderNames
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_EventPayload = Mapping[str, object]
 
 ASK_EVENT: Final = "answerback_ask"
 REMINDER_EVENT: Final = "answerback_reminder"
@@ -106,7 +107,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         self._groups = groups
         self._now = now
         self._names = names
-        self._collapsing = OptionalFeature(
+        self._containers = OptionalFeature(
             "container blocks",
             "long records are shown in full",
             frozenset({"invalid_blocks", "invalid_blocks_format"}),
@@ -199,7 +200,7 @@ class Posting(LiveMessages[MessageRef, Message]):
         names = await self._names.look_up(view)
         selected = await self.selections.load(ask) if self.selections and ask.asides else None
         return render(
-            view, self._labels, names, selected, collapse_long_records=self._collapsing.is_on
+            view, self._labels, names, selected, collapse_long_records=self._containers.is_on
         )
 
     def minimal_payload(self, ask: Ask) -> Message:
@@ -219,13 +220,13 @@ class Posting(LiveMessages[MessageRef, Message]):
         async def send(message: Message) -> str:
             return await self._post(ref.channel, ref.thread, message, ASK_EVENT, event)
 
-        ts = await self._send_with_fallback(ask, payload, send)
+        ts = await self._send(ask, payload, send)
         return replace(ref, ts=ts, since=parse.seconds_from_ts(ts))
 
     async def edit(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef | Uneditable:
         """See `LiveMessages.edit`."""
         try:
-            return await self._send_with_fallback(
+            return await self._send(
                 ask, payload, lambda message: self._replace_blocks(ref, message)
             )
         except DestinationGoneError as error:
@@ -233,15 +234,13 @@ class Posting(LiveMessages[MessageRef, Message]):
                 raise
             return Uneditable.DELETED if error.code == errors.MESSAGE_DELETED else Uneditable.FROZEN
 
-    async def _send_with_fallback(
-        self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
-    ) -> T:
+    async def _send(self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]) -> T:
         """Send a message; if Slack rejects its collapsed parts, render and send it again without them."""
         try:
             return await send(message)
         except PayloadRejectedError as error:
             if not (
-                message.has_collapsed_parts and self._collapsing.turn_off_if_unsupported(error)
+                message.has_collapsed_parts and self._containers.turn_off_if_unsupported(error)
             ):
                 raise
         return await send(await self.render(ask))
@@ -291,8 +290,8 @@ class Posting(LiveMessages[MessageRef, Message]):
         """See `LiveMessages.post_reminder`."""
         url = await self._url(ask, ref)
         message = reminders.build_reminder(view_of(ask), ask.responders, url, self._labels)
-        event = {"ask_id": ask.id, "number": number}
-        await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, event)
+        payload = {"ask_id": ask.id, "number": number}
+        await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
     async def reminders(self, ask: Ask, ref: MessageRef) -> AsyncIterator[tuple[str, int]]:
         """See `LiveMessages.reminders`."""
@@ -321,12 +320,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     # --- calls -----------------------------------------------------------------------------------
 
     async def _post(
-        self,
-        channel: str,
-        thread: str | None,
-        message: Message,
-        event: str,
-        payload: Mapping[str, object],
+        self, channel: str, thread: str | None, message: Message, event: str, payload: _EventPayload
     ) -> str:
         client = self._calls.client
         answer = await self._calls.call(

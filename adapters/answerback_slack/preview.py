@@ -1,4 +1,4 @@
-"""How a message will look on Slack, near enough to judge it by: blocks → HTML. Pure."""
+"""Render blocks as HTML that approximates how a message looks in Slack. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerback_chat.preview_html import Json, box, button, menu, objects, tag
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")
 _ENTITY: Final = re.compile(r"<[!@]([^>|]*)(?:\|([^>]*))?>")
-"""A date or a mention, with what stands for it where it cannot be shown."""
+"""A date or a mention, with its fallback text."""
 _MENUS: Final = frozenset(
     {"static_select", "multi_static_select", "external_select", "multi_external_select", "overflow"}
 )
@@ -23,7 +23,7 @@ _BOXES: Final = {"radio_buttons": "radio", "checkboxes": "checkbox"}
 
 
 def blocks_to_html(blocks: Sequence[Json]) -> Markup:
-    """A Slack message's blocks. See https://docs.slack.dev/reference/block-kit/blocks."""
+    """Render the blocks of a Slack message. See https://docs.slack.dev/reference/block-kit/blocks."""
     return Markup("\n").join(_block(block) for block in blocks)
 
 
@@ -32,7 +32,7 @@ def _block(block: Json) -> Markup:
         case "header":
             return tag("h3", _text(block.get("text")))
         case "rich_text":
-            return Markup("").join(map(_rich, objects(block, "elements")))
+            return Markup("").join(map(_rich_text_element, objects(block, "elements")))
         case "container":
             title = tag("h4", _text(block.get("title")))
             return title + Markup("").join(map(_block, objects(block, "child_blocks")))
@@ -54,8 +54,8 @@ def _block(block: Json) -> Markup:
             return tag("p", escape(f"({kind})"), "small")
 
 
-def _rich(element: Json) -> Markup:
-    """An element of rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
+def _rich_text_element(element: Json) -> Markup:
+    """Render an element of rich text: https://docs.slack.dev/reference/block-kit/blocks/rich-text-block."""
     inside = objects(element, "elements")
     if element.get("type") == "rich_text_list":
         items = Markup("").join(
@@ -112,14 +112,14 @@ def _element(element: Json) -> Markup:
 def _text(text: object) -> Markup:
     if not isinstance(text, dict):
         return Markup("")
-    said = str(text.get("text", ""))
+    content = str(text.get("text", ""))
     if text.get("type") != "mrkdwn":
-        return escape(said)
-    # mrkdwn comes with &, < and > escaped already: https://docs.slack.dev/messaging/formatting-message-text
-    safe = str(escape(unescape(_ENTITY.sub(_read, said))))
+        return escape(content)
+    # In mrkdwn, &, < and > are escaped already: https://docs.slack.dev/messaging/formatting-message-text
+    safe = str(escape(unescape(_ENTITY.sub(_entity_text, content))))
     return Markup(_ITALIC.sub(r"<i>\1</i>", _BOLD.sub(r"<b>\1</b>", safe)))
 
 
-def _read(entity: re.Match[str]) -> str:
-    target, instead = entity.groups()
-    return instead or f"@{target.removeprefix('subteam^')}"
+def _entity_text(entity: re.Match[str]) -> str:
+    target, fallback = entity.groups()
+    return fallback or f"@{target.removeprefix('subteam^')}"

@@ -1,4 +1,4 @@
-"""What one person is told privately."""
+"""Notes that only one person sees."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from answerback_slack.blocks import Block, actions_block, button, escape_within,
 from answerback_slack.mentions import mentions
 from answerback_slack.parse import MessageLocation
 
-_MOST_NAMED: Final = 10
+_MAX_NAMED: Final = 10
 _NOTE_ROOM: Final = 2_000
-"""Units of a note but for the names in it: a section holds both."""
+"""Units of a note without the names in it; a section holds both."""
 
 
 class PrivateNotes:
@@ -38,12 +38,12 @@ class PrivateNotes:
         response_url: str | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
-        """Shows a text (mrkdwn, escaped) to one person, where they acted.
+        """Show a text (mrkdwn, escaped) to one person, where they acted.
 
         Raises:
-            PlatformError: it could not be shown.
+            PlatformError: the note could not be shown.
         """
-        if response_url and await self._answered(response_url, text, where):
+        if response_url and await self._respond(response_url, text, where):
             return
         if where is None:
             return
@@ -61,17 +61,17 @@ class PrivateNotes:
         )
 
     async def dismiss(self, response_url: str) -> None:
-        """Takes away the private message that was clicked."""
-        await self._sent(response_url, {"delete_original": True})
+        """Delete the private message that was clicked."""
+        await self._post(response_url, {"delete_original": True})
 
-    async def _answered(self, url: str, text: str, where: MessageLocation | None) -> bool:
-        """Answers at the click's own address; whether that was taken."""
+    async def _respond(self, url: str, text: str, where: MessageLocation | None) -> bool:
+        """Respond at the click's ``response_url``; return whether Slack accepted it."""
         body = {"response_type": "ephemeral", "replace_original": False, "text": text}
         if where is not None and where.thread:
             body["thread_ts"] = where.thread
-        return await self._sent(url, body)
+        return await self._post(url, body)
 
-    async def _sent(self, url: str, body: Mapping[str, object]) -> bool:
+    async def _post(self, url: str, body: Mapping[str, object]) -> bool:
         try:
             timeout = aiohttp.ClientTimeout(total=CALL_SECONDS)
             async with self._http.post(
@@ -85,10 +85,10 @@ class PrivateNotes:
 def rejection_mrkdwn(
     rejected: Rejected, reader: Person, labels: Labels, copy: wording.ActedOnVersion | None = None
 ) -> str:
-    """Why nothing was changed, as mrkdwn: people without a name by their mention, which notifies nobody here.
+    """Explain as mrkdwn why nothing was changed. People without a name are mentioned, which notifies nobody here.
 
     Args:
-        copy: what the reader acted on, unless they typed.
+        copy: the version that the reader acted on, unless they typed.
     """
     ask = rejected.ask
     view = view_of(ask) if ask else None
@@ -96,17 +96,18 @@ def rejection_mrkdwn(
     text = escape_within(note, _NOTE_ROOM)
     if ask is None:
         return text
-    named = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
-    for person in named:
+    people = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
+    for person in people:
         if person is not None and person.name is None:
             text = text.replace(person.user_id, record_text.person_mrkdwn(person))
-    return text.replace("{who}", ", ".join(mentions(ask.responders, _MOST_NAMED)))
+    return text.replace("{who}", ", ".join(mentions(ask.responders, _MAX_NAMED)))
 
 
-def note_with_button(said: str, label: str, control: str, value: str) -> list[Block]:
+def note_with_button(text: str, label: str, control: str, value: str) -> list[Block]:
     """A private message with one button.
 
     Args:
-        control: what the button does; it stands with the row, because ``value`` is what it carries.
+        control: the button's encoded control, which becomes the row's block_id.
+        value: the button's own value.
     """
-    return [*sections(said), actions_block(control, [button(label, "use", value)])]
+    return [*sections(text), actions_block(control, [button(label, "use", value)])]

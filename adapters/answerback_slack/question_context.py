@@ -1,4 +1,4 @@
-"""A context's blocks as Slack's rich text, where every piece of text is literal and every link shows its address.
+"""Render a context's Markdown as Slack's rich text, in which all text is literal and every link shows its URL.
 
 https://docs.slack.dev/reference/block-kit/blocks/rich-text-block
 """
@@ -27,18 +27,18 @@ from answerback_chat.question_context import align_columns, has_plain_numbering
 from answerback_slack.blocks import Block
 
 _RULE: Final = "────────"
-_INDENTS: Final = 8
-"""Levels of lists; deeper ones stand at this one."""
+_MAX_INDENT: Final = 8
+"""The deepest level of a list; deeper lists are shown at this level."""
 
 
 def rich_text(blocks: Iterable[markdown.Block]) -> list[Block]:
-    """Blocks as one block of rich text; none where there is nothing to be said."""
+    """Markdown blocks as one block of rich text; an empty list if there is nothing to show."""
     elements = [*_elements(blocks)]
     return [{"type": "rich_text", "elements": elements}] if elements else []
 
 
 def literal_rich_text(text: str) -> list[Block]:
-    """A text as one block of rich text."""
+    """A literal text as one block of rich text."""
     return rich_text([Verbatim(text)])
 
 
@@ -47,8 +47,8 @@ def _elements(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
     for block in blocks:
         match block:
             case Paragraph(spans):
-                apart = _text("\n") if isinstance(before, Paragraph) else ()
-                yield from _section([*apart, *_runs(spans)])
+                gap = _text("\n") if isinstance(before, Paragraph) else ()
+                yield from _section([*gap, *_runs(spans)])
             case Heading(_, spans):
                 yield from _section(_runs(tuple(span._replace(bold=True) for span in spans)))
             case Code():
@@ -86,7 +86,7 @@ def _preformatted(text: str) -> Iterator[Block]:
 
 
 def _quote(blocks: Iterable[markdown.Block]) -> Iterator[Block]:
-    """A quote holds runs only: blocks in it are lines."""
+    """A quote. As it can hold only runs, the blocks in it become lines."""
     lines = [line for line in _lines(blocks) if line]
     runs = [run for i, line in enumerate(lines) for run in (*(_text("\n") if i else ()), *line)]
     if runs:
@@ -117,57 +117,57 @@ def _lines(blocks: Iterable[markdown.Block], before: str = "") -> Iterator[list[
 
 
 def _list(block: List, indent: int) -> Iterator[Block]:
-    """A list, broken where an item has more than a paragraph in it."""
+    """A list, interrupted wherever an item has more than one paragraph."""
     simple = all(len(item.blocks) == 1 and _is_text(item.blocks) for item in block.items)
     if block.items[0].number is not None and not (simple and has_plain_numbering(block)):
-        yield from _odd_numbers(block)
+        yield from _literal_numbers(block)
         return
     style = "bullet" if block.items[0].number is None else "ordered"
-    waiting: list[Block] = []
+    pending: list[Block] = []
     for item in block.items:
-        first, rest = _parted(item)
+        first, rest = _split_item(item)
         runs = [run for line in _lines(first) for run in line] or [*_text(" ")]
-        waiting.append({"type": "rich_text_section", "elements": runs})
+        pending.append({"type": "rich_text_section", "elements": runs})
         if rest:
-            yield _listed(style, indent, waiting)
-            waiting = []
-            yield from _below(rest, indent)
-    if waiting:
-        yield _listed(style, indent, waiting)
+            yield _rich_text_list(style, indent, pending)
+            pending = []
+            yield from _nested(rest, indent)
+    if pending:
+        yield _rich_text_list(style, indent, pending)
 
 
-def _listed(style: str, indent: int, sections: list[Block]) -> Block:
+def _rich_text_list(style: str, indent: int, sections: list[Block]) -> Block:
     return {
         "type": "rich_text_list",
         "style": style,
-        "indent": min(indent, _INDENTS),
+        "indent": min(indent, _MAX_INDENT),
         "elements": sections,
     }
 
 
-def _below(blocks: Iterable[markdown.Block], indent: int) -> Iterator[Block]:
-    """What stands in an item below its first paragraph."""
+def _nested(blocks: Iterable[markdown.Block], indent: int) -> Iterator[Block]:
+    """The blocks of an item after its first paragraph."""
     for block in blocks:
         yield from _list(block, indent + 1) if isinstance(block, List) else _elements((block,))
 
 
-def _parted(item: Item) -> tuple[tuple[markdown.Block, ...], tuple[markdown.Block, ...]]:
-    """An item's first paragraph, and the rest of it."""
+def _split_item(item: Item) -> tuple[tuple[markdown.Block, ...], tuple[markdown.Block, ...]]:
+    """Split an item into its first paragraph and the rest."""
     at = 1 if _is_text(item.blocks) else 0
     return item.blocks[:at], item.blocks[at:]
 
 
-def _odd_numbers(block: List) -> Iterator[Block]:
-    """A numbered list whose numbers Slack would not draw as they are: they are written out."""
+def _literal_numbers(block: List) -> Iterator[Block]:
+    """A numbered list with its numbers as literal text, because Slack would not show the same numbers."""
     for item in block.items:
-        first, rest = _parted(item)
+        first, rest = _split_item(item)
         runs = [run for line in _lines(first, f"{item.number}. ") for run in line]
         yield from _section(runs or _text(f"{item.number}."))
-        yield from _below(rest, 0)
+        yield from _nested(rest, 0)
 
 
 def _is_text(blocks: tuple[markdown.Block, ...]) -> bool:
-    """Whether the first of blocks is text."""
+    """Whether the first block is text."""
     return bool(blocks) and isinstance(blocks[0], Paragraph | Heading | Verbatim)
 
 
@@ -181,14 +181,14 @@ def _runs(spans: Spans) -> Iterator[Block]:
 
 
 def _run(span: Span) -> Block:
-    looks = (
+    styles = (
         ("bold", span.bold),
         ("italic", span.italic),
         ("strike", span.strike),
         ("code", span.code),
     )
-    style = {name: True for name, has in looks if has}
-    # Only an address is a link: words that were one could say another.
+    style = {name: True for name, is_set in styles if is_set}
+    # Only a URL becomes a link: linked words could name a different URL.
     run: Block = {"type": "text", "text": span.text}
     if span.link is not None and span.text == span.link:
         run = {"type": "link", "url": span.link, "text": span.text}

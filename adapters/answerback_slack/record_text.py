@@ -1,4 +1,4 @@
-"""Answers, people and endings as people on Slack read them. Pure."""
+"""Answers, people and endings, formatted for people on Slack. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from answerback_slack.blocks import date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
-"""No responder's name is known."""
+"""For when no responder's name is known."""
 _MARKS: Final = {
     Status.ANSWERED: "✓", Status.CANCELLED: "✎", Status.TURN_ENDED: "■", Status.EXPIRED: "⌛",
     Status.WITHDRAWN: "↩", Status.FAILED: "⚠",
@@ -26,31 +26,31 @@ _MARKS: Final = {
 
 
 def ending_mrkdwn(view: View, labels: Labels) -> str:
-    """How it ended and by whom, as mrkdwn that a context holds."""
+    """How the ask ended and by whom, as mrkdwn that fits a context block."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
     by, source = view.outcome.ended_by, view.outcome.source
-    added = "" if by is None else " " + escape(labels.by).format(name=person_mrkdwn(by))
-    added += f" · {date_mrkdwn(view.outcome.at)}"
+    suffix = "" if by is None else " " + escape(labels.by).format(name=person_mrkdwn(by))
+    suffix += f" · {date_mrkdwn(view.outcome.at)}"
     if note := wording.source_note(source, labels) if source else None:
-        added += f" ({escape(note)})"
+        suffix += f" ({escape(note)})"
     mark = f"{_MARKS[view.outcome.status]} "
-    room = limits.CONTEXT_TEXT - text_fitting.utf16_length(mark + added)
-    return mark + escape_within(wording.ending(view, labels), room) + added
+    room = limits.CONTEXT_TEXT - text_fitting.utf16_length(mark + suffix)
+    return mark + escape_within(wording.ending(view, labels), room) + suffix
 
 
 def person_mrkdwn(person: Person) -> str:
-    """A person as mrkdwn: the name they are known by, or for somebody on Slack their live name."""
+    """A person as mrkdwn: their recorded name, or a mention if they are on Slack and have none."""
     if person.name is None and person.surface == "slack":
         return f"<@{person.user_id}>"
     return escape(text_fitting.shorten(wording.display_name(person), NAME_ROOM))
 
 
 def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
-    """What lines about people are made of, as mrkdwn.
+    """The mrkdwn format of lines about people.
 
     Args:
-        names: the responders that are known by name, or are to be mentioned.
+        names: the names or mentions of responders, by id.
     """
 
     def responder(who: str) -> str | None:
@@ -68,10 +68,10 @@ def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
 
 
 def question_and_answer(line: Line, labels: Labels) -> str:
-    """A question that was walked and, below it, what was answered; still to be escaped."""
+    """A question with its answer below it; not escaped yet."""
     return f"{visible(line.question.text)}\n➜ {answer_text(line, labels)}"
 
 
 def answer_text(line: Line, labels: Labels, between: str = "\n➜ ") -> str:
-    """An answer as people read it."""
+    """An answer as text for people."""
     return between.join(map(visible, answer_summary.answer_texts(line, labels)))

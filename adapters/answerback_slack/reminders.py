@@ -13,21 +13,21 @@ from answerback_slack.mentions import is_id, mentions
 from answerback_slack.render import Message
 
 MAX_REMINDED: Final = 40
-"""A reminder is one message however many may answer: Slack makes several of a longer text."""
-_WORDS_ROOM: Final = 1_000
-"""Units of a reminder's words: names and the link have the rest of `limits.SECTION_TEXT`."""
+"""The most responders that a reminder mentions, so that it stays one message: Slack splits longer texts."""
+_TEXT_ROOM: Final = 1_000
+"""Units of a reminder's own text; names and the link have the rest of `limits.SECTION_TEXT`."""
 _QUESTION_ROOM: Final = 300
-"""Units of the question in it."""
+"""Units of the question in a reminder."""
 
 
 def build_reminder(
     view: View, responders: Sequence[str], url: str | None, labels: Labels
 ) -> Message:
-    """Who is waited for and by whom, the way to the live message, and the question."""
-    said = escape_within(labels.reminder.format(label=view.label), _WORDS_ROOM)
-    pinged = [who for who in responders if is_id(who)]
+    """Build a reminder: mentions, who is waiting, a link to the live message, and the question."""
+    text = escape_within(labels.reminder.format(label=view.label), _TEXT_ROOM)
+    ids = [responder for responder in responders if is_id(responder)]
     link = [f"<{url}>"] if url else []
-    named = " ".join([*mentions(pinged, MAX_REMINDED), said, *link])
-    first: Block = {"type": "section", "text": mrkdwn(named)}
+    with_mentions = " ".join([*mentions(ids, MAX_REMINDED), text, *link])
+    first: Block = {"type": "section", "text": mrkdwn(with_mentions)}
     about = text_fitting.shorten(wording.reminder_subject(view, labels), _QUESTION_ROOM)
-    return Message(f"{said}\n{escape(about)}", [first, section(about)])
+    return Message(f"{text}\n{escape(about)}", [first, section(about)])

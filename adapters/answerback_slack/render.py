@@ -1,7 +1,7 @@
-"""A view as Slack's message: prompt, review or record. Pure: the same view, the same message.
+"""Render a view as a Slack message: prompt, review or record. Pure: the same view gives the same message.
 
-Owns what stands where and how the room of a message is shared out. What had to be shortened is one
-click away ("Show in full"); everything an agent sent stands in plain text, where nothing is live.
+Owns the layout of a message and how its space is divided. Shortened texts are one click away ("Show in full").
+Everything that an agent sent is plain text, in which nothing is live.
 """
 
 from __future__ import annotations
@@ -36,41 +36,41 @@ PREFILL_ROOM: Final = 300
 REPLY_ROOM: Final = 3_000
 TITLE_ROOM: Final = 200
 RESERVED_ROOM: Final = 700
-"""Characters kept free for the row of Back, Reply and End Turn with its dialog."""
+"""Characters reserved for the row of Back, Reply and End Turn, with End Turn's confirmation dialog."""
 MIN_LIST_ROOM: Final = 500
 MAX_EDIT_BUTTONS: Final = 15
-"""Past so many answers the review has one menu to edit them, not a button each: a message has 50 blocks."""
+"""With more answers, a review has one menu to edit them instead of a button each: a message has at most 50 blocks."""
 LONG_RECORD_ANSWERS: Final = 5
-"""Answers from which on a record is folded: fewer are read at a glance."""
+"""The number of answers from which a record is collapsed; fewer can be read at a glance."""
 MAX_PREFILL_INPUTS: Final = 10
-"""How many inputs of `limits.INPUT_TEXT` a modal is made of at the most to start from a long text."""
+"""The most inputs of `limits.INPUT_TEXT` over which a modal splits a long initial text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What chat.postMessage and chat.update take. ``text`` is for notifications and screen readers."""
+    """A message for chat.postMessage and chat.update. ``text`` is for notifications and screen readers."""
 
     text: str
     blocks: list[Block]
 
     @property
     def has_collapsed_parts(self) -> bool:
-        """Whether something in it is folded, which not every workspace takes."""
+        """Whether it has a collapsed container, which not every workspace accepts."""
         return any(block["type"] == "container" for block in self.blocks)
 
     def with_rich_text(self) -> Message:
-        """The same message with its first words as rich text, where it has none.
+        """The same message, with its first text as rich text if it has no rich text yet.
 
-        Slack may refuse to put blocks without rich text in the place of rich text (``block_mismatch``).
+        Slack may refuse to replace rich text with blocks that have none (``block_mismatch``).
         """
         match self.blocks:
-            case [{"type": "context", "elements": [{"text": str(words)}, *beside]}, *rest] if (
+            case [{"type": "context", "elements": [{"text": str(text)}, *others]}, *rest] if (
                 not any(block["type"] == "rich_text" for block in rest)
             ):
-                above: list[Block] = [{"type": "context", "elements": beside}] if beside else []
-                return replace(self, blocks=[*literal_rich_text(words), *above, *rest])
-            case [{"type": "section", "text": {"type": "plain_text", "text": str(words)}}, *rest]:
-                return replace(self, blocks=[*literal_rich_text(words), *rest])
+                above: list[Block] = [{"type": "context", "elements": others}] if others else []
+                return replace(self, blocks=[*literal_rich_text(text), *above, *rest])
+            case [{"type": "section", "text": {"type": "plain_text", "text": str(text)}}, *rest]:
+                return replace(self, blocks=[*literal_rich_text(text), *rest])
             case _:
                 return self
 
@@ -83,115 +83,113 @@ def render(
     *,
     collapse_long_records: bool = False,
 ) -> Message:
-    """The live message of a view.
+    """Render the live message of a view.
 
     Args:
-        names: the responders that are known by name or are to be mentioned, as mrkdwn by id.
-        selected: what a multi-select starts from; None: what its question is pre-filled with.
-        folding: whether the answers of a long record may be folded.
+        names: the names or mentions of responders, as mrkdwn by id.
+        selected: the initial selection of a multi-select; None to start from the question's prefill.
+        collapse_long_records: whether the answers of a long record may be collapsed.
     """
-    sheet = MessageBuilder(view, labels, names, selected)
+    builder = MessageBuilder(view, labels, names, selected)
     if view.prompt is not None:
-        _prompt(sheet, view.prompt)
+        _add_prompt(builder, view.prompt)
     elif view.is_review:
-        _review(sheet)
+        _add_review(builder)
     else:
-        _record(sheet, collapse_long_records=collapse_long_records)
-    return Message(fallback_text.fallback_text(view, labels, names), sheet.blocks)
+        _add_record(builder, collapse_long_records=collapse_long_records)
+    return Message(fallback_text.fallback_text(view, labels, names), builder.blocks)
 
 
 # --- an open question ----------------------------------------------------------------------------
 
 
-def _prompt(sheet: MessageBuilder, prompt: Prompt) -> None:
+def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
     question = prompt.question
-    title = wording.asks_line(sheet.view, sheet.labels)
-    sheet.add_asker_line(
+    title = wording.asks_line(builder.view, builder.labels)
+    builder.add_asker_line(
         f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM
     )
-    _so_far(sheet)
-    sheet.add_context(prompt, CONTEXT_ROOM)
-    sheet.add_heading(question.text, QUESTION_ROOM)
-    sheet.add_asides(min(ASIDES_ROOM, sheet.remaining_room // 2))
-    room = sheet.remaining_room - RESERVED_ROOM - MIN_LIST_ROOM
-    answer = _answer(sheet, prompt, room)
+    _add_answers_so_far(builder)
+    builder.add_context(prompt, CONTEXT_ROOM)
+    builder.add_heading(question.text, QUESTION_ROOM)
+    builder.add_asides(min(ASIDES_ROOM, builder.remaining_room // 2))
+    room = builder.remaining_room - RESERVED_ROOM - MIN_LIST_ROOM
+    controls = _answer_controls(builder, prompt, room)
     if option_controls.OPTION_LIMITS.needs_text_list(question) and question.options:
-        sheet.add_items(
+        builder.add_items(
             option_controls.numbered_options(question),
-            sheet.remaining_room - text_length(answer) - RESERVED_ROOM,
+            builder.remaining_room - text_length(controls) - RESERVED_ROOM,
         )
-    sheet.blocks += answer
-    sheet.blocks.append(_navigation(sheet))
+    builder.blocks += controls
+    builder.blocks.append(_navigation(builder))
 
 
-def _so_far(sheet: MessageBuilder) -> None:
-    if not sheet.view.lines:
+def _add_answers_so_far(builder: MessageBuilder) -> None:
+    if not builder.view.lines:
         return
 
     def line_of(line: Line) -> str:
-        text = (
-            f"{one_line(line.question.text)} ➜ {record_text.answer_text(line, sheet.labels, ', ')}"
-        )
-        return sheet.fit(one_line(text), SO_FAR_ITEM_ROOM)
+        text = f"{one_line(line.question.text)} ➜ {record_text.answer_text(line, builder.labels, ', ')}"
+        return builder.fit(one_line(text), SO_FAR_ITEM_ROOM)
 
-    kept, earlier = answer_summary.recent_answers(sheet.view, line_of)
-    heading = [f"{sheet.labels.answered_so_far}:"]
+    recent, earlier = answer_summary.recent_answers(builder.view, line_of)
+    heading = [f"{builder.labels.answered_so_far}:"]
     if earlier:
-        sheet.shortened = True
-        heading.append(sheet.labels.answered_earlier.format(count=earlier))
-    sheet.add_small_text("\n".join([*heading, *kept]), answer_summary.MAX_RECENT_UNITS * 2)
-    sheet.append_to_small_text(sheet.answerer_line())
+        builder.shortened = True
+        heading.append(builder.labels.answered_earlier.format(count=earlier))
+    builder.add_small_text("\n".join([*heading, *recent]), answer_summary.MAX_RECENT_UNITS * 2)
+    builder.append_to_small_text(builder.answerer_line())
 
 
-def _answer(sheet: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
+def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list[Block]:
     question = prompt.question
     match question.answer_type:
         case AnswerType.BOOLEAN:
-            return [sheet.controls_row("answer", _yes_no(sheet, prompt))]
+            return [builder.controls_row("answer", _yes_no_buttons(builder, prompt))]
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return [
-                *_prefilled(sheet, prompt),
-                *option_controls.build_controls(sheet, prompt, room),
-                *option_controls.preview_buttons(sheet, question),
+                *_prefill_note(builder, prompt),
+                *option_controls.build_controls(builder, prompt, room),
+                *option_controls.preview_buttons(builder, question),
             ]
         case AnswerType.TEXT:
-            pressed = [sheet.control_button(sheet.labels.answer, Verb.WRITE, primary=True)]
+            buttons = [builder.control_button(builder.labels.answer, Verb.WRITE, primary=True)]
             return [
-                *_prefilled(sheet, prompt),
-                sheet.controls_row("answer", pressed + _as_is(sheet, prompt)),
+                *_prefill_note(builder, prompt),
+                builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
             ]
         case AnswerType.SCHEMA:
-            pressed = [sheet.control_button(sheet.labels.fill_in, Verb.FILL, primary=True)]
+            buttons = [builder.control_button(builder.labels.fill_in, Verb.FILL, primary=True)]
             return [
-                *_prefilled(sheet, prompt),
-                sheet.controls_row("answer", pressed + _as_is(sheet, prompt)),
+                *_prefill_note(builder, prompt),
+                builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
             ]
         case _:
             assert_never(question.answer_type)
 
 
-def _yes_no(sheet: MessageBuilder, prompt: Prompt) -> list[Block]:
-    labels = sheet.labels
+def _yes_no_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
+    labels = builder.labels
     made = [
-        sheet.control_button(labels.yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
-        sheet.control_button(labels.no, Verb.ANSWER, "false", primary=prompt.prefill is False),
+        builder.control_button(labels.yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
+        builder.control_button(labels.no, Verb.ANSWER, "false", primary=prompt.prefill is False),
     ]
     if prompt.remember:
-        made.append(sheet.control_button(labels.yes_for_turn, Verb.REMEMBER, "true"))
-        made.append(sheet.control_button(labels.no_for_turn, Verb.REMEMBER, "false"))
+        made.append(builder.control_button(labels.yes_for_turn, Verb.REMEMBER, "true"))
+        made.append(builder.control_button(labels.no_for_turn, Verb.REMEMBER, "false"))
     return made
 
 
-def _prefilled(sheet: MessageBuilder, prompt: Prompt) -> list[Block]:
-    text = answer_summary.prefill_text(prompt, sheet.labels)
-    return [small_text(sheet.fit(text, PREFILL_ROOM))] if text else []
+def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
+    text = answer_summary.prefill_text(prompt, builder.labels)
+    return [small_text(builder.fit(text, PREFILL_ROOM))] if text else []
 
 
-def _as_is(sheet: MessageBuilder, prompt: Prompt) -> list[Block]:
-    """Submit, for a prefill that is too long to be edited in a modal: it can still be taken as it is."""
+def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
+    """A Submit button for a prefill that is too long to edit in a modal, so that it can be accepted unchanged."""
     if prefill_fits_modal(prompt):
         return []
-    return [sheet.control_button(sheet.labels.submit, Verb.SUBMIT_SELECTION)]
+    return [builder.control_button(builder.labels.submit, Verb.SUBMIT_SELECTION)]
 
 
 def prefill_fits_modal(prompt: Prompt) -> bool:
@@ -206,28 +204,28 @@ def fits_text_inputs(text: str) -> bool:
     return text_fitting.utf16_length(text) <= limits.INPUT_TEXT * MAX_PREFILL_INPUTS
 
 
-def _navigation(sheet: MessageBuilder) -> Block:
-    labels = sheet.labels
+def _navigation(builder: MessageBuilder) -> Block:
+    labels = builder.labels
     made = []
-    for control in sheet.view.controls:
+    for control in builder.view.controls:
         match control:
             case Control.BACK:
-                made.append(sheet.control_button(labels.back, Verb.BACK))
+                made.append(builder.control_button(labels.back, Verb.BACK))
             case Control.ASK_BACK:
-                made.append(sheet.control_button(labels.ask_back, Verb.ASK_BACK))
+                made.append(builder.control_button(labels.ask_back, Verb.ASK_BACK))
             case Control.REPLY:
-                made.append(sheet.control_button(labels.reply, Verb.REPLY))
+                made.append(builder.control_button(labels.reply, Verb.REPLY))
             case Control.END_TURN:
-                made.append(_end_turn(sheet))
-    if sheet.shortened:
-        made.append(sheet.control_button(sheet.more, Verb.SHOW_IN_FULL))
-    return sheet.controls_row("walk", made)
+                made.append(_end_turn(builder))
+    if builder.shortened:
+        made.append(builder.control_button(builder.more, Verb.SHOW_IN_FULL))
+    return builder.controls_row("walk", made)
 
 
-def _end_turn(sheet: MessageBuilder) -> Block:
-    labels = sheet.labels
-    text = labels.end_turn_text.format(label=sheet.view.label)
-    return sheet.control_button(labels.end_turn, Verb.END_TURN) | {
+def _end_turn(builder: MessageBuilder) -> Block:
+    labels = builder.labels
+    text = labels.end_turn_text.format(label=builder.view.label)
+    return builder.control_button(labels.end_turn, Verb.END_TURN) | {
         "confirm": {
             "title": plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),
             "text": plain_text(text, limits.CONFIRM_TEXT),
@@ -241,39 +239,41 @@ def _end_turn(sheet: MessageBuilder) -> Block:
 # --- review and record ---------------------------------------------------------------------------
 
 
-def _review(sheet: MessageBuilder) -> None:
-    labels, given = sheet.labels, sheet.view.lines
-    sheet.add_asker_line(wording.asks_line(sheet.view, labels), TITLE_ROOM)
-    sheet.add_heading(labels.review_title, limits.HEADER_TEXT)
-    sheet.add_small_text(labels.review_text, TITLE_ROOM)
-    sheet.append_to_small_text(sheet.answerer_line())
-    room = sheet.remaining_room - RESERVED_ROOM * 2
-    entries = [record_text.question_and_answer(line, labels) for line in given]
-    if len(given) <= MAX_EDIT_BUTTONS:
-        for place, text in enumerate(entries):
-            sheet.add_items([text], room // len(given))
-            if given[place].editable:
-                sheet.blocks[-1]["accessory"] = sheet.control_button(labels.edit, Verb.EDIT, place)
+def _add_review(builder: MessageBuilder) -> None:
+    labels, lines = builder.labels, builder.view.lines
+    builder.add_asker_line(wording.asks_line(builder.view, labels), TITLE_ROOM)
+    builder.add_heading(labels.review_title, limits.HEADER_TEXT)
+    builder.add_small_text(labels.review_text, TITLE_ROOM)
+    builder.append_to_small_text(builder.answerer_line())
+    room = builder.remaining_room - RESERVED_ROOM * 2
+    entries = [record_text.question_and_answer(line, labels) for line in lines]
+    if len(lines) <= MAX_EDIT_BUTTONS:
+        for index, text in enumerate(entries):
+            builder.add_items([text], room // len(lines))
+            if lines[index].editable:
+                builder.blocks[-1]["accessory"] = builder.control_button(
+                    labels.edit, Verb.EDIT, index
+                )
     else:
-        menu = _edit_menu(sheet)
-        sheet.add_items(entries, room - text_length(menu))
-        sheet.blocks.append(menu)
-    sheet.blocks.append(
-        sheet.controls_row(
-            "answer", [sheet.control_button(labels.submit, Verb.SUBMIT, primary=True)]
+        menu = _edit_menu(builder)
+        builder.add_items(entries, room - text_length(menu))
+        builder.blocks.append(menu)
+    builder.blocks.append(
+        builder.controls_row(
+            "answer", [builder.control_button(labels.submit, Verb.SUBMIT, primary=True)]
         )
     )
-    sheet.blocks.append(_navigation(sheet))
+    builder.blocks.append(_navigation(builder))
 
 
-def _edit_menu(sheet: MessageBuilder) -> Block:
-    label = sheet.labels.edit
+def _edit_menu(builder: MessageBuilder) -> Block:
+    label = builder.labels.edit
     options = [
         {
             "text": plain_text(one_line(line.question.text), limits.OPTION_TEXT),
-            "value": str(place),
+            "value": str(index),
         }
-        for place, line in enumerate(sheet.view.lines)
+        for index, line in enumerate(builder.view.lines)
         if line.editable
     ]
     menu: Block = {
@@ -282,32 +282,34 @@ def _edit_menu(sheet: MessageBuilder) -> Block:
         "placeholder": plain_text(label, limits.PLACEHOLDER),
         "options": options,
     }
-    return {"type": "actions", "block_id": sheet.encode_control(Verb.EDIT), "elements": [menu]}
+    return {"type": "actions", "block_id": builder.encode_control(Verb.EDIT), "elements": [menu]}
 
 
-def _record(sheet: MessageBuilder, *, collapse_long_records: bool) -> None:
-    view, labels = sheet.view, sheet.labels
-    sheet.add_small_text(wording.asks_line(view, labels), TITLE_ROOM)
+def _add_record(builder: MessageBuilder, *, collapse_long_records: bool) -> None:
+    view, labels = builder.view, builder.labels
+    builder.add_small_text(wording.asks_line(view, labels), TITLE_ROOM)
     if len(view.lines) == 1:
-        sheet.add_heading(view.lines[0].question.text, QUESTION_ROOM)
-        sheet.add_paragraphs(f"➜ {record_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)
+        builder.add_heading(view.lines[0].question.text, QUESTION_ROOM)
+        builder.add_paragraphs(f"➜ {record_text.answer_text(view.lines[0], labels)}", QUESTION_ROOM)
     else:
-        above = len(sheet.blocks)
-        room = sheet.remaining_room - REPLY_ROOM - RESERVED_ROOM
-        sheet.add_items(
+        start = len(builder.blocks)
+        room = builder.remaining_room - REPLY_ROOM - RESERVED_ROOM
+        builder.add_items(
             [record_text.question_and_answer(line, labels) for line in view.lines], room
         )
-        answers = sheet.blocks[above:]
+        answers = builder.blocks[start:]
         if collapse_long_records and len(view.lines) >= LONG_RECORD_ANSWERS:
             title = labels.questions_answered.format(count=len(view.lines))
-            sheet.blocks[above:] = [collapsed_container(title, answers)]
+            builder.blocks[start:] = [collapsed_container(title, answers)]
     if view.reply is not None:
-        sheet.add_paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
-    sheet.blocks.append(
+        builder.add_paragraphs(f"“{visible(view.reply)}”", REPLY_ROOM)
+    builder.blocks.append(
         {"type": "context", "elements": [mrkdwn(record_text.ending_mrkdwn(view, labels))]}
     )
-    sheet.append_to_small_text(sheet.answerer_line())
-    if sheet.shortened:
-        sheet.blocks.append(
-            sheet.controls_row("full", [sheet.control_button(labels.details, Verb.SHOW_IN_FULL)])
+    builder.append_to_small_text(builder.answerer_line())
+    if builder.shortened:
+        builder.blocks.append(
+            builder.controls_row(
+                "full", [builder.control_button(labels.details, Verb.SHOW_IN_FULL)]
+            )
         )

@@ -1,6 +1,6 @@
-"""What does not fit a message, to be read in a modal: everything in full, and an option's preview. Pure.
+"""Modals for what does not fit in a message: the full text of an ask, and an option's preview. Pure.
 
-Owns the pages of such a modal; a page has as much text as Slack takes in one view.
+Owns the pages of these modals. A page has as much text as Slack accepts in one view.
 """
 
 from __future__ import annotations
@@ -29,62 +29,63 @@ from answerback_slack.blocks import (
 from answerback_slack.question_context import rich_text
 
 _PAGE_BYTES: Final = limits.MODAL_BYTES // 2
-"""Bytes of a page; as every paragraph but the last is long, their number needs no bound of its own."""
+"""Bytes of a page. As every paragraph but the last is long, the number of paragraphs needs no separate limit."""
 _PREVIEW_ROOM: Final = 6_000
-"""Units of a preview that are drawn; below the picture it stands as it was written, whatever its length."""
+"""Units of a preview that are rendered as Markdown. Its source is shown below that in full, whatever its length."""
 _PREVIEW_BYTES: Final = limits.MODAL_BYTES // 4
 _PREVIEW_PAGES: Final = 1_000
-"""A page is known by one number: from here on each option's preview has so many of them, the first option's first."""
+"""The page numbers reserved for each option's preview. As a page is identified by a single number, the first option's
+pages start at this number, the second option's at twice this number, and so on."""
 
 
 def full_text_modal(view: View, labels: Labels, page: int, metadata: str) -> Block:
-    """One page of everything there is to read about an ask as it stands; a page too far is the last one."""
-    option, page_there = divmod(page, _PREVIEW_PAGES)
-    shown = preview_modal(view, labels, option - 1, metadata, page_there) if option else None
-    if shown is not None:
-        return shown
+    """One page of everything there is to read about an ask in its current state; past the end, the last page."""
+    option, preview_page = divmod(page, _PREVIEW_PAGES)
+    preview = preview_modal(view, labels, option - 1, metadata, preview_page) if option else None
+    if preview is not None:
+        return preview
     callback = Control(view.ask_id, view.revision, Verb.SHOW_IN_FULL).encode()
-    found = split_into_pages(full_text(view, labels))
-    blocks = _page(view, labels, found, page)
+    pages = split_into_pages(full_text(view, labels))
+    blocks = _page(view, labels, pages, page)
     return modal_view(labels.details, callback, metadata, blocks, close=labels.close)
 
 
 def preview_modal(
     view: View, labels: Labels, index: int, metadata: str, page: int = 0
 ) -> Block | None:
-    """A page of an option's preview, or None where there is none of this index."""
+    """A page of an option's preview; None if no option with this index has one."""
     options = view.prompt.question.options if view.prompt else ()
     text = options[index].preview if index < len(options) else None
     if not text:
         return None
     callback = Control(view.ask_id, view.revision, Verb.PREVIEW, str(index)).encode()
-    found = split_into_pages(visible(text))
-    blocks = _page(view, labels, found, page, (index + 1) * _PREVIEW_PAGES)
+    pages = split_into_pages(visible(text))
+    blocks = _page(view, labels, pages, page, (index + 1) * _PREVIEW_PAGES)
     label = visible(options[index].label)
-    picture = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
-    if page == 0 and picture and json_bytes(picture) <= _PREVIEW_BYTES:
-        blocks = [*picture, small_text(labels.as_written), *blocks]
+    rendered = rich_text(fit_text(text, _PREVIEW_ROOM).blocks)
+    if page == 0 and rendered and json_bytes(rendered) <= _PREVIEW_BYTES:
+        blocks = [*rendered, small_text(labels.as_written), *blocks]
     blocks = [*sections(label), *blocks]
     return modal_view(labels.preview, callback, metadata, blocks, close=labels.close)
 
 
 def split_into_pages(text: str) -> list[list[str]]:
-    """A text in pages of paragraphs; together they are the text."""
-    found: list[list[str]] = [[]]
+    """Split a text into pages of paragraphs, dropping nothing but blank paragraphs."""
+    pages: list[list[str]] = [[]]
     room = _PAGE_BYTES
     for piece in text_fitting.split_text(visible(text), limits.SECTION_TEXT):
         if not piece.strip():
             continue
-        if found[-1] and json_bytes(piece) > room:
-            found.append([])
+        if pages[-1] and json_bytes(piece) > room:
+            pages.append([])
             room = _PAGE_BYTES
-        found[-1].append(piece)
+        pages[-1].append(piece)
         room -= json_bytes(piece)
-    return found
+    return pages
 
 
 def full_text(view: View, labels: Labels) -> str:
-    """Everything that a person may read of an ask: the question, its options, what was answered, how it ended."""
+    """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
     parts = [wording.asks_line(view, labels)]
     if view.prompt is not None:
         parts += question_parts(view.prompt.question, labels)
@@ -105,7 +106,7 @@ def full_text(view: View, labels: Labels) -> str:
 
 
 def question_parts(question: Question, labels: Labels) -> list[str]:
-    """All of a question: header, context, text, options with descriptions and previews, or its schema."""
+    """All parts of a question: header, context, text, options with descriptions and previews, or its schema."""
     parts = [visible(part or "") for part in (question.header, question.context, question.text)]
     for each, text in zip(
         question.options, option_controls.numbered_options(question), strict=True
@@ -119,22 +120,22 @@ def question_parts(question: Question, labels: Labels) -> list[str]:
 
 
 def _page(
-    view: View, labels: Labels, found: list[list[str]], page: int, first: int = 0
+    view: View, labels: Labels, pages: list[list[str]], page: int, first: int = 0
 ) -> list[Block]:
-    """A page and, where there are several, the way to its neighbours; ``first`` is the number of the first one."""
-    page = min(page, len(found) - 1)
-    blocks: list[Block] = [paragraph(piece) for piece in found[page]]
-    if len(found) > 1:
-        blocks.append(small_text(labels.page_of.format(page=page + 1, pages=len(found))))
-        blocks.append(_turn(view, labels, page, len(found), first))
+    """A page, with buttons for its neighbours if there are several; ``first`` is the number of the first page."""
+    page = min(page, len(pages) - 1)
+    blocks: list[Block] = [paragraph(piece) for piece in pages[page]]
+    if len(pages) > 1:
+        blocks.append(small_text(labels.page_of.format(page=page + 1, pages=len(pages))))
+        blocks.append(_page_buttons(view, labels, page, len(pages), first))
     return blocks
 
 
-def _turn(view: View, labels: Labels, page: int, pages: int, first: int) -> Block:
-    def to(label: str, target: int) -> Block:
+def _page_buttons(view: View, labels: Labels, page: int, pages: int, first: int) -> Block:
+    def page_button(label: str, target: int) -> Block:
         control = Control(view.ask_id, view.revision, Verb.PAGE, str(first + target))
         return button(label, f"{Verb.PAGE}.{target}", control.encode())
 
-    turns = [to(labels.previous, page - 1)] if page > 0 else []
-    turns += [to(labels.next, page + 1)] if page + 1 < pages else []
-    return actions_block(f"page.{page}", turns)
+    buttons = [page_button(labels.previous, page - 1)] if page > 0 else []
+    buttons += [page_button(labels.next, page + 1)] if page + 1 < pages else []
+    return actions_block(f"page.{page}", buttons)

@@ -1,7 +1,7 @@
-"""Socket Mode: two connections, so that clicks arrive while one of them is renewed; each is made anew when it is lost.
+"""Socket Mode over two connections, so that clicks arrive while one of them is renewed. A lost connection is reopened.
 
-Slack closes a connection now and then and does not repeat a click that nobody took, and the SDK's client
-closes its old socket before it opens the next. Each payload comes over one of the connections
+Slack closes each connection from time to time and does not send a lost click again, and the SDK's client closes its
+old socket before it opens the next. Each payload arrives over only one of the connections
 (https://docs.slack.dev/apis/events-api/using-socket-mode).
 """
 
@@ -33,63 +33,63 @@ logger = logging.getLogger(__name__)
 CONNECTIONS: Final = 2
 _PING_SECONDS: Final = 5.0
 _CONNECT_SECONDS: Final = 15.0
-_LOOK_SECONDS: Final = 0.5
-"""How often a connection is looked at that may have been lost without a word."""
+_POLL_SECONDS: Final = 0.5
+"""How often to check whether a connection was lost silently."""
 _DRAIN_SECONDS: Final = 3.0
-"""How long a connection that Slack is done with is kept, for acknowledgements that are still to be sent."""
+"""How long to keep a connection that Slack is done with, for acknowledgements that still have to be sent."""
 _GRACE_SECONDS: Final = 30.0
-"""A connection that is made again within this time was never away: no ask fails for want of it."""
-_SHORT_SECONDS: Final = 10.0
-"""A connection that lives no longer than this is not made again without a pause."""
+"""An outage that is shorter than this is not reported, so that no ask fails because of it."""
+_SHORT_LIVED_SECONDS: Final = 10.0
+"""After a connection that lasted no longer than this, there is a pause before the next attempt."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
 TOO_MANY_CODE: Final = "too_many_websockets"
-"""Why Slack ends a connection that is one more than the ten that an app may have."""
+"""The reason that Slack gives when it closes a connection beyond the ten that an app may have."""
 TOO_MANY_CONNECTIONS: Final = (
-    "Slack takes no more than ten connections of an app, and others hold them (each replica takes two). Run"
-    " fewer replicas, stop other programs that have this app token, or have Slack call over HTTP"
+    "Slack allows an app ten connections, and others are using them (each replica uses two). Run"
+    " fewer replicas, stop other programs that use this app token, or use HTTP instead of Socket Mode"
 )
-_FORESEEN: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
-"""How a connection fails that Slack, or the way there, does not give."""
+_EXPECTED_ERRORS: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
+"""The errors of a connection that Slack or the network does not allow."""
 
 PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 
 
 class _Client(SocketModeClient):
-    """The SDK's client for one connection: where it would reconnect by itself, it says that it is done."""
+    """The SDK's client for one connection. Instead of reconnecting, it sets ``done``."""
 
-    def __init__(self, token: str, web: AsyncWebClient, refused: Callable[[], None]) -> None:
+    def __init__(self, token: str, web: AsyncWebClient, on_too_many: Callable[[], None]) -> None:
         super().__init__(app_token=token, web_client=web, ping_interval=_PING_SECONDS)
         self.done = asyncio.Event()
-        self._refused = refused
-        self.crowded = False
-        """Whether Slack ended it because there are too many."""
+        self._on_too_many = on_too_many
+        self.too_many = False
+        """Whether Slack closed the connection because there were too many."""
 
     async def run_message_listeners(self, message: dict[str, Any], raw_message: str) -> None:
-        """Slack says something, perhaps after it has closed the connection."""
+        """Handle a message from Slack, which may arrive after Slack has closed the connection."""
         if message.get("reason") == TOO_MANY_CODE:
-            self.crowded = True
-            self._refused()
+            self.too_many = True
+            self._on_too_many()
         await super().run_message_listeners(message, raw_message)
 
     async def connect_to_new_endpoint(self, force: bool = False) -> None:
-        """Slack wants the connection renewed, or it is stale."""
+        """Called when Slack wants the connection renewed, or it is stale."""
         self.done.set()
 
     def is_usable(self) -> bool:
-        """Whether something can come and go over it."""
+        """Whether messages can be sent and received over the connection."""
         session = self.current_session
         return session is not None and not session.closed and not self.closed
 
     def is_receiving(self) -> bool:
-        """Whether Slack sends over it."""
+        """Whether Slack still sends payloads over the connection."""
         return self.is_usable() and not self.done.is_set()
 
     async def wait_until_closed(self) -> None:
-        """Returns once Slack is done with the connection, or it is lost."""
+        """Wait until Slack is done with the connection, or it is lost."""
         while self.is_usable() and not self.done.is_set():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_SECONDS):
+                async with asyncio.timeout(_POLL_SECONDS):
                     await self.done.wait()
 
 
@@ -97,41 +97,42 @@ class SocketModeConnections:
     """The connections of one app token.
 
     Args:
-        lost: called when none of them stands any more, and events may pass by.
-        back: called when one stands again.
+        dispatch: handles a payload and returns the answer to Slack.
+        on_lost: called when no connection receives payloads any more, so that events may be missed.
+        on_restored: called when a connection is open again.
     """
 
     def __init__(
         self,
         token: str,
         web: AsyncWebClient,
-        heard: PayloadCallback,
+        dispatch: PayloadCallback,
         *,
-        lost: Callable[[], None],
-        back: Callable[[], None],
+        on_lost: Callable[[], None],
+        on_restored: Callable[[], None],
     ) -> None:
         self._token = token
         self._web = web
-        self._heard = heard
-        self._lost = lost
-        self._back = back
-        self._deaf = True
+        self._dispatch = dispatch
+        self._on_lost = on_lost
+        self._on_restored = on_restored
+        self._disconnected = True
         self._clients: set[_Client] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        self._settled = asyncio.Event()
-        self._trouble = "not connected yet"
-        self._stood = -_GRACE_SECONDS
+        self._first_attempt_done = asyncio.Event()
+        self._outage = "not connected yet"
+        self._last_usable_at = -_GRACE_SECONDS
 
     async def start(self) -> None:
-        """Connects; returns once one connection stands, or once a first attempt failed that is being repeated."""
-        for place in range(CONNECTIONS):
-            self._begin(self._keep(), f"slack socket {place}")
+        """Connect; return once one connection is open, or once a first attempt has failed and is being retried."""
+        for index in range(CONNECTIONS):
+            self._spawn(self._maintain(), f"slack socket {index}")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_CONNECT_SECONDS):
-                await self._settled.wait()
+                await self._first_attempt_done.wait()
 
     async def stop(self) -> None:
-        """Disconnects."""
+        """Close all connections."""
         tasks = list(self._tasks)
         for task in tasks:
             task.cancel()
@@ -140,48 +141,48 @@ class SocketModeConnections:
             await self._close(client)
 
     def outage_reason(self) -> str | None:
-        """None while people can be reached, or were a moment ago; else what is wrong."""
+        """The reason why people cannot be reached; None while they can, or could until a moment ago."""
         if any(client.is_usable() for client in self._clients):
-            self._stood = time.monotonic()
-        return None if time.monotonic() - self._stood < _GRACE_SECONDS else self._trouble
+            self._last_usable_at = time.monotonic()
+        return None if time.monotonic() - self._last_usable_at < _GRACE_SECONDS else self._outage
 
-    def _begin(self, work: Coroutine[object, object, None], name: str) -> None:
+    def _spawn(self, work: Coroutine[object, object, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _keep(self) -> None:
-        """Holds one connection; the next is made before the last is closed."""
+    async def _maintain(self) -> None:
+        """Keep one connection open; the next one is opened before the previous one is closed."""
         backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
         while True:
             try:
-                client = await self._connected()
+                client = await self._connect()
             except Exception as error:
-                if not isinstance(error, _FORESEEN):
+                if not isinstance(error, _EXPECTED_ERRORS):
                     logger.exception("Socket Mode failed", extra={"action": "socket_failed"})
-                self._failed(error)
+                self._record_failure(error)
                 await backoff.wait()
                 continue
-            self._settled.set()
-            since = time.monotonic()
-            if self._deaf:
-                self._deaf = False
-                self._back()
+            self._first_attempt_done.set()
+            connected_at = time.monotonic()
+            if self._disconnected:
+                self._disconnected = False
+                self._on_restored()
             await client.wait_until_closed()
-            if not self._deaf and not any(each.is_receiving() for each in self._clients):
-                self._deaf = True
-                self._lost()
-            if not client.crowded:
-                self._stood = time.monotonic()
-                self._trouble = "the connection is lost and being made again"
-            self._begin(self._retire(client), "slack socket retiring")
-            if time.monotonic() - since > _SHORT_SECONDS:
+            if not self._disconnected and not any(each.is_receiving() for each in self._clients):
+                self._disconnected = True
+                self._on_lost()
+            if not client.too_many:
+                self._last_usable_at = time.monotonic()
+                self._outage = "the connection was lost and is being reopened"
+            self._spawn(self._retire(client), "slack socket retiring")
+            if time.monotonic() - connected_at > _SHORT_LIVED_SECONDS:
                 backoff.reset()
             else:
                 await backoff.wait()
 
-    async def _connected(self) -> _Client:
-        client = _Client(self._token, self._web, self._crowded)
+    async def _connect(self) -> _Client:
+        client = _Client(self._token, self._web, self._record_too_many)
         client.socket_mode_request_listeners.append(self._handle)
         self._clients.add(client)
         try:
@@ -201,28 +202,30 @@ class SocketModeConnections:
         self._clients.discard(client)
         await client.close()  # type: ignore[no-untyped-call]
 
-    def _crowded(self) -> None:
-        """Slack wants fewer connections: this one never was one."""
-        self._trouble, self._stood = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
+    def _record_too_many(self) -> None:
+        """Report an outage at once: a connection that Slack rejects as one too many was never usable."""
+        self._outage, self._last_usable_at = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
         logger.warning("Socket Mode: %s", TOO_MANY_CONNECTIONS, extra={"action": "socket_crowded"})
 
-    def _failed(self, error: Exception) -> None:
-        words = str(error) or type(error).__name__
+    def _record_failure(self, error: Exception) -> None:
+        reason = str(error) or type(error).__name__
         if isinstance(error, SlackApiError):
-            words = str(errors.error_from_exception("apps.connections.open", error))
-        self._trouble = words
-        self._settled.set()
-        logger.warning("Socket Mode is not connected: %s", words, extra={"action": "socket_failed"})
+            reason = str(errors.error_from_exception("apps.connections.open", error))
+        self._outage = reason
+        self._first_attempt_done.set()
+        logger.warning(
+            "Socket Mode is not connected: %s", reason, extra={"action": "socket_failed"}
+        )
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
-        """Handles one envelope; without an acknowledgement Slack sends an event again and shows a click as failed."""
-        answer = await self._heard(request.payload)
+        """Handle one envelope. If it is not acknowledged, Slack sends an event again and shows a click as failed."""
+        answer = await self._dispatch(request.payload)
         if answer.status != HTTPStatus.OK:
             return
         payload = from_json(answer.body) if answer.body else None
         response = SocketModeResponse(envelope_id=request.envelope_id, payload=payload)
-        standing = [each for each in self._clients if each.is_usable() and each is not client]
-        for each in (client, *standing):
+        others = [each for each in self._clients if each.is_usable() and each is not client]
+        for each in (client, *others):
             try:
                 await each.send_socket_mode_response(response)
             except (aiohttp.ClientError, ConnectionError):

@@ -1,8 +1,8 @@
-"""Words that people type: which of them are meant for an ask, and what becomes of them.
+"""Messages that people type: decide which are meant for an ask, and handle them.
 
-A direct message is meant for an ask, and a message that mentions the bot. All else is people talking to each other:
-where it stands in the thread that a question began, and the question takes words, its author is offered privately
-to use it as the answer.
+A direct message, or one that mentions the bot, is meant for an ask. Anything else is people talking to each other. If
+such a message is in the thread that a question started, and the question takes free text, its author is offered
+privately to use it as the answer.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ from answerback_slack.parse import (
 from answerback_slack.posting import MessageRef, may_be_message_of
 from answerback_slack.private_notes import PrivateNotes
 
-_TAKEN: Final = "white_check_mark"
-_CARRIED: Final = 1_900
-"""Characters of words that a button carries; of longer ones it knows where they stand."""
-_NAMED: Final = 300
-"""Characters of the question in the private note that offers words to be used for it."""
+_TAKEN_REACTION: Final = "white_check_mark"
+_MAX_CARRIED: Final = 1_900
+"""Characters of a typed text that a button can carry. For a longer text it carries only the message's location."""
+_QUESTION_ROOM: Final = 300
+"""Characters of the question in the private note that offers to use a message as the answer."""
 
 _ENTITY: Final = re.compile(r"<([^<>]*)>")
 _SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNORECASE)
@@ -47,13 +47,13 @@ _SIGILS: Final = {"@": "@", "#": "#"}
 
 
 class TypedMessageListener:
-    """Takes in messages, however they come; see `answerback_chat.typed_messages.Platform`."""
+    """Handle typed messages, however they arrive; see `answerback_chat.typed_messages.Platform`."""
 
     def __init__(
         self,
         asks: Asks,
         calls: SlackApi,
-        told: PrivateNotes,
+        notes: PrivateNotes,
         later: BackgroundTasks,
         labels: Labels,
         identity: BotIdentity,
@@ -61,85 +61,92 @@ class TypedMessageListener:
     ) -> None:
         self._asks = asks
         self._calls = calls
-        self._notes = told
+        self._notes = notes
         self._later = later
         self._labels = labels
         self._identity = identity
         self._surface = surface
-        self._typed = TypedMessageHandler(asks, self, later)
+        self._handler = TypedMessageHandler(asks, self, later)
 
-    async def handle_message(self, said: TypedMessage) -> None:
-        """One message: handed on where it is meant for us; else its author is offered to use it, at most.
+    async def handle_message(self, message: TypedMessage) -> None:
+        """Handle one message if it is meant for us; otherwise, perhaps offer its author to use it as the answer.
 
         Raises:
-            StoreError: nothing is known to be saved; Slack is to send the message again.
-            PlatformError: what it is for cannot be told yet; neither.
+            StoreError: it is not certain that anything was saved; Slack should send the message again.
+            PlatformError: it is not known yet which ask the message is for; Slack should send it again.
         """
         bot = self._identity.bot_user
-        if said.is_direct or (bot is not None and mentions_user(said.text, bot)):
-            await self._typed.handle(said)
-        elif said.where.thread is not None:
-            self._later.spawn("offer", self._offer(said, said.where.thread))
+        if message.is_direct or (bot is not None and mentions_user(message.text, bot)):
+            await self._handler.handle(message)
+        elif message.where.thread is not None:
+            self._later.spawn("offer", self._offer(message, message.where.thread))
 
-    def words(self, said: TypedMessage) -> str:
+    def words(self, message: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
-        return text_as_typed(strip_mention(said.text, self._identity.bot_user or ""))
+        return text_as_typed(strip_mention(message.text, self._identity.bot_user or ""))
 
-    async def find_candidates(self, said: TypedMessage) -> Sequence[Ask]:
-        """Those in its thread; in a channel, those whose own messages stand there."""
-        channel, thread = said.where.channel, said.where.thread
-        found = await self._asks.list_open_in("slack", channel, thread)
+    async def find_candidates(self, message: TypedMessage) -> Sequence[Ask]:
+        """The open asks in the message's thread; for a channel, those whose own messages are in the channel."""
+        channel, thread = message.where.channel, message.where.thread
+        asks = await self._asks.list_open_in("slack", channel, thread)
         if thread is None:
-            return found if said.is_direct else [ask for ask in found if _began(ask)]
-        if not found:
-            shown_here = await self._asks.list_open_in("slack", channel, None)
-            if any(may_be_message_of(ask, thread) for ask in shown_here):
-                raise PlatformUnavailableError("Whose thread this was typed in is not known yet")
-            # Since the first look, a post may have become known.
-            return [ask for ask in shown_here if ask.thread and ask.thread.id == thread]
-        return found
+            return asks if message.is_direct else [ask for ask in asks if _started_thread(ask)]
+        if not asks:
+            in_channel = await self._asks.list_open_in("slack", channel, None)
+            if any(may_be_message_of(ask, thread) for ask in in_channel):
+                raise PlatformUnavailableError(
+                    "It is not known yet which ask this thread belongs to"
+                )
+            # A post may have been confirmed since the first lookup.
+            return [ask for ask in in_channel if ask.thread and ask.thread.id == thread]
+        return asks
 
-    def disambiguation_note(self, said: TypedMessage, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
         """See `answerback_chat.typed_messages.Platform.disambiguation_note`."""
         if not meant:
             return escape(self._labels.nothing_open)
-        own_threads = said.where.thread is None and all(map(_began, meant))
+        own_threads = message.where.thread is None and all(map(_started_thread, meant))
         return escape(self._labels.which_one_reply if own_threads else self._labels.which_one)
 
-    # --- words that are not meant for us -----------------------------------------------------------
+    # --- messages that are not meant for us --------------------------------------------------------
 
-    async def _offer(self, said: TypedMessage, thread: str) -> None:
-        """Offers a responder to use what they wrote under a question that takes words; once a question."""
-        found = await self._asks.list_open_in("slack", said.where.channel, thread)
-        ask = next(filter(_began, found), None)
+    async def _offer(self, message: TypedMessage, thread: str) -> None:
+        """Offer a responder, once per question, to use their message as the answer if the question takes free text."""
+        asks = await self._asks.list_open_in("slack", message.where.channel, thread)
+        ask = next(filter(_started_thread, asks), None)
         if ask is None or ask.question is None or not typed_answers.accepts_free_text(ask):
             return
-        if typed_answers.check_not_too_early(ask, said.at, said.person, self._labels) is not None:
-            return
-        if responders.is_excluded(
-            ask, await responders.resolve_actor(ask, said.person, self._surface)
+        if (
+            typed_answers.check_not_too_early(ask, message.at, message.person, self._labels)
+            is not None
         ):
             return
-        key = f"offer:{ask.id}:{ask.revision}:{said.person.user_id}"
+        if responders.is_excluded(
+            ask, await responders.resolve_actor(ask, message.person, self._surface)
+        ):
+            return
+        key = f"offer:{ask.id}:{ask.revision}:{message.person.user_id}"
         if await self._asks.draft(key) is not None:
             return
         await self._asks.save_draft(key, value=True)
-        labels, words = self._labels, text_as_typed(said.text)
-        question = text_fitting.shorten(ask.question.text, _NAMED)
+        labels, words = self._labels, text_as_typed(message.text)
+        question = text_fitting.shorten(ask.question.text, _QUESTION_ROOM)
         text = labels.offer_words.format(question=question, use_words=labels.use_words)
-        control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, said.where.ts).encode()
-        carried = encode_offered_text(words if text_fitting.utf16_length(words) <= _CARRIED else "")
+        control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, message.where.ts).encode()
+        carried = encode_offered_text(
+            words if text_fitting.utf16_length(words) <= _MAX_CARRIED else ""
+        )
         await self.tell_author(
-            said,
+            message,
             escape(text),
             private_notes.note_with_button(text, labels.use_words, control, carried),
         )
 
-    async def found(self, ask: Ask, click: Click) -> Intent | None:
-        """What a click says to use, where the words were too long for its button; None: they are not there any more.
+    async def find_offered_message(self, ask: Ask, click: Click) -> Intent | None:
+        """Fetch the message that a click says to use, if its text was too long for the button; None if it is gone.
 
         Raises:
-            PlatformError: they cannot be read.
+            PlatformError: the message cannot be read.
         """
         where, client = click.used_message, self._calls.client
         thread = where.thread or ((ref := MessageRef.from_stored(ask.message)) and ref.ts) or ""
@@ -157,46 +164,48 @@ class TypedMessageListener:
         )
         listed = answer.get("messages")
         control = click.control
-        for message in listed if isinstance(listed, list) else []:
-            said = parse_typed_message(message, where.channel, is_direct=False)
-            if said is not None and said.where.ts == where.ts:
-                words = TypedText(text_as_typed(said.text))
-                return Intent(ask.id, words, control.revision, said.delivery, said.at)
+        for each in listed if isinstance(listed, list) else []:
+            message = parse_typed_message(each, where.channel, is_direct=False)
+            if message is not None and message.where.ts == where.ts:
+                words = TypedText(text_as_typed(message.text))
+                return Intent(ask.id, words, control.revision, message.delivery, message.at)
         return None
 
-    # --- what becomes of words ---------------------------------------------------------------------
+    # --- responses to typed messages ---------------------------------------------------------------
 
-    async def mark_taken(self, said: Click | TypedMessage) -> None:
-        """Marks words as taken."""
+    async def mark_taken(self, message: Click | TypedMessage) -> None:
+        """Mark a message as taken, with a reaction."""
         client, where = (
             self._calls.client,
-            said.used_message if isinstance(said, Click) else said.where,
+            message.used_message if isinstance(message, Click) else message.where,
         )
         await self._calls.call(
             "reactions.add",
-            lambda: client.reactions_add(channel=where.channel, timestamp=where.ts, name=_TAKEN),
+            lambda: client.reactions_add(
+                channel=where.channel, timestamp=where.ts, name=_TAKEN_REACTION
+            ),
         )
 
-    def refusal(self, rejected: Rejected, said: Click | TypedMessage) -> str:
-        """Why words were not taken, as mrkdwn, and where the question stands."""
-        text = private_notes.rejection_mrkdwn(rejected, said.person, self._labels)
+    def refusal(self, rejected: Rejected, message: Click | TypedMessage) -> str:
+        """Explain as mrkdwn why a message was not taken, with a link to the question."""
+        text = private_notes.rejection_mrkdwn(rejected, message.person, self._labels)
         thread = rejected.ask.thread if rejected.ask else None
         return f"{text} <{escape(thread.url)}>" if thread and thread.url else text
 
     async def tell_author(
-        self, said: TypedMessage, text: str, blocks: Sequence[Block] | None = None
+        self, message: TypedMessage, text: str, blocks: Sequence[Block] | None = None
     ) -> None:
-        """Tells the author privately, where they typed."""
-        await self._notes.send(text, said.person.user_id, said.where, blocks=blocks)
+        """Notify the author privately, where they typed."""
+        await self._notes.send(text, message.person.user_id, message.where, blocks=blocks)
 
 
-def _began(ask: Ask) -> bool:
-    """Whether the ask's own message began the thread that it is shown in."""
+def _started_thread(ask: Ask) -> bool:
+    """Whether the ask's own message started the thread that it is shown in."""
     ref = MessageRef.from_stored(ask.message)
     return ref is not None and ref.thread is None and ref.ts is not None
 
 
-# --- what a person typed, out of what Slack makes of it -------------------------------------------
+# --- the text that a person typed, from Slack's formatting of it ----------------------------------
 # https://docs.slack.dev/messaging/formatting-message-text (retrieving formatted messages)
 
 
@@ -206,9 +215,9 @@ def mentions_user(text: str, user_id: str) -> bool:
 
 
 def strip_mention(text: str, user_id: str) -> str:
-    """The message without the mention that addressed it, at its start or else its end, and what sets that apart.
+    """Remove the mention that addresses the bot, at the start or else the end, with the punctuation around it.
 
-    A mention in the middle of the words is one of them.
+    A mention in the middle of the text is part of the text.
     """
     mention = rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>"
     if first := re.match(rf"\s*{mention}[ \t]*[,:]?[ \t]*\n?", text):
@@ -219,15 +228,15 @@ def strip_mention(text: str, user_id: str) -> str:
 
 
 def text_as_typed(text: str) -> str:
-    """The characters that the person typed: links without what Slack adds, mentions as @name.
+    """Restore the characters that the person typed: links without Slack's additions, mentions as @name.
 
-    A link that was given other words keeps its address behind them.
+    A link with a text of its own keeps its URL in brackets after the text.
     """
-    plain = _ENTITY.sub(_entity, text)
+    plain = _ENTITY.sub(_entity_as_typed, text)
     return plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
-def _entity(match: re.Match[str]) -> str:
+def _entity_as_typed(match: re.Match[str]) -> str:
     target, _, label = match[1].partition("|")
     if target[:1] in _SIGILS:
         return _SIGILS[target[0]] + (label or target[1:]).removeprefix(target[0])
@@ -235,12 +244,12 @@ def _entity(match: re.Match[str]) -> str:
         return label
     if target.startswith("!"):
         return "@" + (label or target[1:].partition("^")[2] or target[1:]).removeprefix("@")
-    address = target.removeprefix("mailto:")
-    if not label or label == target or _bare(label) == _bare(target):
-        return label or address
-    return f"{label} ({address})"
+    url = target.removeprefix("mailto:")
+    if not label or label == target or _strip_scheme(label) == _strip_scheme(target):
+        return label or url
+    return f"{label} ({url})"
 
 
-def _bare(address: str) -> str:
-    """An address as a person types it: Slack adds the scheme."""
-    return _SCHEME.sub("", address).removesuffix("/")
+def _strip_scheme(url: str) -> str:
+    """A URL as a person types it, without the scheme and the final slash that Slack adds."""
+    return _SCHEME.sub("", url).removesuffix("/")

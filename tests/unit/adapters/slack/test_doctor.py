@@ -131,11 +131,11 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"bot_token": "xapp-1"}, "no bot token"),
+        ({"bot_token": "xapp-1"}, "not a bot token"),
         ({"bot_token": "xoxb-other"}, "invalid_auth"),
         ({"api_url": "http://127.0.0.1:1/api/"}, "could not be reached"),
         ({"app_token": "xapp-other"}, "invalid_auth"),
-        ({"app_token": None, "signing_secret": "xoxb-1"}, "does not look like one"),
+        ({"app_token": None, "signing_secret": "xoxb-1"}, "does not look like a signing secret"),
         ({"app_token": None, "signing_secret": "0" * 32}, "public.url is not set"),
     ],
 )

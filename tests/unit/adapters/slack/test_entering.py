@@ -229,7 +229,7 @@ def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
         ({"channel": "C0123"}, None),
         ({"channel": "C0123", "thread": "1716400000.000100"}, None),
         ({"user": "U0123"}, None),
-        ({"channel": "#general"}, "not its name"),
+        ({"channel": "#general"}, "not the channel's name"),
         ({"channel": "C0123", "thread": "yesterday"}, "ts of its first message"),
         ({"user": "ada"}, "member id"),
     ],

@@ -118,8 +118,8 @@ async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothin
         ("channel_archive", "was archived: unarchive it"),
         ("group_archive", "was archived: unarchive it"),
         ("channel_deleted", "was deleted"),
-        ("channel_left", "no longer has the app in it: "),
-        ("member_left_channel", "no longer has the app in it: "),
+        ("channel_left", "no longer has the app as a member: "),
+        ("member_left_channel", "no longer has the app as a member: "),
     ],
 )
 async def test_a_channel_that_is_closed_fails_all_that_was_asked_there(
@@ -265,7 +265,7 @@ async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
     await up.slack.until(lambda: up.slack.calls[-1].method == "auth.test")
     assert "Slack" in (up.app.surface.unready_reason() or "")
     up.slack.revoked = False
-    identifying = up.app.surface._identifying._task
+    identifying = up.app.surface._identity_resolver._task
     assert identifying is not None
     await identifying
     assert up.app.surface.unready_reason() is None

@@ -128,8 +128,8 @@ async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
-    monkeypatch.setattr(channel_history, "_PAGE", 5)
-    monkeypatch.setattr(channel_history, "_PAGES", 2)
+    monkeypatch.setattr(channel_history, "_PAGE_SIZE", 5)
+    monkeypatch.setattr(channel_history, "_MAX_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(APPLY))
@@ -147,7 +147,7 @@ async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
     before = up.slack.count("conversations.history")
     await up.slack.until(lambda: up.slack.count("conversations.history") >= before + 6)
     assert up.slack.count("chat.postMessage") == 1
-    monkeypatch.setattr(channel_history, "_PAGES", 250)
+    monkeypatch.setattr(channel_history, "_MAX_PAGES", 250)
     ask = await submitting
     assert _asks_shown(up, ask.id) == 1
     assert ask.shown_revision == 1

@@ -285,8 +285,8 @@ async def test_without_the_home_tab_asks_go_on_and_the_log_says_so_once(
         assert (await up.shown(ask)).status is Status.ANSWERED
         await up.slack.queue.settle()
     logged = [each.getMessage() for each in caplog.records]
-    [told] = [message for message in logged if message.startswith("Slack refuses the Home tab")]
-    assert "App Home" in told
+    [warning] = [message for message in logged if message.startswith("Slack rejected the Home tab")]
+    assert "App Home" in warning
 
 
 @pytest.mark.rule("SLACK-11")

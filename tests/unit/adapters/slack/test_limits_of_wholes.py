@@ -182,5 +182,5 @@ def test_a_signature_is_remembered_for_as_long_as_it_counts() -> None:
     front._seen |= {"first": now[0]}
     for later, kept in ((600, True), (601, False)):
         now[0] = 1_700_000_000.0 + later
-        front._forget()
+        front._forget_oldest()
         assert ("first" in front._seen) == kept

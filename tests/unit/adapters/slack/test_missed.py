@@ -228,7 +228,7 @@ async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_thei
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
     assert newer.thread is not None
-    reading, drafts, failures = on_slack._typed, SqliteStore.draft, ["locked"]
+    reading, drafts, failures = on_slack._messages_after, SqliteStore.draft, ["locked"]
 
     async def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
         if newer.thread and place.thread == newer.thread.id:
@@ -240,7 +240,7 @@ async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_thei
             raise StoreError(failures.pop())
         return await drafts(store, key)
 
-    monkeypatch.setattr(on_slack, "_typed", odd)
+    monkeypatch.setattr(on_slack, "_messages_after", odd)
     monkeypatch.setattr(SqliteStore, "draft", locked)
     async with town.up():
         await town.taken(said)
@@ -251,7 +251,7 @@ async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_thei
 async def test_very_many_messages_are_read_in_pages(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_slack, "_PAGE", 3)
+    monkeypatch.setattr(on_slack, "_PAGE_SIZE", 3)
     async with town.up() as up:
         ask = await up.submit(NOTE)
     assert ask.thread is not None

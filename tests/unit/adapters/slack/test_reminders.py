@@ -85,7 +85,7 @@ async def test_a_reminder_that_was_surely_not_posted_is_not_searched_for(up: Rig
     with pytest.raises(RateLimitedError):
         await up.app.surface.remind(ask, 0)
     searched = up.slack.count("conversations.replies")
-    up.app.surface._calls._gates.clear()
+    up.app.surface._calls._limits.clear()
     await up.app.surface.remind(ask, 0)
     assert up.slack.count("conversations.replies") == searched
     assert len([m for m in up.slack.messages(CHANNEL) if m.thread_ts]) == 1

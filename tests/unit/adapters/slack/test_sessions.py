@@ -152,8 +152,8 @@ async def test_an_app_that_is_no_agent_works_without_and_the_log_says_so_once(
         assert (await up.shown(ask)).status is Status.ANSWERED
     assert up.slack.count("agents.sessions.setStatus") == 1
     logged = [each.getMessage() for each in caplog.records]
-    [told] = [message for message in logged if message.startswith("Slack refuses the status")]
-    assert "-agent" in told
+    [warning] = [message for message in logged if message.startswith("Slack rejected the status")]
+    assert "-agent" in warning
 
 
 @pytest.mark.rule("SLACK-12")
