@@ -1,6 +1,6 @@
 """The animated picture of the README: the fake Slack's own page while a form is answered in a thread.
 
-`python -m tests.unit.adapters.slack.animation` takes it anew, as an animated PNG.
+`python -m tests.unit.adapters.slack.animation` records it again, as an animated PNG.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class Film:
 
 
 async def take(up: Rig, page: Page) -> list[tuple[bytes, float]]:
-    """Answers the form, frame by frame."""
+    """Answer the form, frame by frame."""
     first = await up.ada.post(CHANNEL, "The orders migration is reviewed. Ship it when you can.")
     film = Film(page, f"{up.slack.url}t/{CHANNEL}/{first.ts}")
     await film.frame(1.2, "agent> ask_user(questions=[apply, when, note])")
@@ -148,7 +148,7 @@ def _chunk(kind: bytes, data: bytes) -> bytes:
 
 
 async def main() -> None:
-    """Takes the frames in a browser, and writes the picture."""
+    """Record the frames in a browser, and write the picture."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
             browser = await playwright.chromium.launch(

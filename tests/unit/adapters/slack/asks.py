@@ -37,7 +37,7 @@ _FRAGMENTS = st.sampled_from(
 
 
 def ask_of(form: Form, **changes: Any) -> Ask:
-    """An open ask with this form, as it is stored before anybody acted."""
+    """An open ask with this form, as it is stored before anybody has acted."""
     request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
     made = Ask(
         id=ASK_ID,
@@ -68,7 +68,7 @@ def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
 
 @cache
 def big_texts(most: int) -> st.SearchStrategy[str]:
-    """Texts of any script, up to a length that the API allows."""
+    """Texts in any script, up to the length that the API allows."""
     repeated = st.builds(
         lambda part, length: (part * (length // len(part) + 1))[:length],
         _FRAGMENTS,
@@ -122,7 +122,7 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
 
 
 def big_values(question: Question) -> st.SearchStrategy[JsonValue]:
-    """Answers to a question, also very large ones."""
+    """Answers to a question, including very large ones."""
     if question.answer_type is AnswerType.TEXT:
         return big_texts(50_000)
     return strategies.values(question)

@@ -1,4 +1,4 @@
-"""What Slack's tests share."""
+"""Fixtures shared by the Slack tests."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tests.fakes.slack import rules
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slack waits as long as a busy machine needs."""
+    """Make the fake Slack wait as long as a busy machine needs."""
     unhurried.slack(monkeypatch)
 
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slack gives up soon on what is not going to be acknowledged."""
+    """Make the fake Slack give up soon on payloads that will not be acknowledged."""
     monkeypatch.setattr(rules, "ACK_SECONDS", 1.0)

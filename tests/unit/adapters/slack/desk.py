@@ -1,4 +1,4 @@
-"""Slack's stage, and people at its client, for the suite that every surface passes."""
+"""Slack's stage and simulated people, for the test suite that every surface passes."""
 
 from __future__ import annotations
 
@@ -97,14 +97,16 @@ class SimulatedSlackPerson:
         self._slack = slack
         self._person = person
         self.user_id = person.id
-        self.name = person.user.name.lower()  # as Slack tells it of who clicks
+        self.name = person.user.name.lower()  # as in the payloads of this person's clicks
         self._ask_id = ""
         self._copy: Snapshot
 
     # --- seeing ---
 
     async def look_at(self, ask: Ask) -> None:
-        self._slack.workspace.stacks.pop(self.user_id, None)  # who looks again closes the modal
+        self._slack.workspace.stacks.pop(
+            self.user_id, None
+        )  # looking at the message again closes the modal
         self._ask_id = ask.id
         await self._slack.until(self._standing)
         self._copy = self._live().snapshot()
@@ -210,7 +212,7 @@ class SimulatedSlackPerson:
             await self._press(f"{Verb.ANSWER}.{places[0]}")
 
     async def _picks(self, shown: Snapshot | View, places: Iterable[str]) -> None:
-        """Options may read alike: the person picks by place."""
+        """Options may look the same, so the person picks by position."""
         for menu in _menus(look(shown)):
             picked = [c.option for c in menu.choices if c.option["value"] in places]
             entry: Json = {"type": menu.kind, "selected_options": picked}
@@ -231,7 +233,7 @@ class SimulatedSlackPerson:
         assert ack.ok
 
     async def _opens(self, verb: Verb) -> bool:
-        """Whether a modal opens; a note to this person comes instead."""
+        """Whether a modal opens, rather than a note to this person."""
         notes = len(self._person.private_notes(CHANNEL))
         await self._press(verb)
         modal = self._person
@@ -270,7 +272,7 @@ class SimulatedSlackPerson:
         await self._press(Verb.END_TURN)  # with Slack's own dialog
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
-        self._slack.clock.advance(2)  # nobody types within the moment that a question appears
+        self._slack.clock.advance(2)  # nobody types at the very moment when a question appears
         thread, notes = self._live().ts, len(self._person.private_notes(CHANNEL))
         say = self._person.mention_bot if meant else self._person.post
         said = await say(CHANNEL, text, thread=thread)
@@ -288,7 +290,7 @@ class SimulatedSlackPerson:
         await self._slack.until(lambda: any(m is not gone for m in self._standing()))
 
     async def _press(self, name: str) -> None:
-        """By action id: an option may be called "Back"."""
+        """Press by action id, because an option may be called "Back"."""
         [control] = [c for c in self._sight().controls if c.action_id == name]
         action = {
             "type": "button",

@@ -1,6 +1,6 @@
 """The pictures of docs/slack.md: the fake Slack's own page, photographed while a form is walked.
 
-`python -m tests.unit.adapters.slack.pictures` takes them anew.
+`python -m tests.unit.adapters.slack.pictures` takes them again.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ QUESTIONS = (
 
 
 async def take(up: Rig, page: Page) -> None:
-    """Walks the form, a picture at every turn that is shown in the docs."""
+    """Walk the form, and take a picture at every step that the docs show."""
 
     async def shot(name: str, path: str, selector: str = "main") -> None:
         await page.goto(up.slack.url + path)
@@ -80,7 +80,7 @@ async def take(up: Rig, page: Page) -> None:
 
 
 async def main() -> None:
-    """Takes all of them."""
+    """Take all pictures."""
     FOLDER.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:

@@ -1,4 +1,4 @@
-"""The Slack surface with a real store, service and shower, in front of the fake Slack, in either mode."""
+"""The Slack surface with a real store, service and display worker, connected to the fake Slack, in either mode."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LABELS = Labels()
 
 @dataclass
 class App:
-    """What of Answerback is up in front of a Slack."""
+    """The running parts of Answerback that are connected to a Slack."""
 
     surface: SlackSurface
     service: Service
@@ -42,7 +42,7 @@ class App:
 
 @dataclass
 class Rig:
-    """Everything up, with one channel and Ada and Bob in it."""
+    """Everything running, with one channel and Ada and Bob in it."""
 
     slack: FakeSlack
     app: App
@@ -50,7 +50,7 @@ class Rig:
     bob: Person
 
     async def submit(self, *questions: dict[str, Any], **fields: Any) -> Ask:
-        """Submits an ``ask_user`` call to the channel, for Ada unless said otherwise; shown when it returns."""
+        """Submit an ``ask_user`` call to the channel, by default for Ada; it is shown when this returns."""
         body = {
             "name": "ask_user",
             "arguments": {"questions": list(questions)},
@@ -62,7 +62,7 @@ class Rig:
         return await self.shown(submitted.ask)
 
     async def shown(self, ask: Ask | str) -> Ask:
-        """The ask as it stands once nothing is being shown any more."""
+        """The ask's state once nothing is waiting to be shown."""
         await self.app.shower.wait_until_idle()
         stored = await self.app.store.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
@@ -75,27 +75,27 @@ class Rig:
         return found[0]
 
     def channel_of(self, ask: Ask) -> str:
-        """Where an ask is shown."""
+        """The channel where an ask is shown."""
         return (ask.thread.channel if ask.thread else None) or CHANNEL
 
     async def told(self, person: Person, count: int = 1, channel: str = CHANNEL) -> list[str]:
-        """What a person was told privately, once it is that many notes."""
+        """The private notes to a person, once there are this many."""
         await self.slack.until(lambda: len(person.private_notes(channel)) >= count)
         return person.private_notes(channel)
 
     async def says(self, ask: Ask, text: str, person: Person | None = None) -> Message:
-        """Mentions the bot in the ask's thread, once the question has been there for a while."""
+        """Mention the bot in the ask's thread, once the question has been there for a while."""
         self.slack.clock.advance(2)
         thread = self.live(ask).ts
         return await (person or self.ada).mention_bot(CHANNEL, text, thread=thread)
 
     async def taken(self, said: Message) -> None:
-        """Waits for the mark of words that were taken."""
+        """Wait for the mark on an accepted message."""
         await self.slack.until(lambda: said.reactions)
         assert said.reactions == {"white_check_mark": ["U0BOT"]}
 
     async def offers(self) -> list[Message]:
-        """The private notes to Ada that offer to use her words, once there is one."""
+        """The private notes that offer Ada to use her message, once there is one."""
 
         def found() -> list[Message]:
             shown = self.ada.messages(CHANNEL)
@@ -117,13 +117,13 @@ async def run_app(
     slack: FakeSlack,
     database: Path | str,
     mode: Mode,
-    serves: Callable[[str], Awaitable[None]] | None = None,
+    on_serving: Callable[[str], Awaitable[None]] | None = None,
 ) -> AsyncIterator[App]:
-    """The service with its Slack surface, as one process has it.
+    """Run the service with its Slack surface, as in one process.
 
     Args:
         database: an SQLite file, or a ``storage.url``.
-        serves: is told where it takes what Slack sends; without it, Slack is.
+        on_serving: called with the URL that receives Slack's requests; without it, the fake Slack is configured.
     """
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
@@ -147,10 +147,10 @@ async def run_app(
         await surface.start(service)
         if mode == "http":
             url = await _served(surface, stack)
-            if serves is None:
+            if on_serving is None:
                 slack.deliver_to(url)
             else:
-                await serves(url)
+                await on_serving(url)
         await shower.sweep(100)
         yield App(surface, service, store, shower)
 
@@ -178,7 +178,7 @@ async def workspace() -> AsyncIterator[tuple[FakeSlack, Person, Person]]:
 
 @asynccontextmanager
 async def rig(tmp_path: Path, mode: Mode = "socket") -> AsyncIterator[Rig]:
-    """A fresh world with the surface connected to it."""
+    """A new workspace with the surface connected to it."""
     async with (
         workspace() as (slack, ada, bob),
         run_app(slack, tmp_path / "answerback.db", mode) as app,

@@ -1,4 +1,4 @@
-"""What Slack would be sent of an ask, and whether it would take it: for the tests at the edges of Slack's limits."""
+"""What an ask sends to Slack, and whether Slack would accept it, for the tests at the edges of Slack's limits."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ MULTI, SELECT, TEXT, SCHEMA = (
 
 
 def wire(block: object) -> Any:
-    """What Slack is sent."""
+    """What is sent to Slack."""
     return json.loads(json.dumps(block))
 
 
 def taken(*made: Block, text: str = "t", surface: str = "message") -> bool:
-    """Whether Slack takes these blocks on a surface."""
+    """Whether Slack accepts these blocks on a surface."""
     if surface == "modal":
         title = {"type": "plain_text", "text": "t"}
         view = {"type": "modal", "title": title, "submit": title, "blocks": [*made]}

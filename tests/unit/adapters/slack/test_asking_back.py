@@ -1,4 +1,4 @@
-"""What somebody has selected in a multi-select and not handed in outlives what is asked back, and explained."""
+"""A selection that was not submitted yet survives asking back and the agent's explanation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def asked_back(up: Rig, ask: Ask) -> Ask:
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_what_is_ticked_stays_ticked_over_asking_back_and_the_explanation(up: Rig) -> None:
+async def test_a_selection_survives_asking_back_and_the_explanation(up: Rig) -> None:
     ask = await up.submit(WHICH, accepts=["clarify"])
     await up.ada.check(up.live(ask), OPTIONS[1:])
     ask = await asked_back(up, ask)
@@ -43,7 +43,7 @@ async def test_what_is_ticked_stays_ticked_over_asking_back_and_the_explanation(
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_a_question_that_is_asked_again_starts_without_what_was_ticked(up: Rig) -> None:
+async def test_a_question_that_is_asked_again_starts_without_the_old_selection(up: Rig) -> None:
     first = {"id": "go", "text": "Go?", "answer_type": "boolean"}
     ask = await up.submit(first, WHICH, accepts=["clarify"])
     await up.ada.click(up.live(ask), LABELS.yes)

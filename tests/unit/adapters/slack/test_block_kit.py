@@ -1,7 +1,7 @@
 """Every kind of question in every state, as JSON that can be pasted into Block Kit Builder.
 
-The files lie in tests/snapshots/slack/test_block_kit; https://app.slack.com/block-kit-builder shows them.
-`pytest --snapshot-update` writes them anew.
+The files are in tests/snapshots/slack/test_block_kit; https://app.slack.com/block-kit-builder shows them.
+`pytest --snapshot-update` rewrites them.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def three() -> Ask:
 
 
 def ended(status: Status, reason: Reason) -> Ask:
-    """Ended by something else than a person."""
+    """Ended by something other than a person."""
     ask = after(three(), Answer(value=True))
     return asks.end_ask(ask, status, at=1, reason=reason, message="No chat surface.").ask
 
@@ -158,7 +158,7 @@ EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
 
 
 @pytest.mark.rule("WHO-1")
-def test_nobody_is_shown_by_an_id() -> None:
+def test_no_person_is_shown_as_an_id() -> None:
     nameless = Person(surface="slack", user_id="U0ADA")
     ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
     change = asks.apply_action(ask, Answer(value=True), at=1, by=nameless)

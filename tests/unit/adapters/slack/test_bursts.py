@@ -1,4 +1,4 @@
-"""A burst of asks: shown in order, as fast as Slack allows, with no search and no channel stalled."""
+"""A burst of asks is shown in order, as fast as Slack allows, without searching or stalling any channel."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[R
 
 
 async def _submitted(up: Rig, **fields: Any) -> Ask:
-    """An ask whose post is not waited for."""
+    """Submit an ask without waiting for its post."""
     body = {
         "name": "ask_user",
         "arguments": {"questions": [APPLY, NOTE]},
@@ -48,7 +48,7 @@ async def _submitted(up: Rig, **fields: Any) -> Ask:
 
 
 def _shown(up: Rig, channel: str = CHANNEL) -> list[str]:
-    """The asks that are shown, in the order of their messages."""
+    """The shown asks, in the order of their messages."""
     return [m.metadata["event_payload"]["ask_id"] for m in up.slack.messages(channel) if m.metadata]
 
 
@@ -59,7 +59,7 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
 ) -> None:
     monkeypatch.setattr(
         api_client, "POST_INTERVAL_SECONDS", POST_SECONDS
-    )  # what a busy machine adds is less of it
+    )  # what a busy machine adds is less than that
     up.slack.buckets = Buckets(posts=2)
     asks = [await _submitted(up) for _ in range(24)]
     await up.slack.until(lambda: len(_shown(up)) == 24, timeout=30)
@@ -68,12 +68,12 @@ async def test_two_dozen_asks_are_posted_in_order_as_fast_as_slack_allows(
     assert up.slack.count("conversations.history") == 0
     assert sum(call.status == 429 for call in posts) <= 4
     pauses = [later.at - earlier.at for earlier, later in itertools.pairwise(posts)]
-    # Slack takes one each half a second here; who were too careful would post one a second.
+    # Slack accepts one every half second here; an overly careful client would post one per second.
     assert statistics.median(pauses) <= 0.75
 
 
 @pytest.mark.rule("PLACE-4")
-async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig) -> None:
+async def test_a_rate_limited_channel_stalls_neither_other_channels_nor_edits(up: Rig) -> None:
     seen = await up.submit(APPLY, NOTE)
     limited = up.slack.faults.add(
         "chat.postMessage", status=429, retry_after=30, channel=CHANNEL, times=None
@@ -92,7 +92,7 @@ async def test_a_channel_that_is_limited_stalls_no_other_one_and_no_edit(up: Rig
         assert (stored.status, stored.message) == (Status.OPEN, None)
 
 
-async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
+async def test_a_post_with_an_unknown_result_does_not_hold_up_those_behind_it(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(api_client, "CALL_SECONDS", 2.0)
@@ -106,7 +106,7 @@ async def test_a_post_that_nobody_knows_about_holds_up_none_behind_it(
 
 
 @pytest.mark.rule("PLACE-4")
-async def test_a_replacement_that_slack_limits_is_posted_later_and_once(up: Rig) -> None:
+async def test_a_rate_limited_replacement_is_posted_later_and_only_once(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     old = up.live(ask)
     copy = old.snapshot()
@@ -127,7 +127,7 @@ async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig)
 
 
 @pytest.mark.rule("DATA-8")
-async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database(
+async def test_memory_holds_only_a_few_asks_and_the_others_wait_in_the_database(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(show_queues, "MAX_QUEUED_PER_PLACE", 3)
@@ -140,7 +140,7 @@ async def test_memory_holds_a_few_of_many_asks_and_the_rest_wait_in_the_database
     assert _shown(up) == [ask.id for ask in asks]
 
 
-async def test_all_places_have_their_turn_when_memory_is_full(
+async def test_every_channel_gets_its_turn_when_memory_is_full(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(show_queues, "MAX_QUEUED", 4)

@@ -1,4 +1,4 @@
-"""What the calls of Slack's Web API send, and what of it goes nowhere else."""
+"""What calls of Slack's Web API send, and that none of it leaks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from tests.fakes.slack.server import FakeSlack
 SECRET = "the-secret-answer"
 
 
-async def test_the_sdk_spells_out_no_call_for_the_log(caplog: pytest.LogCaptureFixture) -> None:
+async def test_the_sdk_does_not_format_its_calls_for_the_log(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level(logging.DEBUG)
     async with FakeSlack() as slack, aiohttp.ClientSession() as http:
         slack.workspace.add_channel("C1")
@@ -22,14 +24,14 @@ async def test_the_sdk_spells_out_no_call_for_the_log(caplog: pytest.LogCaptureF
         await client.chat_postMessage(channel="C1", text=SECRET)
         [message] = slack.messages("C1")
     assert message.text == SECRET
-    # Asked for its level, as the SDK does: a line that is dropped later has been spelled out by then.
+    # Check the level as the SDK does: a line that is dropped later would have been formatted by then.
     assert client.logger.level > logging.DEBUG
     logged = [r.getMessage() for r in caplog.records if not r.name.startswith("aiohttp")]
     assert not [line for line in logged if SECRET in line]
 
 
 @pytest.mark.parametrize("text", ["Café 🎉 – 東京", "half a pair: \ud83c", "a\u2028b\0c"])
-async def test_any_text_reaches_slack_as_it_is(text: str) -> None:
+async def test_any_text_reaches_slack_unchanged(text: str) -> None:
     async with FakeSlack() as slack, chat_http_session() as http:
         slack.workspace.add_channel("C1")
         client = create_web_client(slack.bot_token, slack.api_url, http)
@@ -38,7 +40,7 @@ async def test_any_text_reaches_slack_as_it_is(text: str) -> None:
     assert message.text == text
 
 
-async def test_no_cookie_of_a_platform_is_kept() -> None:
+async def test_no_cookies_are_kept() -> None:
     async with chat_http_session() as http:
         http.cookie_jar.update_cookies({"b": "tracked"})
         assert not len(http.cookie_jar)

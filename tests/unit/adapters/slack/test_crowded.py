@@ -1,4 +1,4 @@
-"""Slack takes ten Socket Mode connections of an app; whoever has one too many says so, and what to do."""
+"""Slack allows an app ten Socket Mode connections; a process that has one too many reports it, with advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.adapters.slack.rig import run_app, workspace
 
 
 @pytest.mark.rule("SLACK-19")
-async def test_a_connection_too_many_is_told_in_the_log_and_by_readiness_until_there_is_room(
+async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_until_one_is_free(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with workspace() as (slack, _, _), aiohttp.ClientSession() as session:

@@ -1,4 +1,4 @@
-"""`answerback doctor` on Slack: everything that can be wrong is named, with how to fix it."""
+"""`answerback doctor` for Slack names everything that can be wrong, and how to fix it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def slack() -> AsyncIterator[FakeSlack]:
 
 
 def create_setup(slack: FakeSlack) -> Setup:
-    """All is well."""
+    """A setup without problems."""
     return Setup(slack.bot_token, slack.app_token, None, None, slack.api_url, ["C0OPS"], ["S0OPS"])
 
 
@@ -39,14 +39,14 @@ async def found(setup: Setup) -> list[Finding]:
 
 
 @pytest.mark.rule("CLI-8")
-async def test_where_all_is_well_nothing_is_wrong(slack: FakeSlack) -> None:
+async def test_a_correct_setup_has_no_problems(slack: FakeSlack) -> None:
     told = await found(create_setup(slack))
     assert [finding.wrong for finding in told] == [None] * 8
     assert slack.messages("C0OPS") == []
 
 
 @pytest.mark.rule("CLI-8")
-async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlack) -> None:
+async def test_each_problem_comes_with_its_fix(slack: FakeSlack) -> None:
     slack.scopes -= {"reactions:write", "im:write"}
     setup = replace(
         create_setup(slack),
@@ -68,7 +68,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(slack: FakeSlac
 
 
 @pytest.mark.rule("CLI-8", "SLACK-19")
-async def test_connections_are_counted_and_the_eleventh_is_told_with_what_to_do(
+async def test_connections_are_counted_and_the_eleventh_is_reported_with_advice(
     slack: FakeSlack,
 ) -> None:
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
@@ -85,7 +85,7 @@ async def test_connections_are_counted_and_the_eleventh_is_told_with_what_to_do(
 
 
 async def _of_sockets(slack: FakeSlack) -> Finding:
-    """What is told of Socket Mode, once the connection that was made for it is gone."""
+    """The finding about Socket Mode, once the connection that was opened for it is closed."""
     before = len(slack.socket.connections)
     [told] = [one for one in await found(create_setup(slack)) if "Socket Mode" in one.what]
     async with asyncio.timeout(WAIT):
@@ -95,7 +95,7 @@ async def _of_sockets(slack: FakeSlack) -> Finding:
 
 
 @pytest.mark.rule("CLI-8")
-async def test_a_socket_that_cannot_be_opened_is_named(
+async def test_a_socket_that_cannot_be_opened_is_reported(
     slack: FakeSlack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def lost(_session: aiohttp.ClientSession, url: str, **_options: object) -> None:
@@ -108,7 +108,9 @@ async def test_a_socket_that_cannot_be_opened_is_named(
 
 
 @pytest.mark.rule("CLI-8", "SLACK-12")
-async def test_whether_the_app_is_an_agent_is_told_and_nothing_wrong(slack: FakeSlack) -> None:
+async def test_whether_the_app_is_an_agent_is_reported_but_is_not_a_problem(
+    slack: FakeSlack,
+) -> None:
     def about(told: list[Finding]) -> str:
         [what] = [finding.what for finding in told if "agent sessions" in finding.what]
         return what
@@ -139,7 +141,7 @@ async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
         ({"app_token": None, "signing_secret": "0" * 32}, "public.url is not set"),
     ],
 )
-async def test_wrong_credentials_are_named(
+async def test_wrong_credentials_are_reported(
     slack: FakeSlack, changes: dict[str, str | None], word: str
 ) -> None:
     setup = replace(create_setup(slack), **changes)  # type: ignore[arg-type]
@@ -150,7 +152,7 @@ async def test_wrong_credentials_are_named(
 
 
 @pytest.mark.acceptance
-async def test_the_command_says_what_is_well_and_what_is_not(
+async def test_the_command_prints_what_is_right_and_what_is_wrong(
     slack: FakeSlack, tmp_path: Path
 ) -> None:
     config = f"""

@@ -1,4 +1,4 @@
-"""What is entered in a modal: no long text is cut, mistakes find their field, odd values are typed as text."""
+"""Modal input: no long text is cut, errors are shown at their field, unusual values are typed as text."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
 @pytest.mark.rule("SURFACE-8")
 @given(big_texts(29_000) | st.just(""))
-def test_a_text_that_is_handed_in_as_it_opens_is_unchanged(text: str) -> None:
+def test_a_text_that_is_submitted_as_it_opens_is_unchanged(text: str) -> None:
     inputs = json.loads(json.dumps(modals.text_inputs("Your answer", text)))
     values = {block["block_id"]: block["element"].get("initial_value") for block in inputs}
     assert modals.typed_text(values) == text
@@ -61,7 +61,7 @@ CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
 
 @pytest.mark.rule("SURFACE-8")
 @pytest.mark.parametrize(("schema", "value"), CASES)
-def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
+def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
     schema: JsonValue, value: JsonValue
 ) -> None:
     fields = modal_inputs.native_fields(schema, value)
@@ -79,7 +79,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
         values[control.block_id] = str(entry) if isinstance(entry, int) else entry
     found = value_from_entries(fields, modal_inputs.parse_entries(fields, value, values))
     if value == {"n": 7}:
-        assert isinstance(found, tuple)  # beyond its own maximum: said so, and not changed
+        assert isinstance(found, tuple)  # beyond its own maximum: reported, and not changed
     else:
         assert found == value
 
@@ -97,7 +97,7 @@ def test_a_form_that_is_handed_in_as_it_opens_gives_its_value_back(
     ],
     ids=str,
 )
-def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValue) -> None:
+def test_a_form_opens_with_any_prefill(schema: JsonValue, value: JsonValue) -> None:
     fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
     blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, value, Labels())))
@@ -112,7 +112,7 @@ def test_a_form_opens_whatever_it_starts_from(schema: JsonValue, value: JsonValu
         assert not isinstance(start, str) or len(start) >= least
 
 
-def test_what_no_input_can_hold_is_edited_as_json() -> None:
+def test_a_value_that_no_input_can_hold_is_edited_as_json() -> None:
     long = {"type": "array", "items": {"enum": [f"v{n}" for n in range(150)]}}
     many = object_of(**{f"f{n}": {"type": "string"} for n in range(60)})
     assert modal_inputs.native_fields(object_of(a=long), None) is None
@@ -121,7 +121,7 @@ def test_what_no_input_can_hold_is_edited_as_json() -> None:
     assert modal_inputs.native_fields({"type": "array"}, None) is None
 
 
-def test_mistakes_find_their_field() -> None:
+def test_errors_are_shown_at_their_field() -> None:
     fields = fields_from_schema(object_of(a={"type": "string"}, b={"type": "string"}))
     assert fields is not None
     problems = [
@@ -154,7 +154,7 @@ async def test_a_modal_that_cannot_be_saved_stays_open_with_what_was_typed(up: R
     assert (await up.shown(ask)).walk.answers[0].value == "kept"
 
 
-async def test_a_default_too_long_for_a_modal_is_taken_as_it_is(up: Rig) -> None:
+async def test_a_default_too_long_for_a_modal_can_be_submitted_unchanged(up: Rig) -> None:
     ask = await up.submit({**NOTE, "default": "word " * 10_000})
     await up.ada.click(up.live(ask), LABELS.submit)
     assert (await up.shown(ask)).walk.answers[0].value == "word " * 10_000
@@ -168,7 +168,7 @@ async def test_a_default_too_long_for_a_modal_is_taken_as_it_is(up: Rig) -> None
         ({"type": "array", "items": {"type": "string"}}, ["word " * 9] * 99),
     ],
 )
-async def test_mistakes_in_a_long_json_are_shown_at_its_first_input(
+async def test_errors_in_a_long_json_text_are_shown_at_its_first_input(
     up: Rig, schema: JsonValue, start: JsonValue, typed: str
 ) -> None:
     ask = await up.submit({**NOTE, "answer_type": "schema", "schema": schema, "default": start})
@@ -189,7 +189,7 @@ WHEN = {"id": "when", "text": "When?", "answer_type": "schema"}
 
 @pytest.mark.parametrize("start", ["2026-05-31T14:30", "2026-05-31"])
 @pytest.mark.parametrize("typed", ["20260531", "2026", "²", "9" * 20])
-async def test_digits_typed_for_a_moment_are_a_mistake_told_at_the_field(
+async def test_digits_typed_for_a_date_time_are_an_error_at_the_field(
     up: Rig, start: str, typed: str
 ) -> None:
     ask = await up.submit(WHEN | {"schema": object_of(**AT), "default": {"at": start}})
@@ -208,7 +208,7 @@ async def test_digits_typed_for_a_moment_are_a_mistake_told_at_the_field(
     ("picked", "value"),
     [("1780000000", "2026-05-28T20:26:40Z"), ("²", None), ("9" * 20, None), ("9" * 5_000, None)],
 )
-def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
+def test_a_picked_date_time_is_valid_or_an_error(
     before: JsonValue, picked: str, value: str | None
 ) -> None:
     fields = fields_from_schema(object_of(**AT))
@@ -234,14 +234,14 @@ def test_a_moment_that_is_picked_is_a_date_time_or_a_mistake(
         ({"user": "ada"}, "member id"),
     ],
 )
-async def test_places_are_checked_before_anybody_is_asked(
+async def test_destinations_are_checked_before_anybody_is_asked(
     up: Rig, place: dict[str, str], wrong: str | None
 ) -> None:
     told = up.app.surface.destination_problem(Destination(surface="slack", **place))
     assert (told is None) if wrong is None else (wrong in (told or ""))
 
 
-async def test_a_surface_that_slack_does_not_know_says_so(tmp_path: Path) -> None:
+async def test_a_surface_whose_token_slack_rejects_is_unready(tmp_path: Path) -> None:
     async with workspace() as (slack, _, _):
         slack.revoked = True
         async with run_app(slack, tmp_path / "db", "http") as app:

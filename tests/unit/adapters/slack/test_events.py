@@ -1,4 +1,4 @@
-"""What Slack tells is acted on at once: deleted messages, closed channels, user groups, the token."""
+"""Slack's events are handled at once: deleted messages, closed channels, user groups, the token."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: 
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
-async def test_an_event_whose_handling_crashes_is_logged_and_taken_when_it_comes_again(
+async def test_an_event_whose_handling_crashes_is_logged_and_handled_when_slack_sends_it_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     crashed = asyncio.Event()
@@ -98,7 +98,7 @@ async def test_a_deleted_message_with_replies_is_posted_again_too(up: Rig) -> No
 
 
 @pytest.mark.rule("PLACE-1")
-async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothing(up: Rig) -> None:
+async def test_deleting_a_record_or_somebody_elses_message_changes_nothing(up: Rig) -> None:
     ask = await up.submit(APPLY)
     reply = await up.bob.type_in_thread(up.live(ask), "hm")
     await up.bob.delete(reply)
@@ -122,9 +122,7 @@ async def test_a_record_or_somebody_elses_message_that_is_deleted_changes_nothin
         ("member_left_channel", "no longer has the app as a member: "),
     ],
 )
-async def test_a_channel_that_is_closed_fails_all_that_was_asked_there(
-    up: Rig, how: str, said: str
-) -> None:
+async def test_closing_a_channel_fails_all_of_its_asks(up: Rig, how: str, said: str) -> None:
     up.slack.workspace.add_channel("C0OTHER", up.ada.id)
     asks = [await up.submit(APPLY) for _ in range(3)]
     other = await up.submit(APPLY, to="slack:C0OTHER")
@@ -146,7 +144,7 @@ async def test_a_channel_that_is_closed_fails_all_that_was_asked_there(
     await _told_all(up)
 
 
-async def test_what_was_asked_after_a_channel_was_opened_again_outlives_late_news_of_its_archiving(
+async def test_an_ask_made_after_a_channel_was_reopened_survives_a_late_archive_event(
     up: Rig,
 ) -> None:
     ask = await up.submit(APPLY)
@@ -158,14 +156,14 @@ async def test_what_was_asked_after_a_channel_was_opened_again_outlives_late_new
     assert (await _ended(up, ask)).status is Status.FAILED
 
 
-async def test_somebody_who_leaves_a_channel_ends_nothing_there(up: Rig) -> None:
+async def test_a_person_leaving_a_channel_ends_nothing_there(up: Rig) -> None:
     ask = await up.submit(APPLY)
     admin.leave(up.slack, CHANNEL, up.bob.id)
     await _told_all(up)
     assert (await up.shown(ask)).open
 
 
-async def test_a_channel_with_another_id_is_the_same_channel(up: Rig) -> None:
+async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) -> None:
     up.slack.workspace.add_channel("G0PRIVATE", up.ada.id, kind="group")
     ask = await up.submit(APPLY, NOTE, to="slack:G0PRIVATE")
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
@@ -201,7 +199,7 @@ async def test_a_change_of_a_user_group_counts_at_once(up: Rig) -> None:
 
 @pytest.mark.rule("PLACE-6")
 @pytest.mark.parametrize("disabled", [True, False])
-async def test_an_ask_whose_only_responders_are_gone_fails_in_words(
+async def test_an_ask_whose_only_responders_are_gone_fails_with_an_explanation(
     up: Rig, disabled: bool
 ) -> None:
     alone = await up.submit(APPLY, responders=[f"@{GROUP}"])
@@ -219,14 +217,14 @@ async def test_an_ask_whose_only_responders_are_gone_fails_in_words(
     assert (await up.shown(others)).open
 
 
-async def test_a_user_group_that_nobody_asked_about_is_not_looked_up(up: Rig) -> None:
+async def test_a_user_group_that_no_ask_names_is_not_looked_up(up: Rig) -> None:
     await up.submit(APPLY)
     admin.set_members(up.slack, GROUP, up.bob.id)
     await _told_all(up)
     assert up.slack.count("usergroups.users.list") == 0
 
 
-async def test_a_group_that_cannot_be_looked_up_now_fails_nothing(up: Rig) -> None:
+async def test_a_temporary_lookup_failure_of_a_group_fails_no_ask(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
     up.slack.faults.add("usergroups.users.list", times=None, status=503)
     admin.set_members(up.slack, GROUP)
@@ -249,7 +247,7 @@ async def test_an_ask_that_nobody_could_answer_is_not_posted(up: Rig, scope: boo
 
 @pytest.mark.rule("PLACE-3")
 @pytest.mark.parametrize("how", ["uninstalled", "revoked", "told by a call"])
-async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
+async def test_a_revoked_token_is_reported_at_once_until_it_works_again(
     up: Rig, how: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.submit(APPLY, NOTE)
@@ -271,7 +269,7 @@ async def test_a_token_that_is_revoked_is_known_at_once_until_it_works_again(
     assert up.app.surface.unready_reason() is None
 
 
-async def test_a_persons_token_that_is_revoked_is_none_of_ours(up: Rig) -> None:
+async def test_a_persons_revoked_token_is_ignored(up: Rig) -> None:
     before = up.slack.count("auth.test")
     admin.revoke(up.slack, bot=False)
     await _told_all(up)
@@ -279,7 +277,7 @@ async def test_a_persons_token_that_is_revoked_is_none_of_ours(up: Rig) -> None:
     assert up.app.surface.unready_reason() is None
 
 
-async def test_events_of_no_known_shape_are_acknowledged(up: Rig) -> None:
+async def test_events_of_an_unknown_shape_are_acknowledged(up: Rig) -> None:
     for event in (
         {"type": "subteam_updated", "subteam": "x"},
         {"type": "channel_archive", "channel": None},

@@ -1,4 +1,4 @@
-"""The text for notifications and screen readers, which are read instead of the blocks, states the whole decision."""
+"""The text for notifications and screen readers, which replaces the blocks there, states the whole decision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LONG = "An explanation that has no end. " * 600
 
 
 def decision(view: View) -> list[str]:
-    """Everything that somebody has to hear to know what is decided, and how it can be."""
+    """Everything that somebody has to read to know what is to be decided, and how they can decide it."""
     said = [wording.asks_line(view, LABELS)]
     if view.outcome is not None:
         said.append(wording.ending(view, LABELS))
@@ -59,7 +59,7 @@ def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: s
     view = view_of(ask)
     text = squeezed(read(fallback_text(view, LABELS, ADA), verbatim=True))
     for said in decision(view):
-        # Of a list with hundreds of options the text has as many as fit.
+        # Of a list with hundreds of options, the text has as many as fit.
         assert squeezed(said)[:60] in text, (case, said)
     if view.outcome is None:
         assert squeezed(LABELS.for_whom.format(who="Ada")) in text
@@ -68,7 +68,7 @@ def test_the_text_of_every_kind_in_every_state_states_the_whole_decision(case: s
 
 @pytest.mark.rule("SLACK-14")
 @pytest.mark.parametrize("case", [c for c in CASES if view_of(CASES[c]).prompt is not None])
-def test_no_context_however_long_takes_the_room_of_the_question_and_its_choices(case: str) -> None:
+def test_a_long_context_never_displaces_the_question_and_its_choices(case: str) -> None:
     ask = with_context(CASES[case], LONG)
     view = view_of(replace(ask, responders=(ANYONE,)))
     text = squeezed(fallback_text(view, LABELS))
@@ -90,13 +90,13 @@ def with_context(ask: Ask, context: str) -> Ask:
         ({"answer_type": AnswerType.TEXT, "default": "main"}, "main"),
     ],
 )
-def test_what_is_filled_in_beforehand_is_said(changes: dict[str, object], filled_in: str) -> None:
+def test_the_prefill_is_stated(changes: dict[str, object], filled_in: str) -> None:
     ask = one(AnswerType.TEXT, has_default=True, **changes)
     assert LABELS.prefilled.format(text=filled_in) in fallback_text(view_of(ask), LABELS)
 
 
 @pytest.mark.rule("SLACK-14")
-def test_what_a_form_asks_for_is_said() -> None:
+def test_the_fields_of_a_form_are_stated() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string", "title": "Your name"}}}
     ask = one(AnswerType.SCHEMA, json_schema=schema)
     assert "Your name" in fallback_text(view_of(ask), LABELS)
@@ -113,7 +113,7 @@ def test_the_text_is_within_slacks_limit_whatever_is_asked(ask: Ask) -> None:
 
 @pytest.mark.rule("SLACK-14")
 @pytest.mark.parametrize("text", ["?", "&", "Go?", "&" * 5_000])
-def test_a_short_question_beside_choices_longer_than_the_text_is_said(text: str) -> None:
+def test_a_short_question_is_stated_even_if_its_choices_exceed_the_limit(text: str) -> None:
     labels = [f"{number} {'&<> ' * 200}" for number in range(30)]
     options = tuple(Option(value=label, label=label) for label in labels)
     ask = one(AnswerType.SELECT, options=options, text=text)
@@ -123,7 +123,7 @@ def test_a_short_question_beside_choices_longer_than_the_text_is_said(text: str)
 
 
 @given(st.text("&<>a\U0001f600 \n"), st.integers(-2, 40))
-def test_what_is_escaped_fits_however_little_room_there_is(text: str, most: int) -> None:
+def test_escaped_text_fits_any_limit(text: str, most: int) -> None:
     assert utf16_length(escape_within(text, most)) <= max(most, 0)
     if most >= utf16_length(escape(text)):
         assert escape_within(text, most) == escape(text)

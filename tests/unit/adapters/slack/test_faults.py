@@ -1,4 +1,4 @@
-"""Slack fails in every way it can: the message comes to show the stored state, nothing doubled, nothing lost."""
+"""Slack fails in every possible way: the message ends up showing the stored state, with nothing doubled or lost."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ KINDS: dict[type[PlatformError], str] = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_code_is_of_the_kind_that_decides_what_comes_next(kind: type[PlatformError]) -> None:
+def test_every_error_code_maps_to_the_kind_that_decides_what_happens_next(
+    kind: type[PlatformError],
+) -> None:
     for code in KINDS[kind].split():
         error = errors.error_from_code("chat.postMessage", code)
         assert type(error) is kind, code
@@ -91,7 +93,7 @@ def _asks_shown(up: Rig, ask_id: str) -> int:
 
 @pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_post_that_fails_is_made_once(up: Rig, fault: str) -> None:
+async def test_a_failed_post_is_made_only_once(up: Rig, fault: str) -> None:
     up.slack.faults.add("chat.postMessage", **FAULTS[fault])
     ask = await up.submit(APPLY)
     assert _asks_shown(up, ask.id) == 1
@@ -102,7 +104,7 @@ async def test_a_post_that_fails_is_made_once(up: Rig, fault: str) -> None:
 
 @pytest.mark.rule("DATA-7")
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_an_update_that_fails_is_made_up_for(up: Rig, fault: str) -> None:
+async def test_a_failed_update_is_made_up_for(up: Rig, fault: str) -> None:
     ask = await up.submit(APPLY, NOTE)
     up.slack.faults.add("chat.update", **FAULTS[fault])
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -113,7 +115,7 @@ async def test_an_update_that_fails_is_made_up_for(up: Rig, fault: str) -> None:
 
 
 @pytest.mark.rule("DATA-7")
-async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
+async def test_a_rate_limited_method_is_not_called_before_its_pause_has_passed(up: Rig) -> None:
     first, second = await up.submit(APPLY, NOTE), await up.submit(APPLY, NOTE)
     up.slack.faults.add("chat.update", status=429, retry_after=1)
     before = up.slack.count("chat.update")
@@ -127,7 +129,7 @@ async def test_a_limited_method_is_not_called_before_its_time(up: Rig) -> None:
 
 
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
-    """A post whose answer is lost, while a look for it finds ten messages at the most, and fails at first."""
+    """A post whose response is lost, while a search for it finds at most ten messages, and fails at first."""
     monkeypatch.setattr(channel_history, "_PAGE_SIZE", 5)
     monkeypatch.setattr(channel_history, "_MAX_PAGES", 2)
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
@@ -137,7 +139,7 @@ async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[A
     return submitting
 
 
-async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
+async def test_a_post_that_is_not_found_among_too_many_messages_is_not_repeated(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitting = await _lost_post(up, monkeypatch)
@@ -153,7 +155,7 @@ async def test_a_post_that_is_not_found_for_much_talk_is_not_made_again(
     assert ask.shown_revision == 1
 
 
-async def test_a_post_is_looked_for_around_its_own_time(
+async def test_a_post_is_searched_for_around_its_own_time(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     submitting = await _lost_post(up, monkeypatch)
@@ -168,7 +170,7 @@ async def test_a_post_is_looked_for_around_its_own_time(
 
 
 @pytest.mark.parametrize("code", ["is_archived", "channel_not_found", "not_in_channel"])
-async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, code: str) -> None:
+async def test_an_unreachable_channel_ends_the_ask_with_an_explanation(up: Rig, code: str) -> None:
     up.slack.faults.add("chat.postMessage", error=code)
     ask = await up.submit(APPLY)
     assert ask.status is Status.FAILED
@@ -188,7 +190,7 @@ async def test_a_place_that_cannot_be_reached_ends_the_ask_in_words(up: Rig, cod
         ("made_up_yesterday", "see https://docs.slack.dev/reference/methods/conversations.open"),
     ],
 )
-async def test_a_person_who_cannot_be_written_to_ends_the_ask_in_words(
+async def test_a_person_who_cannot_be_messaged_ends_the_ask_with_an_explanation(
     up: Rig, code: str, advice: str
 ) -> None:
     fault = up.slack.faults.add("conversations.open", times=None, error=code)
@@ -214,13 +216,13 @@ async def test_a_person_who_cannot_be_written_to_ends_the_ask_in_words(
         *("team_added_to_org", "streaming_state_conflict", "external_channel_migrating"),
     ],
 )
-async def test_what_passes_by_itself_is_tried_again(up: Rig, code: str) -> None:
+async def test_temporary_errors_are_retried(up: Rig, code: str) -> None:
     up.slack.faults.add("chat.postMessage", times=2, error=code)
     assert (await up.submit(APPLY)).status is Status.OPEN
     assert len(up.slack.messages(CHANNEL)) == 1
 
 
-async def test_a_channel_archived_in_mid_walk_keeps_the_answer_and_ends_the_ask(up: Rig) -> None:
+async def test_archiving_a_channel_mid_walk_keeps_the_answer_and_ends_the_ask(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     copy = up.live(ask).snapshot()
     up.slack.workspace.channels[CHANNEL].archived = True
@@ -230,7 +232,7 @@ async def test_a_channel_archived_in_mid_walk_keeps_the_answer_and_ends_the_ask(
     assert ask.walk.answers[0].value is True
 
 
-async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_open(up: Rig) -> None:
+async def test_a_revoked_token_fails_unseen_asks_and_leaves_the_others_open(up: Rig) -> None:
     seen = await up.submit(APPLY, NOTE)
     copy = up.live(seen).snapshot()
     up.slack.revoked = True
@@ -247,7 +249,7 @@ async def test_a_revoked_token_fails_what_nobody_has_seen_and_leaves_the_rest_op
     assert seen.shown_revision == seen.revision == 2
 
 
-async def test_refused_blocks_become_plain_text_and_a_line_for_us(
+async def test_rejected_blocks_are_replaced_by_plain_text_and_logged(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = {"errors": ["must be less than 76 characters [json-pointer:/blocks/0/text/text]"]}
@@ -265,7 +267,7 @@ async def test_refused_blocks_become_plain_text_and_a_line_for_us(
 
 @pytest.mark.rule("PLACE-5")
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_restart_between_post_and_note_finds_the_message_again(
+async def test_after_a_restart_between_posting_and_storing_the_message_is_found_again(
     tmp_path: Path, mode: Any
 ) -> None:
     async with workspace() as (slack, ada, bob):
@@ -286,7 +288,7 @@ async def test_a_restart_between_post_and_note_finds_the_message_again(
 
 
 @pytest.mark.rule("SLACK-10")
-async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> None:
+async def test_cut_connections_are_reopened_and_clicks_continue(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     await up.slack.socket.connected(2)
     opened = up.slack.socket.opened
@@ -299,7 +301,7 @@ async def test_lines_that_are_cut_are_made_again_and_clicks_go_on(up: Rig) -> No
 
 
 @pytest.mark.rule("SLACK-10")
-async def test_one_connection_renewed_loses_no_click(up: Rig) -> None:
+async def test_renewing_one_connection_loses_no_click(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     await up.slack.socket.connected(2)
     first = up.slack.socket.connections[0]
@@ -310,7 +312,7 @@ async def test_one_connection_renewed_loses_no_click(up: Rig) -> None:
     assert ack.ok
 
 
-async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
+async def test_an_unexpected_socket_failure_is_logged_and_the_socket_reopened(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     issue, calls = SocketModeClient.issue_new_wss_url, []
@@ -331,7 +333,7 @@ async def test_a_socket_that_fails_unforeseen_is_logged_and_made_again(
 
 
 @pytest.mark.rule("SURFACE-14")
-async def test_a_message_that_was_left_says_where_the_question_went(up: Rig) -> None:
+async def test_a_message_left_behind_says_where_the_question_moved_to(up: Rig) -> None:
     ask = await up.submit(APPLY)
     to = Destination(surface="slack", channel="C0ELSE")
     await up.app.surface.retire_message(ask, ask.message or {}, to)
@@ -340,7 +342,7 @@ async def test_a_message_that_was_left_says_where_the_question_went(up: Rig) -> 
     assert sight.controls == ()
 
 
-async def test_errors_are_told_apart_for_the_operator(up: Rig) -> None:
+async def test_errors_are_distinguished_for_the_operator(up: Rig) -> None:
     client = up.app.surface._calls
     up.slack.faults.add("auth.test", status=429, retry_after=7)
     with pytest.raises(RateLimitedError) as limited:

@@ -1,4 +1,4 @@
-"""The public end of HTTP mode: what is not Slack's, new and of now is refused, and costs next to nothing."""
+"""The public endpoint for HTTP mode: a request that is not Slack's, new and recent is rejected at almost no cost."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
         yield made
 
 
-async def test_the_address_is_proved_to_slack(up: Rig) -> None:
+async def test_the_url_verification_challenge_is_answered(up: Rig) -> None:
     way = up.slack.http
     ack = await way.post(way.request("events_api", {"type": "url_verification", "challenge": "c1"}))
     assert ack.body == {"challenge": "c1"}
 
 
 @pytest.mark.rule("SLACK-6")
-async def test_a_replayed_click_is_refused(up: Rig) -> None:
+async def test_a_replayed_click_is_rejected(up: Rig) -> None:
     ask = await up.submit(APPLY, {**APPLY, "id": "again"})
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.slack.http.post(up.slack.http.sent[-1])).status == 401
@@ -49,7 +49,7 @@ async def test_a_replayed_click_is_refused(up: Rig) -> None:
 
 
 @pytest.mark.parametrize("seconds", [-299, 299])
-async def test_a_clock_that_is_a_little_off_is_borne(up: Rig, seconds: int) -> None:
+async def test_a_slightly_wrong_clock_is_tolerated(up: Rig, seconds: int) -> None:
     way = up.slack.http
     sent = way.request("events_api", {"type": "x"}, timestamp=int(time.time()) + seconds)
     assert (await way.post(sent)).status == 200
@@ -57,7 +57,7 @@ async def test_a_clock_that_is_a_little_off_is_borne(up: Rig, seconds: int) -> N
 
 @pytest.mark.rule("SLACK-6")
 @pytest.mark.parametrize("seconds", [-302, 302])
-async def test_an_old_or_future_request_is_refused(up: Rig, seconds: int) -> None:
+async def test_an_old_or_future_request_is_rejected(up: Rig, seconds: int) -> None:
     way = up.slack.http
     sent = way.request("events_api", {"type": "x"}, timestamp=int(time.time()) + seconds)
     assert (await way.post(sent)).status == 401
@@ -75,19 +75,19 @@ async def test_an_old_or_future_request_is_refused(up: Rig, seconds: int) -> Non
         {"X-Slack-Request-Timestamp": "９９９"},
     ],
 )
-async def test_a_request_that_is_not_signed_is_refused(up: Rig, headers: dict[str, str]) -> None:
+async def test_an_unsigned_request_is_rejected(up: Rig, headers: dict[str, str]) -> None:
     way = up.slack.http
     sent = way.request("interactive", {"type": "block_actions"})
     assert (await way.post(SentRequest(sent.headers | headers, sent.body))).status == 401
 
 
 @pytest.mark.rule("SLACK-6")
-async def test_another_secret_is_refused(up: Rig) -> None:
+async def test_a_signature_with_another_secret_is_rejected(up: Rig) -> None:
     way = up.slack.http
     assert (await way.post(way.request("interactive", {}, secret="other"))).status == 401
 
 
-async def test_a_compressed_body_is_a_415(up: Rig, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_compressed_body_gets_a_415(up: Rig, caplog: pytest.LogCaptureFixture) -> None:
     way = up.slack.http
     sent = way.request("interactive", {})
     ack = await way.post(SentRequest(sent.headers | {"Content-Encoding": "gzip"}, b"junk"))
@@ -96,7 +96,7 @@ async def test_a_compressed_body_is_a_415(up: Rig, caplog: pytest.LogCaptureFixt
 
 
 @pytest.mark.filterwarnings("ignore:Sending a large body:ResourceWarning")
-async def test_a_huge_body_is_refused_unread(up: Rig) -> None:
+async def test_a_huge_body_is_rejected_unread(up: Rig) -> None:
     way = up.slack.http
     sent = way.request("interactive", {})
     ack = await way.post(SentRequest(sent.headers, b"x" * (MAX_BODY_BYTES + 1)))
@@ -118,7 +118,9 @@ async def test_a_huge_body_is_refused_unread(up: Rig) -> None:
         ("application/x-www-form-urlencoded", b"ssl_check=1"),
     ],
 )
-async def test_a_signed_body_that_is_no_payload_is_a_400(up: Rig, kind: str, body: bytes) -> None:
+async def test_a_signed_body_that_is_not_a_payload_gets_a_400(
+    up: Rig, kind: str, body: bytes
+) -> None:
     now = int(time.time())
     headers = {
         "Content-Type": kind,
@@ -129,14 +131,14 @@ async def test_a_signed_body_that_is_no_payload_is_a_400(up: Rig, kind: str, bod
 
 
 @pytest.mark.parametrize("payload", [{}, {"type": "shortcut"}, {"type": "view_closed"}])
-async def test_payloads_that_are_none_of_ours_are_acknowledged(
+async def test_payloads_that_are_not_for_us_are_acknowledged(
     up: Rig, payload: dict[str, object]
 ) -> None:
     assert (await up.slack.http.send("interactive", payload)).ok
 
 
 @pytest.mark.rule("DATA-13")
-async def test_a_payload_that_bolt_cannot_read_fails_alone(up: Rig) -> None:
+async def test_a_payload_that_bolt_cannot_read_affects_no_other(up: Rig) -> None:
     refused = await up.slack.http.send("interactive", {"type": "view_submission", "view": 5})
     assert (refused.ok, refused.status) == (False, 500)
     ask = await up.submit(APPLY)
@@ -179,7 +181,7 @@ _PAYLOADS = st.dictionaries(st.sampled_from(_KEYS), _JSON, max_size=8)
     _PAYLOADS,
     st.sampled_from(["block_actions", "view_submission", "message", None]),
 )
-def test_no_payload_makes_the_parser_raise(payload: dict[str, object], kind: str | None) -> None:
+def test_the_parser_never_raises(payload: dict[str, object], kind: str | None) -> None:
     control = "ab1:ask_0123:1:answer:true"
     action = {"value": control, "selected_option": payload}
     for body in (
@@ -202,7 +204,7 @@ def test_a_body_is_decoded_as_the_standard_library_would(value: object) -> None:
 
 
 @given(_PAYLOADS, _JSON)
-def test_a_click_says_what_it_says_with_the_message_that_it_carries(
+def test_skipping_the_copy_of_the_message_does_not_change_what_a_click_means(
     payload: dict[str, object], other: object
 ) -> None:
     control = "ab1:ask_0123:1:answer:true"

@@ -1,4 +1,4 @@
-"""The Home tab: what waits for its owner, oldest first, with the way to each message, and kept up to date."""
+"""The Home tab: the asks that wait for its owner, oldest first, with links to their messages, kept up to date."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ GROUP = "S0DBA"
 
 @pytest.fixture(autouse=True)
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Homes follow at once, where a test does not look at how changes are gathered."""
+    """Homes are updated at once, unless a test is about debouncing."""
     monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 0.05)
     monkeypatch.setattr(home_tab, "_FIRST_PAUSE", 0.05)
 
 
 @pytest.fixture
 def gathering(soon: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Changes are gathered for as long as they are for people."""
+    """Changes are debounced for as long as in production."""
     monkeypatch.setattr(home_tab, "DEBOUNCE_SECONDS", 1.0)
 
 
@@ -74,7 +74,7 @@ def shown(up: Rig, person: Person) -> Sight | None:
 
 
 def waiting(up: Rig, person: Person) -> list[str]:
-    """The texts of a person's Home down to what was answered."""
+    """The texts of a person's Home above the recently answered asks."""
     sight = shown(up, person)
     texts = list(sight.texts) if sight else []
     if LABELS.recently_answered in texts:
@@ -83,7 +83,7 @@ def waiting(up: Rig, person: Person) -> list[str]:
 
 
 async def until(up: Rig, person: Person, *texts: str) -> list[str]:
-    """Waits until exactly these questions are in a person's Home, in this order."""
+    """Wait until exactly these questions are in a person's Home, in this order."""
 
     def so() -> bool:
         lines = waiting(up, person)
@@ -94,16 +94,16 @@ async def until(up: Rig, person: Person, *texts: str) -> list[str]:
 
 
 async def opened(up: Rig, person: Person, *texts: str) -> list[str]:
-    """Opens a Home and waits for these questions."""
+    """Open a Home and wait for these questions."""
     up.slack.workspace.homes.pop(person.id, None)
     home.open_home(person)
     found = await until(up, person, *texts)
-    await up.slack.queue.settle()  # an event that is acknowledged late comes again
+    await up.slack.queue.settle()  # Slack sends an event that is acknowledged late again
     return found
 
 
 @pytest.mark.rule("SLACK-11", "INBOX-1")
-async def test_a_home_shows_what_waits_for_its_owner_oldest_first_with_who_asks_and_since_when(
+async def test_a_home_shows_waiting_asks_oldest_first_with_who_asks_and_since_when(
     up: Rig,
 ) -> None:
     first = await up.submit(question("Apply the migration?"))
@@ -124,14 +124,14 @@ async def test_a_home_shows_what_waits_for_its_owner_oldest_first_with_who_asks_
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_a_home_where_nothing_waits_says_so(up: Rig) -> None:
+async def test_a_home_without_waiting_asks_says_so(up: Rig) -> None:
     home.open_home(up.bob)
     await up.slack.until(lambda: shown(up, up.bob))
     assert waiting(up, up.bob) == [LABELS.inbox_title, LABELS.inbox_empty]
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_an_open_home_follows_new_asks_answers_and_ends(up: Rig) -> None:
+async def test_an_open_home_is_updated_by_new_asks_answers_and_ends(up: Rig) -> None:
     await opened(up, up.ada)
     ask = await up.submit(question("Apply the migration?"))
     lines = await until(up, up.ada, "Apply the migration?")
@@ -152,7 +152,7 @@ async def test_an_open_home_follows_new_asks_answers_and_ends(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_members_of_a_group_see_what_the_group_may_answer_come_and_go(up: Rig) -> None:
+async def test_group_members_see_the_asks_of_the_group_come_and_go(up: Rig) -> None:
     await opened(up, up.ada)
     await opened(up, up.bob)
     ask = await up.submit(question("For the group?"), responders=[f"@{GROUP}"])
@@ -163,7 +163,7 @@ async def test_members_of_a_group_see_what_the_group_may_answer_come_and_go(up: 
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_pages_are_turned_and_stay_turned_while_the_home_is_kept_up_to_date(
+async def test_a_home_stays_on_the_current_page_when_it_is_updated(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(home_view, "PAGE_SIZE", 2)
@@ -173,7 +173,9 @@ async def test_pages_are_turned_and_stay_turned_while_the_home_is_kept_up_to_dat
     await until(up, up.ada, "Number 2?", "Number 3?")
     await home.press(up.ada, LABELS.next)
     await until(up, up.ada, "Number 4?")
-    await up.app.service.withdraw(asks[4].id)  # the last page is empty: the one before is shown
+    await up.app.service.withdraw(
+        asks[4].id
+    )  # the last page is empty now, so the previous one is shown
     await until(up, up.ada, "Number 2?", "Number 3?")
     await home.press(up.ada, LABELS.previous)
     await until(up, up.ada, "Number 0?", "Number 1?")
@@ -193,7 +195,7 @@ async def test_a_home_that_was_opened_before_a_restart_is_kept_up_to_date(tmp_pa
 
 @pytest.mark.usefixtures("gathering")
 @pytest.mark.rule("SLACK-11")
-async def test_of_several_processes_one_publishes_wherever_the_home_was_opened(
+async def test_one_of_several_processes_publishes_wherever_the_home_was_opened(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path) as up, replica_of(up) as other:
@@ -258,21 +260,21 @@ async def test_a_burst_of_changes_is_published_together(up: Rig) -> None:
 
 @pytest.mark.usefixtures("gathering")
 @pytest.mark.rule("SLACK-11")
-async def test_however_many_may_answer_the_queue_of_homes_is_bounded_and_empties(up: Rig) -> None:
+async def test_the_queue_of_homes_is_bounded_and_drains_however_many_may_answer(up: Rig) -> None:
     homes = up.app.surface._homes
     assert homes is not None
     for crowd in range(3):
         everybody = tuple(f"U{crowd}X{n}" for n in range(1_500))
         homes.refresh_for(replace(one(AnswerType.BOOLEAN), responders=everybody))
     assert len(homes._queue) == 2_000
-    await opened(up, up.ada)  # goes first, whoever else is queued
-    await homes._work.stop(20)  # what is under way is finished
+    await opened(up, up.ada)  # goes first, ahead of everybody who is queued
+    await homes._work.stop(20)  # running work is finished
     assert homes._queue == {}
     assert up.slack.count("views.publish") == 1
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_without_the_home_tab_asks_go_on_and_the_log_says_so_once(
+async def test_without_the_home_tab_asks_still_work_and_it_is_logged_once(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -290,7 +292,7 @@ async def test_without_the_home_tab_asks_go_on_and_the_log_says_so_once(
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_the_messages_tab_publishes_nothing(up: Rig) -> None:
+async def test_opening_the_messages_tab_publishes_nothing(up: Rig) -> None:
     home.open_home(up.ada, "messages")
     await up.slack.queue.settle()
     home.open_home(up.bob)
@@ -299,7 +301,7 @@ async def test_the_messages_tab_publishes_nothing(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-11")
-async def test_where_slack_tells_no_address_everything_is_shown_in_place(up: Rig) -> None:
+async def test_an_ask_without_a_permalink_is_shown_in_full_in_place(up: Rig) -> None:
     up.slack.faults.add("chat.getPermalink", times=1, error="internal_error")
     await up.submit(question("Apply the migration?"))
     await opened(up, up.ada, "Apply the migration?")
@@ -309,7 +311,7 @@ async def test_where_slack_tells_no_address_everything_is_shown_in_place(up: Rig
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.rule("SLACK-11")
-async def test_a_store_that_is_down_has_slack_tell_again(
+async def test_if_the_store_is_down_slack_sends_the_event_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     save, failed = up.app.store.save_draft, asyncio.Event()
@@ -339,7 +341,7 @@ def wire(view: Json) -> Json:
 
 
 @pytest.mark.rule("SLACK-11")
-def test_the_fullest_home_is_within_slacks_limits() -> None:
+def test_the_largest_home_is_within_slacks_limits() -> None:
     text = "漢\U0001f469" * 10_000
     question = one(AnswerType.BOOLEAN, text=text)
     waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(home_view.PAGE_SIZE)]

@@ -1,4 +1,4 @@
-"""Each of Slack's limits at its edge: what just fits stands there in full, what does not is still taken by Slack.
+"""Each of Slack's limits at its edge: a text that just fits is shown in full; a longer one is still accepted by Slack.
 
 The numbers are those of the fake's own table, `tests/fakes/slack/rules.py`.
 """
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.rule("SLACK-5")
 
 
 def shortened_past(made: dict[int, tuple[str, Block]], most: int, surface: str = "message") -> None:
-    """A text of so many units stands there in full; one of a unit more is shortened until it fits."""
+    """A text of this many units is shown in full; one with one more unit is shortened until it fits."""
     for length in (most, most + 1):
         shown, block = made[length]
         assert (shown == "x" * length) == (length == most), (length, len(shown))
@@ -71,7 +71,7 @@ def test_a_heading() -> None:
 
 
 @edge("CONTAINER_TITLE")
-def test_what_is_folded() -> None:
+def test_a_collapsed_container() -> None:
     made = {n: blocks.collapsed_container("x" * n, [blocks.section("y")]) for n in (150, 151)}
     shortened_past({n: (wire(b)["title"]["text"], b) for n, b in made.items()}, 150)
 
@@ -102,7 +102,7 @@ def menu(*made: Block) -> Block:
 
 
 @edge("OPTION_TEXT", "OPTION_DESCRIPTION")
-def test_options_that_no_control_holds_stand_in_the_message() -> None:
+def test_options_too_long_for_a_control_are_listed_in_the_message() -> None:
     for label, description, listed in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = (Option(value="v", label="x" * label, description="y" * description or None),)
         assert (
@@ -119,7 +119,7 @@ def test_options_that_no_control_holds_stand_in_the_message() -> None:
 
 
 @edge("OPTION_TEXT", "OPTION_DESCRIPTION")
-def test_choices_that_no_control_of_a_form_holds_stand_above_it() -> None:
+def test_choices_too_long_for_a_form_control_are_listed_above_it() -> None:
     for title, description, above in ((75, 75, False), (76, 0, True), (1, 76, True)):
         made = {"const": 1, "title": "x" * title, "description": "y" * description}
         view = opened(schema_ask({"a": {"oneOf": [made]}}), Verb.FILL)
@@ -144,7 +144,7 @@ def text_input() -> Block:
 
 
 @edge("INPUT_LABEL", "INPUT_HINT")
-def test_a_form_says_whether_it_shows_all_of_a_field() -> None:
+def test_a_form_reports_whether_it_shows_its_fields_in_full() -> None:
     for title, description, whole in ((2_000, 2_000, True), (2_001, 1, False), (1, 2_001, False)):
         field: JsonValue = {
             "type": "string",
@@ -185,7 +185,7 @@ def test_the_dialog_of_end_turn() -> None:
 
 
 @edge("MODAL_TITLE")
-def test_the_frame_of_a_modal() -> None:
+def test_the_title_and_buttons_of_a_modal() -> None:
     for length, full in ((24, True), (25, False)):
         text = "x" * length
         view = wire(
@@ -197,7 +197,7 @@ def test_the_frame_of_a_modal() -> None:
 
 
 @edge("INPUT_TEXT")
-def test_the_text_that_an_input_starts_from() -> None:
+def test_the_initial_text_of_an_input() -> None:
     for length, inputs in ((3_000, 1), (3_001, 2)):
         ask = one(TEXT, default="x" * length, has_default=True)
         view = opened(ask, Verb.WRITE)
@@ -208,7 +208,7 @@ def test_the_text_that_an_input_starts_from() -> None:
 
 
 @edge("INPUT_TEXT")
-def test_the_text_that_a_field_starts_from() -> None:
+def test_the_initial_text_of_a_field() -> None:
     for length, native in ((3_000, True), (3_001, False)):
         ask = schema_ask({"a": {"type": "string", "default": "x" * length}})
         view = opened(ask, Verb.FILL)
@@ -223,7 +223,7 @@ def test_the_text_that_a_field_starts_from() -> None:
 
 
 @edge("INPUT_TEXT")
-def test_the_most_that_may_be_typed_into_a_field() -> None:
+def test_the_maximum_length_of_a_field() -> None:
     for most, bound in ((1_500, 3_000), (1_501, None)):
         view = opened(schema_ask({"a": {"type": "string", "maxLength": most}}), Verb.FILL)
         [element] = elements_of(view["blocks"])
@@ -235,7 +235,7 @@ def test_the_most_that_may_be_typed_into_a_field() -> None:
 
 
 @edge("BOXES")
-def test_boxes() -> None:
+def test_checkboxes_and_radio_buttons() -> None:
     kinds = {MULTI: "checkboxes", SELECT: "radio_buttons"}
     for kind, boxes in kinds.items():
         for count, wanted in ((10, True), (11, False)):
@@ -245,7 +245,7 @@ def test_boxes() -> None:
 
 
 @edge("BOXES")
-def test_boxes_in_a_form() -> None:
+def test_checkboxes_and_radio_buttons_in_a_form() -> None:
     for count, kind in ((10, "checkboxes"), (11, "multi_static_select")):
         items = {"enum": [f"c{i}" for i in range(count)]}
         view = opened(schema_ask({"a": {"type": "array", "items": items}}), Verb.FILL)
@@ -281,7 +281,7 @@ def test_a_menu_in_a_form() -> None:
 
 @edge("BLOCKS_PER_MODAL")
 def test_the_blocks_of_a_form() -> None:
-    """Thirty-nine fields, each below a paragraph of its own, and one below as many as its long choices take."""
+    """Thirty-nine fields, each below one paragraph, and one below as many as its long choices need."""
     unseen = {"type": "string", "default": "safe\u202egnp.exe"}
     for paragraphs, native in ((20, True), (21, False)):
         long = {"enum": [str(i) + "x" * 2_960 for i in range(paragraphs)]}
@@ -292,7 +292,7 @@ def test_the_blocks_of_a_form() -> None:
         assert check_view(view, foreign=False) == []
 
 
-def test_the_largest_message_has_fewer_blocks_than_slack_takes() -> None:
+def test_the_largest_message_has_fewer_blocks_than_slack_allows() -> None:
     questions = tuple(
         Question(id=f"q{i}", text="x" * 20_000, answer_type=TEXT, context="y" * 20_000)
         for i in range(100)

@@ -47,7 +47,7 @@ pytestmark = pytest.mark.rule("SLACK-5")
 
 
 @edge("MESSAGE_TEXT")
-def test_the_text_beside_the_blocks() -> None:
+def test_the_fallback_text() -> None:
     question = Question(id="q", text="", answer_type=TEXT)
     around = len(fallback_text.fallback_text(view_of(asked(question)), LABELS)) + len("\n")
     for length, full in ((4_000, True), (4_001, False)):
@@ -63,7 +63,7 @@ def asked(question: Question) -> Ask:
 
 
 @edge("BLOCKS_TEXT")
-def test_all_texts_of_a_message_together() -> None:
+def test_the_total_text_of_a_message() -> None:
     sheet = MessageBuilder(view_of(one(TEXT)), LABELS)
     assert sheet.remaining_room == 12_000
     sheet.add_paragraphs("x" * 12_000, sheet.remaining_room)
@@ -76,7 +76,7 @@ def test_all_texts_of_a_message_together() -> None:
 
 
 @edge("MODAL_BYTES")
-def test_a_notice_gives_back_as_much_as_a_view_holds() -> None:
+def test_a_rejected_submission_is_given_back_as_far_as_a_view_holds_it() -> None:
     def notice(last: int) -> Any:
         typed = "x" * 3_000 * 80 + "y" * last
         return wire(modals.rejected_submission_modal("Why", typed, LABELS))
@@ -90,13 +90,13 @@ def test_a_notice_gives_back_as_much_as_a_view_holds() -> None:
     assert check_view(full, foreign=False) == check_view(cut, foreign=False) == []
 
 
-# --- people's names and agents' labels, which an escape lengthens -----------------------------------
+# --- people's names and agents' labels, which escaping lengthens ------------------------------------
 
 LONG = ("x" * 1_000, "&" * 1_000, "<!channel>" * 100, "\U0001f469" * 1_000)
 
 
 def endings(label: str) -> list[View]:
-    """An ask of a tool with this name, ended in every way that names it."""
+    """Asks of a tool with this name, ended in every way that mentions the name."""
     question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
     ask = ask_of(Form(questions=(question,), tool=label))
     made = [asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
@@ -119,7 +119,7 @@ def test_an_ending() -> None:
     assert 3_000 - len("&amp;") < units(shown) <= 3_000
 
 
-def test_a_reminder_is_one_message_whoever_asked() -> None:
+def test_a_reminder_is_a_single_message_whoever_asked() -> None:
     for label in LONG:
         ask = one(AnswerType.BOOLEAN, text="?")
         view = view_of(ask_of(ask.form.model_copy(update={"tool": label})))
@@ -145,7 +145,7 @@ def test_a_note_fits_a_paragraph_whoever_asked() -> None:
 
 
 @edge("FIRST_MOMENT", "LAST_MOMENT")
-def test_the_moments_that_are_picked() -> None:
+def test_the_range_of_the_datetimepicker() -> None:
     for seconds, picked in (
         (999_999_999, False),
         (1_000_000_000, True),
@@ -175,8 +175,8 @@ def test_the_age_of_a_request() -> None:
 
 
 @edge("SIGNATURE_SECONDS")
-def test_a_signature_is_remembered_for_as_long_as_it_counts() -> None:
-    """One of a clock that is five minutes ahead counts for ten."""
+def test_a_signature_is_remembered_for_as_long_as_it_is_valid() -> None:
+    """A signature from a clock that is five minutes ahead is valid for ten."""
     now = [1_700_000_000.0]
     front = HttpEndpoint("secret", _heard, now=lambda: now[0])
     front._seen |= {"first": now[0]}

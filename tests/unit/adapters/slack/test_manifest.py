@@ -1,4 +1,4 @@
-"""The manifests are what Slack takes, ask for exactly the rights that are used, and are what the command prints."""
+"""The manifests are valid, request exactly the permissions that are used, and are what the command prints."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def closed(properties: dict[str, Any], *required: str) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, **keys}
 
 
-# What https://github.com/slackapi/manifest-schema says of the parts that are used here.
+# The rules of https://github.com/slackapi/manifest-schema for the parts that are used here.
 SCHEMA = closed(
     {
         "display_information": closed(
@@ -80,7 +80,7 @@ FILES: dict[str, str] = {"socket": "socket-mode.yaml", "http": "http.yaml"}
 
 @pytest.mark.rule("SLACK-9", "CLI-7")
 @pytest.mark.parametrize("mode", FILES)
-def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: str) -> None:
+def test_the_files_are_what_the_command_prints_and_are_valid(mode: str) -> None:
     text = (ROOT / "manifests/slack" / FILES[mode]).read_text("utf-8")
     assert text == to_yaml(manifest(mode)) + "\n", "run answerback manifest slack"
     read = yaml.safe_load(text)
@@ -98,7 +98,7 @@ def test_the_files_are_what_the_command_prints_and_what_slack_takes(mode: str) -
 
 
 @pytest.mark.rule("SLACK-9", "CLI-7")
-def test_the_scopes_asked_for_are_the_scopes_used() -> None:
+def test_the_requested_scopes_are_the_scopes_used() -> None:
     folder = Path(answerback_slack.__file__).parent
     sources = "".join(path.read_text("utf-8") for path in folder.glob("*.py"))
     called = set(re.findall(r'\.call\(\s*"([a-z]+\.[A-Za-z.]+)"', sources))
@@ -120,7 +120,7 @@ def test_the_scopes_asked_for_are_the_scopes_used() -> None:
 
 @pytest.mark.rule("SLACK-12", "CLI-7")
 @pytest.mark.parametrize("mode", FILES)
-def test_an_agents_manifest_adds_what_its_sessions_need(mode: str) -> None:
+def test_the_manifest_of_an_agent_adds_what_sessions_need(mode: str) -> None:
     plain, agent = (yaml.safe_load(to_yaml(manifest(m))) for m in (mode, f"{mode}-agent"))
     assert list(Draft202012Validator(SCHEMA).iter_errors(agent)) == []
     assert agent["features"].pop("agent_view")
@@ -130,7 +130,7 @@ def test_an_agents_manifest_adds_what_its_sessions_need(mode: str) -> None:
 
 
 @pytest.mark.acceptance
-async def test_the_command_prints_a_manifest_for_ones_own_address(tmp_path: Path) -> None:
+async def test_the_command_prints_a_manifest_for_a_given_url(tmp_path: Path) -> None:
     url = "https://ask.acme.example/"
     async with command(
         "manifest", "slack", "--mode", "http", "--url", url, folder=tmp_path

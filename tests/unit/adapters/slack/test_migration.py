@@ -1,4 +1,4 @@
-"""A message that is read alone says what its answer does: a migration of thirty lines, with a table and a diff."""
+"""A message explains on its own what the answer will do: a migration of thirty lines, with a table and a diff."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ QUESTION = {
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
-async def test_a_migration_with_a_table_and_a_diff_is_read_in_its_message_alone(
+async def test_a_migration_with_a_table_and_a_diff_can_be_judged_from_its_message_alone(
     tmp_path: Path,
 ) -> None:
     assert MIGRATION.count("\n") + 1 == 30
@@ -95,5 +95,5 @@ async def test_a_migration_with_a_table_and_a_diff_is_read_in_its_message_alone(
         assert "dropped, not restorable" in sight.text
         assert "Yes applies this to production at once" in sight.text
         assert sight.buttons == [LABELS.yes, LABELS.no, LABELS.reply, LABELS.end_turn]
-        # Nothing is cut, and the buttons stand below all of it.
+        # Nothing is cut, and the buttons are below everything.
         assert sight.text.index("Apply migration 0042") > sight.text.index("archived: true")

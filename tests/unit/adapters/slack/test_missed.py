@@ -1,4 +1,4 @@
-"""Words that were typed while no event came: read after a restart or a lost connection, once, and only where needed."""
+"""Messages typed while no events arrived are read after a restart or a lost connection, once, and only where needed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ READS = ("conversations.replies", "conversations.history")
 
 
 class Town:
-    """A Slack that outlives the service, and tells it of no event."""
+    """A Slack that outlives the service, and sends it no events."""
 
     def __init__(
         self, slack: FakeSlack, ada: Person, bob: Person, folder: Path, mode: Mode
@@ -45,17 +45,17 @@ class Town:
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
-        """The service, for a while."""
+        """Run the service for the duration of the block."""
         async with run_app(self.slack, self._folder / "a.db", self._mode) as app:
             yield Rig(self.slack, app, self.ada, self.bob)
         self.slack.clock.advance(2)
 
     def reads(self) -> list[dict[str, Any]]:
-        """The arguments of each look at what was typed."""
+        """The arguments of each call that read messages."""
         return [call.args for call in self.slack.calls if call.method in READS]
 
     async def taken(self, said: Message) -> None:
-        """Waits for the mark."""
+        """Wait for the mark."""
         await self.slack.until(lambda: said.reactions)
         assert said.reactions == {"white_check_mark": ["U0BOT"]}
 
@@ -83,7 +83,9 @@ def values(ask: Ask) -> list[Any]:
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
+async def test_messages_typed_while_the_service_is_down_are_handled_at_its_start(
+    town: Town,
+) -> None:
     async with town.up() as up:
         asks = [await up.submit(NOTE), await up.submit(COLOUR)]
         direct = await up.submit(NOTE, to=f"slack:@{up.ada.id}", responders=None)
@@ -105,7 +107,7 @@ async def test_a_mention_in_the_channel_itself_is_found_too(town: Town) -> None:
         assert values(await up.shown(ask)) == ["up here"]
 
 
-async def test_only_the_first_of_two_messages_can_answer_a_question_nobody_saw_the_next(
+async def test_of_two_messages_only_the_first_counts_because_nobody_saw_the_next_question(
     town: Town,
 ) -> None:
     async with town.up() as up:
@@ -118,7 +120,7 @@ async def test_only_the_first_of_two_messages_can_answer_a_question_nobody_saw_t
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_what_was_handled_is_handled_no_second_time(town: Town) -> None:
+async def test_a_handled_message_is_not_handled_again(town: Town) -> None:
     async with town.up() as up:
         other = await up.submit(COLOUR)
         ask = await up.submit(NOTE)
@@ -135,7 +137,7 @@ async def test_what_was_handled_is_handled_no_second_time(town: Town) -> None:
     assert unclear.reactions == {}
 
 
-async def test_events_that_come_as_well_count_once(town: Town) -> None:
+async def test_a_message_that_also_arrives_as_an_event_counts_once(town: Town) -> None:
     async with town.up() as up:
         ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     town.slack.event_types = {"message"}
@@ -150,7 +152,7 @@ async def test_events_that_come_as_well_count_once(town: Town) -> None:
         assert town.ada.private_notes(CHANNEL) == []
 
 
-async def test_nothing_is_read_where_no_words_could_count(town: Town) -> None:
+async def test_nothing_is_read_where_no_message_could_count(town: Town) -> None:
     schema = {"id": "s", "text": "?", "answer_type": "schema", "schema": {"type": "integer"}}
     async with town.up() as up:
         await up.submit(schema)
@@ -168,11 +170,11 @@ async def test_nothing_is_read_where_no_words_could_count(town: Town) -> None:
         assert threads == {ask.thread.id}
 
 
-async def test_what_was_heard_long_ago_is_not_read_again(town: Town) -> None:
+async def test_messages_received_long_ago_are_not_read_again(town: Town) -> None:
     async with town.up() as up:
         ask = await up.submit(NOTE)
         await town.bob.post(CHANNEL, "good morning")
-    for _ in range(2):  # the first start learns how far it has heard
+    for _ in range(2):  # the first start records the time of the last received message
         town.slack.clock.advance(7_200)
         await town.bob.post(CHANNEL, "good evening")
         before = len(town.reads())
@@ -185,14 +187,14 @@ async def test_what_was_heard_long_ago_is_not_read_again(town: Town) -> None:
 
 
 async def until_saved(up: Rig) -> None:
-    """Waits until it is stored how far Slack was heard."""
+    """Wait until the time of the last received message is stored."""
     task = up.app.surface._missed
     assert task is not None
     assert task._task is not None
     await task._task
 
 
-async def test_limits_are_waited_for_and_the_newest_question_comes_first(town: Town) -> None:
+async def test_rate_limits_are_respected_and_the_newest_question_comes_first(town: Town) -> None:
     async with town.up() as up:
         asks = [await up.submit(NOTE) for _ in range(3)]
     said = [await mention(town, ask, "late") for ask in asks]
@@ -205,7 +207,7 @@ async def test_limits_are_waited_for_and_the_newest_question_comes_first(town: T
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_place_that_cannot_be_read_holds_up_no_other(
+async def test_a_conversation_that_cannot_be_read_holds_up_no_other(
     town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with town.up() as up:
@@ -221,7 +223,7 @@ async def test_a_place_that_cannot_be_read_holds_up_no_other(
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_a_database_that_fails_at_first_and_a_defect_keep_nobody_from_their_answer(
+async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
     town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with town.up() as up:
@@ -262,7 +264,7 @@ async def test_very_many_messages_are_read_in_pages(
         await town.taken(said)
 
 
-async def test_of_too_many_questions_the_oldest_are_left(
+async def test_of_too_many_questions_the_oldest_are_skipped(
     town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(catch_up, "_MOST_PLACES", 3)
@@ -277,7 +279,7 @@ async def test_of_too_many_questions_the_oldest_are_left(
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_words_typed_while_no_connection_stands_are_taken_once_one_does(
+async def test_messages_typed_while_disconnected_are_handled_after_reconnecting(
     tmp_path: Path,
 ) -> None:
     async with workspace() as (slack, ada, bob):
@@ -295,7 +297,7 @@ async def test_words_typed_while_no_connection_stands_are_taken_once_one_does(
             assert values(await up.shown(ask)) == ["into the gap"]
 
 
-async def test_a_connection_that_is_renewed_in_time_leaves_no_gap(tmp_path: Path) -> None:
+async def test_renewing_a_connection_in_time_leaves_no_gap(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
         town = Town(slack, ada, bob, tmp_path, "socket")
         async with town.up() as up:

@@ -1,4 +1,4 @@
-"""How Slack's messages call those who may answer: by names that notify nobody, and by mention where that is wanted."""
+"""How Slack's messages name responders: by names that notify nobody, or by mentions if the route asks for them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def read(up: Rig, ask: Ask) -> str:
 
 
 @pytest.mark.rule("SURFACE-17", "WHO-1")
-async def test_people_and_groups_are_named_once_looked_up_and_nobody_is_notified(up: Rig) -> None:
+async def test_people_and_groups_are_named_after_a_lookup_and_nobody_is_notified(up: Rig) -> None:
     up.slack.workspace.groups["S0OPS"] = ("release-team", [up.bob.id])
     responders = [up.ada.id, "@S0OPS"]
     ask = await up.submit(APPLY, responders=responders)
@@ -42,14 +42,14 @@ async def test_people_and_groups_are_named_once_looked_up_and_nobody_is_notified
 
 @pytest.mark.rule("SURFACE-17")
 @pytest.mark.parametrize("code", ["missing_scope", "user_not_found", "ratelimited"])
-async def test_a_name_that_slack_does_not_tell_is_counted(up: Rig, code: str) -> None:
+async def test_responders_without_a_known_name_are_counted(up: Rig, code: str) -> None:
     up.slack.faults.add("users.info", error=code, times=9)
     ask = await up.submit(APPLY, responders=[up.ada.id, up.bob.id])
     assert LABELS.for_people.format(count=2) in read(up, ask)
     assert up.ada.id not in read(up, ask)
 
 
-async def test_a_message_does_not_wait_long_for_names(
+async def test_a_message_waits_only_briefly_for_names(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(responder_names, "LOOKUP_TIMEOUT_SECONDS", 0.05)
@@ -60,7 +60,7 @@ async def test_a_message_does_not_wait_long_for_names(
 
 
 @pytest.mark.rule("SURFACE-17")
-async def test_nothing_is_said_of_who_may_answer_in_a_direct_message(up: Rig) -> None:
+async def test_a_direct_message_does_not_say_who_may_answer(up: Rig) -> None:
     person = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
     channel = person.thread.channel if person.thread else None
     talk = await up.submit(APPLY, to=f"slack:{channel}", responders=None)
@@ -72,7 +72,7 @@ async def test_nothing_is_said_of_who_may_answer_in_a_direct_message(up: Rig) ->
 
 
 @pytest.mark.rule("SURFACE-18")
-async def test_who_is_to_be_notified_is_mentioned_and_not_looked_up(up: Rig) -> None:
+async def test_responders_to_notify_are_mentioned_and_not_looked_up(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id, "@S0OPS", "made-up"])
     calls = len(up.slack.calls)
     view = view_of(ask)._replace(mention=True)

@@ -1,4 +1,4 @@
-"""A note beside what is chosen, where the tool's result has a place for it."""
+"""Notes that go with a selection, for tools whose result can hold them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
 
 
 async def asked(up: Rig, *questions: dict[str, Any]) -> Ask:
-    """Submits a call of Claude Code's tool."""
+    """Submit a call of Claude Code's tool."""
     body = {
         "name": "AskUserQuestion",
         "arguments": {"questions": [*questions]},
@@ -42,7 +42,7 @@ def question(text: str = "Which store?", **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.rule("SLACK-13")
-async def test_a_note_goes_along_with_the_option_that_is_chosen(up: Rig) -> None:
+async def test_a_note_goes_with_the_selected_option(up: Rig) -> None:
     ask = await asked(up, question())
     await up.ada.choose(up.live(ask), "SQLite")
     await up.ada.click(up.live(ask), LABELS.answer_with_note)
@@ -57,7 +57,7 @@ async def test_a_note_goes_along_with_the_option_that_is_chosen(up: Rig) -> None
 
 
 @pytest.mark.rule("SLACK-13")
-async def test_several_options_take_a_note_and_an_empty_note_is_none(up: Rig) -> None:
+async def test_several_options_can_have_a_note_and_an_empty_note_is_none(up: Rig) -> None:
     ask = await asked(up, question(multiSelect=True))
     await up.ada.click(up.live(ask), LABELS.answer_with_note)
     modal = await up.ada.sees_modal()
@@ -68,7 +68,7 @@ async def test_several_options_take_a_note_and_an_empty_note_is_none(up: Rig) ->
 
 
 @pytest.mark.rule("SLACK-13")
-async def test_a_note_alone_is_no_answer(up: Rig) -> None:
+async def test_a_note_alone_is_not_an_answer(up: Rig) -> None:
     ask = await asked(up, question())
     await up.ada.click(up.live(ask), LABELS.answer_with_note)
     modal = await up.ada.sees_modal()
@@ -100,7 +100,7 @@ async def test_back_offers_the_note_again(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-13")
-async def test_no_note_is_offered_where_the_result_has_no_place_for_it(up: Rig) -> None:
+async def test_no_note_is_offered_if_the_result_cannot_hold_it(up: Rig) -> None:
     plain = {"id": "q", "text": "Which?", "answer_type": "select", "options": ["a", "b"]}
     ask = await up.submit(plain)
     assert LABELS.answer_with_note not in up.ada.sees(up.live(ask)).buttons

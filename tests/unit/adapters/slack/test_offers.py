@@ -1,4 +1,4 @@
-"""Words that are not meant for the question they stand under: offered to their author, privately, to be used."""
+"""A message in a question's thread that is not meant as an answer: its author is offered privately to use it as one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
 
 
 @pytest.mark.rule("TYPED-5")
-async def test_what_a_responder_writes_under_a_question_for_words_is_offered_once(up: Rig) -> None:
+async def test_a_responders_message_under_a_free_text_question_gets_one_offer(up: Rig) -> None:
     ask = await up.submit(NOTE)
     live = up.live(ask)
     await up.bob.type_in_thread(live, "not a responder")
@@ -48,7 +48,7 @@ async def test_what_a_responder_writes_under_a_question_for_words_is_offered_onc
 
 
 @pytest.mark.rule("TYPED-5")
-async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_it(
+async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_it(
     up: Rig,
 ) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
@@ -68,7 +68,7 @@ async def test_an_offer_is_for_its_question_alone_and_no_words_are_too_long_for_
     assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
 
 
-async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
+async def test_using_a_long_message_that_was_deleted_is_explained(up: Rig) -> None:
     ask = await up.submit(NOTE)
     said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
     [offer] = await up.offers()
@@ -79,7 +79,7 @@ async def test_long_words_that_are_gone_are_said_to_be(up: Rig) -> None:
 
 
 @pytest.mark.rule("TYPED-5")
-async def test_an_offer_outlives_a_restart_and_is_made_no_second_time(tmp_path: Path) -> None:
+async def test_an_offer_survives_a_restart_and_is_not_repeated(tmp_path: Path) -> None:
     async with workspace() as (slack, ada, bob):
         async with run_app(slack, tmp_path / "a.db", "socket") as app:
             up = Rig(slack, app, ada, bob)

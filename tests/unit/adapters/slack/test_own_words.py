@@ -1,4 +1,4 @@
-"""Words of one's own in a multiple choice: what is ticked in the message goes along, or is said to be replaced."""
+"""Free text in a multiple choice: boxes ticked in the message are kept, or the modal says that they are replaced."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def result(up: Rig, ask: Any) -> Any:
     return found.structured
 
 
-async def test_what_is_ticked_stands_in_the_modal_and_goes_along_with_the_words(up: Rig) -> None:
+async def test_ticked_options_appear_in_the_modal_and_are_kept_with_the_text(up: Rig) -> None:
     ask = await up.submit(**call("ask_user"))
     await up.ada.check(up.live(ask), ["A", "B"], Verb.CHOOSE)
     await up.ada.click(up.live(ask), LABELS.other)
@@ -53,7 +53,7 @@ async def test_the_ticks_can_be_changed_in_the_modal(up: Rig) -> None:
     assert await result(up, ask) == {"answers": [["C", "Zig"]]}
 
 
-async def test_a_list_too_long_for_the_message_is_ticked_beside_the_words(up: Rig) -> None:
+async def test_options_too_many_for_the_message_are_ticked_next_to_the_text(up: Rig) -> None:
     options = [{"label": f"{n} " + "long " * 14} for n in range(300)]
     ask = await up.submit(**call("ask_user", options))
     await up.ada.click(up.live(ask), LABELS.other)
@@ -66,7 +66,7 @@ async def test_a_list_too_long_for_the_message_is_ticked_beside_the_words(up: Ri
     assert answer.value == [options[3]["label"], options[4]["label"], "Zig"]
 
 
-async def test_where_the_words_replace_the_ticks_the_modal_says_so(up: Rig) -> None:
+async def test_the_modal_says_if_the_text_replaces_the_ticked_options(up: Rig) -> None:
     ask = await up.submit(**call("AskUserQuestion"))
     await up.ada.check(up.live(ask), ["A", "B"], Verb.CHOOSE)
     await up.ada.click(up.live(ask), LABELS.other)
@@ -75,7 +75,7 @@ async def test_where_the_words_replace_the_ticks_the_modal_says_so(up: Rig) -> N
     assert (await result(up, ask))["answers"] == {"Which?": "Zig"}
 
 
-async def test_words_that_come_too_late_are_given_back_with_the_ticks(up: Rig) -> None:
+async def test_a_text_submitted_too_late_is_given_back_with_the_ticked_options(up: Rig) -> None:
     ask = await up.submit(**call("ask_user"), responders="anyone")
     await up.ada.check(up.live(ask), ["A", "B"], Verb.CHOOSE)
     await up.ada.click(up.live(ask), LABELS.other)

@@ -1,4 +1,4 @@
-"""Two people at once, a double click, an older copy, the end, a stranger: one step at most, and each is told."""
+"""Concurrent people, double clicks, old copies, ended asks, strangers: at most one step, and everybody is notified."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
 
 
 @pytest.mark.rule("SURFACE-9")
-async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> None:
+async def test_a_stranger_learns_who_may_answer_and_opens_no_modal(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.bob.click(up.live(ask), LABELS.end_turn)
     await up.bob.click(up.live(ask), LABELS.answer)
@@ -39,7 +39,7 @@ async def test_a_stranger_is_told_who_may_answer_and_opens_no_modal(up: Rig) -> 
 
 
 @pytest.mark.rule("SURFACE-10")
-async def test_a_late_form_is_given_back_to_its_last_field(up: Rig) -> None:
+async def test_a_late_form_is_given_back_in_full(up: Rig) -> None:
     names = [f"f{n}" for n in range(40)]
     schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}}
     ask = await up.submit({**NOTE, "answer_type": "schema", "schema": schema}, APPLY, **BOTH)
@@ -88,7 +88,9 @@ async def test_a_late_form_is_given_back_with_its_labels_and_choices(up: Rig) ->
     ("character", "all_of_it"),
     [("a", True), ('"', True), ("漢", False), ("\U0001f600", False), ("\u202e", False)],
 )
-def test_a_notice_holds_what_slack_takes_in_a_view(character: str, all_of_it: bool) -> None:
+def test_a_rejected_submission_is_shown_as_far_as_a_view_holds_it(
+    character: str, all_of_it: bool
+) -> None:
     view = json.loads(
         json.dumps(modals.rejected_submission_modal("Too late.", character * 120_000, LABELS))
     )
@@ -108,7 +110,9 @@ async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
     assert up.slack.count("usergroups.users.list") == 1
 
 
-async def test_while_a_group_cannot_be_looked_up_its_people_are_told_to_try_again(up: Rig) -> None:
+async def test_while_a_group_cannot_be_looked_up_its_members_are_asked_to_try_again(
+    up: Rig,
+) -> None:
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     up.slack.faults.add("usergroups.users.list", status=500, times=None)
     ask = await up.submit(NOTE, responders=["@S0OPS"])
@@ -120,7 +124,7 @@ async def test_while_a_group_cannot_be_looked_up_its_people_are_told_to_try_agai
     await up.bob.sees_modal()
 
 
-async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) -> None:
+async def test_an_unknown_group_does_not_lock_out_members_of_another(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     ask = await up.submit(APPLY, responders=["@S0GONE", "@S0OPS"])
     await up.ada.click(up.live(ask), LABELS.yes)
@@ -131,7 +135,7 @@ async def test_one_group_that_is_unknown_shuts_nobody_of_another_out(up: Rig) ->
 
 
 @pytest.mark.rule("SLACK-7")
-async def test_a_group_that_slack_does_not_tell_of_holds_no_click_up(
+async def test_a_slow_group_lookup_holds_up_no_click(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_membership, "LOOKUP_TIMEOUT_SECONDS", 0.05)
@@ -164,7 +168,7 @@ async def test_a_click_is_acknowledged_while_slack_hangs(up: Rig) -> None:
 
 
 @pytest.mark.rule("WHO-1")
-async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
+async def test_a_guest_is_named_with_their_workspace(up: Rig) -> None:
     guest = up.slack.person("U0EVE", "eve", team="T0ELSE")
     up.slack.workspace.channels[CHANNEL].members.add(guest.id)
     ask = await up.submit(APPLY, responders=["anyone"])
@@ -178,7 +182,7 @@ async def test_a_guest_of_another_workspace_is_named_with_it(up: Rig) -> None:
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.rule("SURFACE-16", "SLACK-7")
-async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_is_told(
+async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_is_notified(
     up: Rig,
 ) -> None:
     ask = await up.submit(APPLY)
@@ -193,7 +197,7 @@ async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_i
 
 
 @pytest.mark.rule("SURFACE-15")
-async def test_a_modal_that_slack_does_not_open_is_said_to_be_pressed_again(up: Rig) -> None:
+async def test_if_slack_does_not_open_a_modal_the_person_is_asked_to_press_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", error="expired_trigger_id")
     await up.ada.click(up.live(ask), LABELS.answer)
@@ -201,7 +205,7 @@ async def test_a_modal_that_slack_does_not_open_is_said_to_be_pressed_again(up: 
 
 
 @pytest.mark.rule("SURFACE-15")
-async def test_a_control_that_nobody_knows_is_not_silent(up: Rig) -> None:
+async def test_an_unknown_control_gets_a_reply(up: Rig) -> None:
     ask = await up.submit(APPLY)
     live = up.live(ask)
     for element in live.blocks[-1]["elements"]:

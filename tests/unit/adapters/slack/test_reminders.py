@@ -1,4 +1,4 @@
-"""Reminders in Slack: who is pinged, once, and with no markup but their ids."""
+"""Reminders in Slack ping each responder once, with no markup other than their ids."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_a_reminder_pings_the_responders_once(up: Rig) -> None:
 @pytest.mark.parametrize(
     "made_up", ["U0ADA> <!channel", "@S0OPS> <!here", "U0ADA>\n<https://evil.example|click", "ada"]
 )
-async def test_a_responder_that_is_no_id_is_markup_nowhere(up: Rig, made_up: str) -> None:
+async def test_a_responder_that_is_not_an_id_never_becomes_markup(up: Rig, made_up: str) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id, made_up])
     await up.app.surface.remind(ask, 0)
     sight = up.ada.sees(up.slack.messages(CHANNEL)[-1])
@@ -58,7 +58,7 @@ async def test_a_responder_that_is_no_id_is_markup_nowhere(up: Rig, made_up: str
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> None:
+async def test_a_reminder_is_a_single_message_however_many_may_answer(up: Rig) -> None:
     many = [up.ada.id, *(f"U0{number:08d}" for number in range(999))]
     ask = await up.submit(APPLY, responders=many)
     await up.app.surface.remind(ask, 0)
@@ -70,7 +70,7 @@ async def test_a_reminder_is_one_message_however_many_may_answer(up: Rig) -> Non
 
 
 @pytest.mark.parametrize("code", ["missing_scope", "thread_not_found"])
-async def test_an_ask_ends_although_its_reminders_cannot_be_found(up: Rig, code: str) -> None:
+async def test_an_ask_can_end_even_if_its_reminders_cannot_be_found(up: Rig, code: str) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id])
     await up.app.surface.remind(ask, 0)
     await up.app.service.update(ask.id, was_reminded)
@@ -79,7 +79,7 @@ async def test_an_ask_ends_although_its_reminders_cannot_be_found(up: Rig, code:
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
-async def test_a_reminder_that_was_surely_not_posted_is_not_searched_for(up: Rig) -> None:
+async def test_a_reminder_that_was_certainly_not_posted_is_not_searched_for(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[up.ada.id])
     up.slack.faults.add("chat.postMessage", status=429, retry_after=60)
     with pytest.raises(RateLimitedError):

@@ -1,4 +1,4 @@
-"""Any ask in any state is a message that Slack takes, and every word of it can be reached."""
+"""Any ask in any state renders as a message that Slack accepts, and every word of it can be reached."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ _OPENING = {
 
 
 def arguments(view: View) -> dict[str, object]:
-    """What chat.postMessage would be given."""
+    """The arguments for chat.postMessage."""
     message = render(view, LABELS)
     payload = {"channel": "C1", "text": message.text, "blocks": message.blocks}
     return json.loads(json.dumps(payload))  # type: ignore[no-any-return]
 
 
 def refusals(view: Block) -> list[Problem]:
-    """What Slack would refuse in a modal."""
+    """What Slack would reject in a modal."""
     sent = json.dumps(view)
     return check_view(json.loads(sent), foreign=len(sent) < 8_000)
 
 
 def controls_of(blocks: list[Block]) -> list[Control]:
-    """Everything in a message that carries a control in a button."""
+    """All controls in the buttons of a message."""
     found = [decode(element.get("value")) for element in elements_of(blocks)]
     return [control for control in found if control is not None]
 
@@ -71,7 +71,7 @@ def test_any_ask_is_a_message_within_slacks_rules(ask: Ask) -> None:
 @pytest.mark.rule("SLACK-5", "SLACK-15")
 @settings(max_examples=settings().max_examples // 4)
 @given(big_asks())
-def test_a_record_that_is_folded_is_within_slacks_rules_and_has_every_word(ask: Ask) -> None:
+def test_a_collapsed_record_is_within_slacks_rules_and_has_every_word(ask: Ask) -> None:
     flat, folded = (
         render(view_of(ask), LABELS, collapse_long_records=collapse_long_records)
         for collapse_long_records in (False, True)
@@ -116,7 +116,7 @@ def test_every_word_of_an_ask_is_in_the_message_or_one_click_away(ask: Ask) -> N
 
 
 def everything_said(view: View) -> list[str]:
-    """Every text of an agent or person that a view holds."""
+    """Every text of an agent or person in a view."""
     said: list[str | None] = [view.reply]
     if view.prompt is not None:
         question = view.prompt.question
@@ -133,13 +133,13 @@ def everything_said(view: View) -> list[str]:
 
 
 def squeezed(text: str) -> str:
-    """A text without white space, as far as it can be seen."""
+    """A text's visible characters, without white space."""
     return "".join(visible(text).split())
 
 
 @settings(max_examples=settings().max_examples // 2)
 @given(INVISIBLE_TEXTS)
-def test_what_cannot_be_seen_is_shown_in_full_like_any_other_text(text: str) -> None:
+def test_invisible_characters_are_shown_in_full_like_any_other_text(text: str) -> None:
     shown = "".join(str(each["text"]["text"]) for each in json.loads(json.dumps(sections(text))))
     assert "".join(shown.split()) == "".join(visible(text).split())
 

@@ -1,4 +1,4 @@
-"""A live message that cannot be edited: edited in another way if there is one, else replaced; never left twice."""
+"""A live message that cannot be edited is edited in another way if possible, else replaced; it is never shown twice."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _asks_shown(up: Rig, ask_id: str) -> int:
 
 
 @pytest.mark.parametrize("how", ["deleted", "cant_update_message", "edit_window_closed"])
-async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
+async def test_a_deleted_message_is_posted_again(up: Rig, how: str) -> None:
     ask = await up.submit(APPLY, NOTE)
     live = up.live(ask)
     copy = live.snapshot()
@@ -53,7 +53,7 @@ async def test_a_message_that_is_gone_is_posted_anew(up: Rig, how: str) -> None:
     assert ask.message["ts"] == newest.ts
 
 
-async def test_a_message_that_replaces_a_dead_one_is_not_taken_for_it(up: Rig) -> None:
+async def test_a_replacement_is_not_mistaken_for_the_message_it_replaces(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(APPLY, NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     live = up.live(ask)
@@ -69,7 +69,7 @@ async def test_a_message_that_replaces_a_dead_one_is_not_taken_for_it(up: Rig) -
     assert "A note?" in up.ada.sees(newest).text
 
 
-async def test_a_message_that_cannot_be_edited_is_taken_away_once_another_has_its_place(
+async def test_a_message_that_cannot_be_edited_is_deleted_once_it_is_replaced(
     up: Rig,
 ) -> None:
     ask = await up.submit(APPLY, NOTE)
@@ -81,7 +81,7 @@ async def test_a_message_that_cannot_be_edited_is_taken_away_once_another_has_it
     assert _asks_shown(up, ask.id) == 1
 
 
-async def test_an_old_message_that_cannot_be_taken_away_stays(up: Rig) -> None:
+async def test_an_old_message_that_cannot_be_deleted_stays(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     live = up.live(ask)
     up.slack.faults.add("chat.update", error="cant_update_message")
@@ -94,7 +94,7 @@ async def test_an_old_message_that_cannot_be_taken_away_stays(up: Rig) -> None:
     assert not live.deleted
 
 
-async def test_rich_text_that_slack_keeps_from_being_replaced_is_edited_all_the_same(
+async def test_rich_text_that_slack_refuses_to_replace_is_edited_with_rich_text(
     up: Rig,
 ) -> None:
     up.slack.keeps_rich_text = True
@@ -118,7 +118,7 @@ async def test_rich_text_that_slack_keeps_from_being_replaced_is_edited_all_the_
     assert _refusals(up).count("block_mismatch") == 1
 
 
-async def test_rich_text_leads_on_to_where_the_question_went(up: Rig) -> None:
+async def test_a_message_with_rich_text_says_where_the_question_moved_to(up: Rig) -> None:
     up.slack.keeps_rich_text = True
     ask = await up.submit(EXPLAINED)
     to = Destination(surface="slack", channel="C0ELSE")
@@ -128,7 +128,9 @@ async def test_rich_text_leads_on_to_where_the_question_went(up: Rig) -> None:
     assert not sight.buttons
 
 
-async def test_rich_text_that_cannot_be_edited_at_all_is_replaced_by_one_message(up: Rig) -> None:
+async def test_rich_text_that_cannot_be_edited_at_all_is_replaced_by_a_single_message(
+    up: Rig,
+) -> None:
     ask = await up.submit(EXPLAINED, NOTE)
     live = up.live(ask)
     refused = up.slack.faults.add("chat.update", error="block_mismatch", times=2)
@@ -143,6 +145,6 @@ async def test_rich_text_that_cannot_be_edited_at_all_is_replaced_by_one_message
 
 
 def _refusals(up: Rig) -> list[object]:
-    """What each edit was refused for; None: it was made."""
+    """The error of each edit; None if it succeeded."""
     made = [call.answer for call in up.slack.calls if call.method == "chat.update"]
     return [(answer or {}).get("error") for answer in made]

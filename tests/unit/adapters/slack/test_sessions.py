@@ -35,7 +35,7 @@ async def until(up: Rig, thread: str, *wanted: str) -> None:
 
 
 async def answered(up: Rig, ask: Ask) -> None:
-    """Answers once the session is suspended: a status that is not set yet gives way to a later one."""
+    """Answer once the session is suspended, because a pending status is superseded by a later one."""
     live = up.live(ask)
     thread = live.thread_ts or live.ts
     await up.slack.until(
@@ -46,7 +46,7 @@ async def answered(up: Rig, ask: Ask) -> None:
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_a_session_is_suspended_while_a_question_is_open_and_processing_afterwards(
+async def test_a_session_is_suspended_while_a_question_is_open_and_then_processing(
     up: Rig,
 ) -> None:
     ask = await up.submit(APPLY, WHERE)
@@ -59,12 +59,12 @@ async def test_a_session_is_suspended_while_a_question_is_open_and_processing_af
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_a_session_is_processing_for_a_while_only(
+async def test_a_session_is_processing_only_for_a_while(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ours, "PROCESSING_SECONDS", 0.3)
     ask = await up.submit(APPLY)
-    # However long it takes to show the answer, it is not an old one.
+    # However long it takes to show the answer, it does not count as old.
     monkeypatch.setattr(up.app.surface._sessions, "_now", lambda: ask.created_at)
     await answered(up, ask)
     await until(up, up.live(ask).ts, "suspended", "processing", "active")
@@ -85,7 +85,7 @@ async def test_another_question_in_the_thread_suspends_its_session_again(up: Rig
 
 @pytest.mark.rule("SLACK-12")
 @pytest.mark.parametrize("way", ["end turn", "withdrawn"])
-async def test_a_session_is_active_where_the_agent_does_not_go_on(up: Rig, way: str) -> None:
+async def test_a_session_is_active_if_the_agent_does_not_continue(up: Rig, way: str) -> None:
     ask = await up.submit(APPLY)
     thread = up.live(ask).ts
     await until(up, thread, "suspended")
@@ -97,7 +97,7 @@ async def test_a_session_is_active_where_the_agent_does_not_go_on(up: Rig, way: 
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_slacks_stop_button_ends_the_turn_of_what_is_open_in_the_thread(up: Rig) -> None:
+async def test_slacks_stop_button_ends_the_turn_of_all_asks_open_in_the_thread(up: Rig) -> None:
     first = await up.submit(APPLY)
     thread = up.live(first).ts
     await answered(up, first)
@@ -115,7 +115,7 @@ async def test_slacks_stop_button_ends_the_turn_of_what_is_open_in_the_thread(up
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_who_may_not_answer_may_not_stop_and_is_told_so(up: Rig) -> None:
+async def test_a_person_who_may_not_answer_may_not_stop_and_is_notified(up: Rig) -> None:
     first = await up.submit(APPLY)
     thread = up.live(first).ts
     await answered(up, first)
@@ -129,7 +129,7 @@ async def test_who_may_not_answer_may_not_stop_and_is_told_so(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_stop_where_nothing_is_open_is_answered_and_ends_the_status(up: Rig) -> None:
+async def test_stop_without_an_open_ask_gets_a_reply_and_ends_the_status(up: Rig) -> None:
     ask = await up.submit(APPLY)
     thread = up.live(ask).ts
     await answered(up, ask)
@@ -140,7 +140,7 @@ async def test_stop_where_nothing_is_open_is_answered_and_ends_the_status(up: Ri
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_an_app_that_is_no_agent_works_without_and_the_log_says_so_once(
+async def test_an_app_that_is_not_an_agent_works_without_sessions_and_it_is_logged_once(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO)
@@ -157,7 +157,7 @@ async def test_an_app_that_is_no_agent_works_without_and_the_log_says_so_once(
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_a_status_that_had_to_wait_does_not_come_after_a_later_one(up: Rig) -> None:
+async def test_a_delayed_status_does_not_overwrite_a_later_one(up: Rig) -> None:
     up.slack.faults.add("agents.sessions.setStatus", times=1, status=429, retry_after=3)
     ask = await up.submit(APPLY)
     thread = up.live(ask).ts
@@ -169,7 +169,7 @@ async def test_a_status_that_had_to_wait_does_not_come_after_a_later_one(up: Rig
 
 
 @pytest.mark.rule("SLACK-12")
-async def test_a_process_that_stops_leaves_no_session_processing(tmp_path: Path) -> None:
+async def test_a_stopping_process_leaves_no_session_processing(tmp_path: Path) -> None:
     async with rig(tmp_path) as up:
         up.slack.is_agent = True
         ask = await up.submit(APPLY)

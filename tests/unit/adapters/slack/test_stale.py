@@ -1,4 +1,4 @@
-"""A copy that is out of date: whoever uses it is told the truth, and the message is brought up to date at once."""
+"""Outdated copies: a person who uses one gets a truthful explanation, and the message is updated at once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def _aged(up: Rig, ask: Ask, seconds: float) -> None:
-    """Lets the last change of an ask be so long ago."""
+    """Move the last change of an ask this far into the past."""
 
     def aged(latest: Ask | None) -> Decision[None]:
         assert latest is not None
@@ -37,9 +37,7 @@ async def _aged(up: Rig, ask: Ask, seconds: float) -> None:
 
 
 @pytest.mark.parametrize("code", ["missing_scope", "message_limit_exceeded"])
-async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_once(
-    up: Rig, code: str
-) -> None:
+async def test_a_click_on_an_outdated_copy_updates_the_message_at_once(up: Rig, code: str) -> None:
     ask = await up.submit(APPLY, NOTE, **BOTH)
     copy = up.live(ask).snapshot()
     refused = up.slack.faults.add("chat.update", error=code)
@@ -66,7 +64,7 @@ async def test_a_click_ends_the_pause_after_an_outage(up: Rig) -> None:
 
 
 @pytest.mark.parametrize("code", ["restricted_action", "is_archived", "not_in_channel"])
-async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(
+async def test_a_record_that_could_not_be_shown_is_shown_on_the_next_click(
     up: Rig, code: str
 ) -> None:
     ask = await up.submit(APPLY, **BOTH)
@@ -81,7 +79,7 @@ async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
-async def test_a_modal_handed_in_from_an_old_copy_says_that_it_was_out_of_date(up: Rig) -> None:
+async def test_a_modal_submitted_from_an_old_copy_says_that_the_copy_was_outdated(up: Rig) -> None:
     ask = await up.submit(NOTE, APPLY, **BOTH)
     await up.bob.click(up.live(ask), LABELS.answer)
     await up.bob.sees_modal()
@@ -97,7 +95,7 @@ async def test_a_modal_handed_in_from_an_old_copy_says_that_it_was_out_of_date(u
     await up.slack.until(lambda: up.slack.count("chat.update") == before + 1)
 
 
-async def test_nobody_was_faster_where_the_clock_moved_the_question(up: Rig) -> None:
+async def test_a_question_moved_by_the_clock_is_not_blamed_on_another_person(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE, **BOTH)
     await up.ada.click(up.live(ask), LABELS.yes)
     ask = await up.shown(ask)
@@ -111,7 +109,7 @@ async def test_nobody_was_faster_where_the_clock_moved_the_question(up: Rig) -> 
     assert await up.told(up.bob) == [LABELS.too_late_unknown]
 
 
-async def test_a_double_click_costs_no_edit(up: Rig) -> None:
+async def test_a_double_click_causes_no_edit(up: Rig) -> None:
     ask = await up.submit(APPLY, NOTE)
     copy = up.live(ask).snapshot()
     await up.ada.click_on(copy, LABELS.yes)
@@ -123,7 +121,7 @@ async def test_a_double_click_costs_no_edit(up: Rig) -> None:
     assert up.slack.count("chat.update") == before
 
 
-async def test_a_modal_that_does_not_open_in_time_is_given_up_before_its_trigger_expires(
+async def test_opening_a_slow_modal_is_abandoned_before_its_trigger_expires(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert GIVEN_UP_AFTER < 3
@@ -138,7 +136,7 @@ async def test_a_modal_that_does_not_open_in_time_is_given_up_before_its_trigger
     await up.ada.sees_modal()
 
 
-async def test_a_page_that_cannot_be_turned_is_told(up: Rig) -> None:
+async def test_the_person_is_notified_if_a_page_cannot_be_turned(up: Rig) -> None:
     ask = await up.submit({**NOTE, "context": "漢" * 20_000, "text": "word " * 3_900})
     await up.ada.click(up.live(ask), LABELS.details)
     modal = await up.ada.sees_modal()

@@ -1,4 +1,4 @@
-"""Slack passes the suite of every surface, in both modes."""
+"""Slack passes the test suite for surfaces, in both modes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.unit.adapters.slack.desk import SlackStage, run_stage
 async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[SlackStage]:
-    """A Slack that all cases share."""
+    """A fake Slack that all cases share."""
     mode, where = request.param
     with create_setup(where, request, tmp_path_factory.mktemp("slack")) as setup:
         async with run_stage(setup, mode) as made:
@@ -30,4 +30,4 @@ class TestSlack(SurfaceContract):
 
 @parametrize_stage(("socket", "replicas"), ("http", "replicas"))
 class TestSlackOnPostgres(SharedSurfaceContract):
-    """Two services, which take what people do in turn."""
+    """Two services that handle people's actions in turn."""

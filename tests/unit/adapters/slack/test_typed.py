@@ -1,4 +1,4 @@
-"""What a person typed, out of what Slack makes of it."""
+"""Restore the text that a person typed from Slack's formatting of it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
     assert typed_messages.text_as_typed(sent) == meant
 
 
-def test_only_the_mention_that_addresses_us_is_taken_out() -> None:
+def test_only_the_mention_that_addresses_the_bot_is_removed() -> None:
     assert typed_messages.strip_mention("<@U0BOT>, use staging", "U0BOT") == "use staging"
     assert (
         typed_messages.strip_mention("use staging\n<@U0BOT|answerback>", "U0BOT") == "use staging"

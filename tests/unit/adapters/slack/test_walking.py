@@ -1,4 +1,4 @@
-"""A person at Slack answers, in both modes: clicks, menus, modals, words; and what the message becomes."""
+"""A person answers in Slack, in both modes: with clicks, menus, modals and messages; and how the message changes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def test_back_shows_the_old_answer_highlighted_and_end_turn_asks_first(up:
 
 
 @pytest.mark.rule("SLACK-2")
-async def test_a_menu_of_many_options_takes_a_choice_with_submit(up: Rig) -> None:
+async def test_a_choice_in_a_menu_of_many_options_is_submitted_with_submit(up: Rig) -> None:
     options = [f"region-{n}" for n in range(150)]
     ask = await up.submit({**ENV, "options": options})
     await up.ada.click(up.live(ask), LABELS.submit)
@@ -73,7 +73,7 @@ async def test_a_thousand_long_options_are_chosen_from_in_a_modal(up: Rig) -> No
 
 
 @pytest.mark.rule("SLACK-3")
-async def test_checkboxes_start_from_the_default_and_may_be_left_empty(up: Rig) -> None:
+async def test_checkboxes_start_with_the_default_and_may_be_left_empty(up: Rig) -> None:
     ask = await up.submit(
         {**ENV, "answer_type": "multi_select", "options": ["a", "b", "c"], "default": ["a", "c"]}
     )
@@ -84,7 +84,7 @@ async def test_checkboxes_start_from_the_default_and_may_be_left_empty(up: Rig) 
     assert (await up.shown(ask)).walk.answers[0].value == []
 
 
-async def test_something_else_refuses_blanks_and_keeps_what_was_typed(up: Rig) -> None:
+async def test_something_else_rejects_blank_text_and_keeps_what_was_typed(up: Rig) -> None:
     arguments = {
         "questions": [{"question": "Which one?", "options": [{"label": "A"}, {"label": "B"}]}]
     }
@@ -119,7 +119,7 @@ FORM = {"id": "p", "text": "Who?", "answer_type": "schema", "schema": PERSON}
 
 
 @pytest.mark.rule("SURFACE-7")
-async def test_a_flat_schema_is_native_inputs_with_mistakes_shown_at_their_fields(up: Rig) -> None:
+async def test_a_flat_schema_gets_native_inputs_with_errors_shown_at_their_fields(up: Rig) -> None:
     ask = await up.submit({**FORM, "default": {"name": "Al", "at": "2026-05-31T14:30:15+02:00"}})
     await up.ada.click(up.live(ask), LABELS.fill_in)
     view = await up.ada.sees_modal()
@@ -141,7 +141,7 @@ async def test_a_flat_schema_is_native_inputs_with_mistakes_shown_at_their_field
 
 
 @pytest.mark.rule("SURFACE-7")
-async def test_any_other_schema_is_typed_as_json_and_nothing_typed_is_lost(up: Rig) -> None:
+async def test_any_other_schema_is_answered_with_json_and_nothing_typed_is_lost(up: Rig) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     ask = await up.submit({**FORM, "schema": schema})
     await up.ada.click(up.live(ask), LABELS.fill_in)
@@ -155,7 +155,7 @@ async def test_any_other_schema_is_typed_as_json_and_nothing_typed_is_lost(up: R
     assert (await up.shown(ask)).walk.answers[0].value == [1, 2]
 
 
-async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
+async def test_a_review_of_many_answers_is_edited_with_a_menu(up: Rig) -> None:
     options = [{"value": "v", "label": "Only"}, {"value": "w", "label": "Other one"}]
     questions = [{"id": f"q{n}", "prompt": f"Question {n}?", "options": options} for n in range(17)]
     ask = await up.submit(name="question", arguments={"questions": questions})
@@ -174,7 +174,7 @@ async def test_a_review_of_many_answers_is_edited_by_a_menu(up: Rig) -> None:
 
 
 async def _read_to_the_end(up: Rig) -> str:
-    """The pages of the modal that is opening, one after the other, without what only turns them."""
+    """The pages of the opening modal, in order, without their page buttons."""
     read = up.ada.sees(await up.ada.sees_modal()).text
     while (view := up.ada.modal) and LABELS.next in up.ada.sees(view).buttons:
         before = view.hash
@@ -185,7 +185,7 @@ async def _read_to_the_end(up: Rig) -> str:
 
 
 @pytest.mark.rule("TEXT-2")
-async def test_everything_in_full_is_read_page_by_page(up: Rig) -> None:
+async def test_the_full_text_is_read_page_by_page(up: Rig) -> None:
     text = "".join(f"sentence {n}. " for n in range(1200))
     context = "漢" * 20_000
     ask = await up.submit({**APPLY, "text": text, "context": context})
@@ -212,7 +212,7 @@ MANY = [{"id": f"q{n}", "text": f"Number {n}?", "answer_type": "boolean"} for n 
 
 
 @pytest.mark.rule("SLACK-15")
-async def test_the_answers_of_a_long_record_are_folded(up: Rig) -> None:
+async def test_the_answers_of_a_long_record_are_collapsed(up: Rig) -> None:
     ask = await up.submit(*MANY)
     for _ in MANY:
         await up.ada.click(up.live(ask), LABELS.yes)
@@ -225,7 +225,7 @@ async def test_the_answers_of_a_long_record_are_folded(up: Rig) -> None:
 
 
 @pytest.mark.rule("SLACK-15")
-async def test_a_workspace_that_takes_no_folded_blocks_gets_the_record_without(up: Rig) -> None:
+async def test_a_workspace_without_container_blocks_gets_the_record_uncollapsed(up: Rig) -> None:
     for _ in range(2):
         ask = await up.submit(*MANY)
         for n, _ in enumerate(MANY, 1):
@@ -240,14 +240,16 @@ async def test_a_workspace_that_takes_no_folded_blocks_gets_the_record_without(u
     assert sum("error" in answer for answer in edits) == 1
 
 
-async def test_a_preview_that_grows_past_a_modal_is_read_page_by_page(up: Rig) -> None:
+async def test_a_preview_too_long_for_a_modal_is_read_page_by_page(up: Rig) -> None:
     deceiving = {"label": "B", "description": "turned", "preview": "\u202e" * 20_000}
     other = {"label": "A", "description": "first", "preview": "look"}
     question = {"question": "Which?", "header": "Pick", "options": [other, deceiving]}
     ask = await up.submit(name="AskUserQuestion", arguments={"questions": [question]})
     await up.ada.click(up.live(ask), f"{LABELS.preview}: B")
     read = await _read_to_the_end(up)
-    assert "".join(read.split()).count("⟨U+202E⟩") > 19_990  # the border of two pages may part one
+    assert (
+        "".join(read.split()).count("⟨U+202E⟩") > 19_990
+    )  # the boundary between two pages may split one
     assert "look" not in read
     assert up.ada.modal is not None
     before = up.ada.modal.hash
@@ -258,7 +260,7 @@ async def test_a_preview_that_grows_past_a_modal_is_read_page_by_page(up: Rig) -
 
 
 @pytest.mark.rule("SUBMIT-10", "SURFACE-6")
-async def test_a_direct_message_is_its_persons(up: Rig) -> None:
+async def test_a_direct_message_is_for_its_recipient(up: Rig) -> None:
     ask = await up.submit(APPLY, to=f"slack:@{up.ada.id}", responders=None)
     assert ask.responders == (up.ada.id,)
     assert up.channel_of(ask) == "D0ADA"
@@ -267,7 +269,7 @@ async def test_a_direct_message_is_its_persons(up: Rig) -> None:
 
 
 @pytest.mark.rule("SUBMIT-5")
-async def test_a_given_thread_holds_the_question(up: Rig) -> None:
+async def test_a_question_can_be_posted_in_a_given_thread(up: Rig) -> None:
     parent = await up.bob.post("C0OPS", "Deploying now")
     ask = await up.submit(APPLY, to=f"slack:C0OPS/{parent.ts}")
     assert up.live(ask).thread_ts == parent.ts

@@ -1,4 +1,4 @@
-"""What people type: taken where it is meant for an ask, left alone everywhere else."""
+"""Typed messages: accepted if they are meant for an ask, left alone otherwise."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
 
 
 @pytest.mark.rule("TYPED-1")
-async def test_in_any_thread_a_mention_is_meant_and_nothing_else(up: Rig) -> None:
+async def test_in_any_thread_only_mentions_are_meant_for_the_bot(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     await up.ada.post(CHANNEL, "what a day", thread=parent.ts)
@@ -59,7 +59,7 @@ async def test_in_any_thread_a_mention_is_meant_and_nothing_else(up: Rig) -> Non
     assert up.ada.private_notes(CHANNEL) == []
 
 
-async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -> None:
+async def test_a_mention_in_the_channel_is_for_the_only_question_there(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     other = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     ask = await up.submit(ENV)
@@ -68,7 +68,7 @@ async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -
     assert (await up.shown(other)).open
 
 
-async def test_words_are_taken_whole(up: Rig) -> None:
+async def test_a_text_is_accepted_as_a_whole(up: Rig) -> None:
     ask = await up.submit(NOTE)
     words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
     await up.taken(await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False))
@@ -89,7 +89,7 @@ async def test_words_are_taken_whole(up: Rig) -> None:
         ({"answer_type": "schema", "schema": {"type": "integer"}}, "3"),
     ],
 )
-async def test_what_colleagues_say_to_each_other_is_never_an_answer(
+async def test_conversation_between_colleagues_is_never_an_answer(
     up: Rig, question: dict[str, object], words: str
 ) -> None:
     ask = await up.submit({"id": "q", "text": "Deploy?", **question})
@@ -103,7 +103,7 @@ async def test_what_colleagues_say_to_each_other_is_never_an_answer(
     assert up.ada.private_notes(CHANNEL) == up.bob.private_notes(CHANNEL) == []
 
 
-async def test_a_file_with_words_counts_and_a_broadcast_too(up: Rig) -> None:
+async def test_a_file_with_text_counts_and_so_does_a_broadcast(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     thread = up.live(ask).ts
     for extra in ({"files": [{"id": "F1"}]}, {"broadcast": True}):
@@ -130,7 +130,7 @@ async def test_in_a_direct_message_any_message_counts_while_one_question_is_open
 
 
 @pytest.mark.rule("TYPED-9")
-async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
+async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Rig) -> None:
     parent = await up.bob.post(CHANNEL, "Deploying now")
     to = f"slack:{CHANNEL}/{parent.ts}"
     asks = [await up.submit(NOTE, to=to), await up.submit(NOTE, to=to)]
@@ -153,7 +153,7 @@ SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"t
         (NOTE, "", LABELS.words_missing),
     ],
 )  # fmt: skip
-async def test_a_mention_that_cannot_be_taken_is_answered_privately_with_what_can_be_done(
+async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advice(
     up: Rig, question: dict[str, object], words: str, told: str
 ) -> None:
     ask = await up.submit(question)
@@ -168,7 +168,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_privately_with_what_ca
 
 
 @pytest.mark.rule("TYPED-7")
-async def test_a_mention_where_nothing_is_open_and_one_of_a_stranger_are_answered(up: Rig) -> None:
+async def test_a_mention_without_an_open_ask_and_one_by_a_stranger_get_a_reply(up: Rig) -> None:
     await up.bob.mention_bot(CHANNEL, "yes")
     assert await up.told(up.bob) == [LABELS.nothing_open]
     ask = await up.submit(NOTE)
@@ -178,9 +178,7 @@ async def test_a_mention_where_nothing_is_open_and_one_of_a_stranger_are_answere
 
 
 @pytest.mark.parametrize("status", [429, 500])
-async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
-    up: Rig, status: int
-) -> None:
+async def test_an_accepted_answer_is_marked_even_if_slack_fails_once(up: Rig, status: int) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("reactions.add", status=status)
     await up.taken(await up.says(ask, "taken"))
@@ -189,11 +187,11 @@ async def test_an_answer_that_was_taken_is_marked_also_when_slack_fails_once(
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> None:
+async def test_a_message_by_somebody_who_cannot_be_looked_up_is_sent_again(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.ada.id)
     up.slack.faults.add(
         "usergroups.users.list", status=503, times=2
-    )  # as it is shown, and as she types
+    )  # for when it is shown, and when she types
     ask = await up.submit(NOTE, responders=["@S0OPS"])
     await up.slack.until(lambda: up.slack.count("usergroups.users.list") == 1)
     await up.taken(await up.says(ask, "my words"))
@@ -201,7 +199,7 @@ async def test_words_of_somebody_who_cannot_be_looked_up_come_again(up: Rig) -> 
     assert up.ada.private_notes(CHANNEL) == []
 
 
-async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
+async def test_two_people_who_type_at_once_answer_only_one_question(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"}, responders=[up.ada.id, up.bob.id])
     thread = up.live(ask).ts
     first = await up.ada.mention_bot(CHANNEL, "ada's", thread=thread)
@@ -218,7 +216,9 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
 
 
 @pytest.mark.rule("TYPED-6")
-async def test_words_that_were_typed_before_a_click_do_not_answer_what_it_opened(up: Rig) -> None:
+async def test_a_message_typed_before_a_click_does_not_answer_the_question_it_opened(
+    up: Rig,
+) -> None:
     ask = await up.submit(ENV, NOTE, responders=[up.ada.id, up.bob.id])
     live, thread = up.live(ask), up.live(ask).ts
     text = f"<@{BOT_USER}> staging"
@@ -231,7 +231,7 @@ async def test_words_that_were_typed_before_a_click_do_not_answer_what_it_opened
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
 
 
-async def test_who_clicked_may_type_at_once(up: Rig) -> None:
+async def test_a_person_who_clicked_may_type_at_once(up: Rig) -> None:
     ask = await up.submit(ENV, NOTE)
     up.slack.faults.add("chat.update", status=429, retry_after=30)
     await up.ada.click(up.live(ask), "production")
@@ -243,7 +243,7 @@ async def test_who_clicked_may_type_at_once(up: Rig) -> None:
 
 
 @pytest.mark.rule("TYPED-6")
-async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_difference(
+async def test_a_slack_clock_that_is_hours_off_makes_no_difference(
     up: Rig,
 ) -> None:
     for hours in (-5, 5):
@@ -255,7 +255,7 @@ async def test_a_clock_of_slacks_that_is_hours_ahead_or_behind_makes_no_differen
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
+async def test_an_event_that_cannot_be_saved_is_sent_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
     said = await up.says(ask, "keep me")
@@ -268,7 +268,7 @@ async def test_an_event_that_cannot_be_saved_comes_again(up: Rig) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(up: Rig) -> None:
+async def test_a_message_in_the_thread_of_an_unconfirmed_post_is_sent_again(up: Rig) -> None:
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(NOTE))
@@ -285,7 +285,7 @@ async def test_words_under_a_message_that_is_not_known_to_be_posted_come_again(u
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
 
 
-async def test_words_under_a_message_that_becomes_known_while_it_is_looked_up_are_taken(
+async def test_a_message_in_the_thread_of_a_post_confirmed_during_the_lookup_is_accepted(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.submit(NOTE)
@@ -300,7 +300,7 @@ async def test_words_under_a_message_that_becomes_known_while_it_is_looked_up_ar
     assert (await up.shown(ask)).walk.answers[0].value == "just in time"
 
 
-async def test_threads_of_others_are_left_alone_while_a_post_is_not_known(up: Rig) -> None:
+async def test_other_threads_are_left_alone_while_a_post_is_unconfirmed(up: Rig) -> None:
     up.slack.faults.add("chat.postMessage", drop=True, when="after")
     looking = up.slack.faults.add("conversations.history", times=None, status=503)
     submitting = asyncio.create_task(up.submit(NOTE))
