@@ -102,7 +102,7 @@ async def take(up: Rig, page: Page) -> list[tuple[bytes, float]]:
     await film.frame(1.6, waiting)
     up.slack.clock.advance(2)
     said = await up.ada.mention_bot(CHANNEL, "After the nightly backup.", thread=first.ts)
-    await up.taken(said)
+    await up.wait_until_marked(said)
     ask = await up.shown(ask)
     result = render_result(ask)
     assert result is not None

@@ -51,13 +51,13 @@ def ask_of(form: Form, **changes: Any) -> Ask:
     return replace(made, **changes)
 
 
-def one(kind: AnswerType, **changes: object) -> Ask:
+def single_question_ask(kind: AnswerType, **changes: object) -> Ask:
     """An open ask with one question."""
     question = Question(id="q", text="Which one?", answer_type=kind)
     return ask_of(Form(questions=(question.model_copy(update=changes),)))
 
 
-def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
+def apply_actions(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
     """The ask after these actions, each of which must fit."""
     for action in actions:
         change = asks.apply_action(ask, action, at=ask.updated_at + 1, by=by)
@@ -81,7 +81,7 @@ def big_texts(most: int) -> st.SearchStrategy[str]:
 
 
 @cache
-def _perhaps(most: int) -> st.SearchStrategy[str | None]:
+def _optional_text(most: int) -> st.SearchStrategy[str | None]:
     return st.none() | big_texts(most)
 
 
@@ -93,8 +93,8 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     if kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}:
         count = draw(st.sampled_from([1, 2, 5, 6, 10, 11, 99, 100, 101, 250, 1000]))
         label = draw(big_texts(1_000 if count <= 100 else 120))
-        described = draw(_perhaps(20_000 if count <= 5 else 100))
-        preview = draw(_perhaps(20_000 if count <= 5 else 100))
+        described = draw(_optional_text(20_000 if count <= 5 else 100))
+        preview = draw(_optional_text(20_000 if count <= 5 else 100))
         options = tuple(
             Option(
                 value=f"v{i}", label=f"{i} {label}"[:1_000], description=described, preview=preview
@@ -105,8 +105,8 @@ def big_questions(draw: st.DrawFn, question_id: str) -> Question:
     question = Question(
         id=question_id,
         text=draw(big_texts(20_000)),
-        context=draw(_perhaps(20_000)),
-        header=draw(_perhaps(1_000)),
+        context=draw(_optional_text(20_000)),
+        header=draw(_optional_text(1_000)),
         answer_type=kind,
         options=options,
         json_schema=schema,
@@ -144,17 +144,19 @@ def big_asks(draw: st.DrawFn) -> Ask:
             break
         value = draw(big_values(ask.question))
         other = ask.question.other and draw(st.booleans())
-        ask = after(ask, Other(text=draw(big_texts(20_000))) if other else Answer(value=value))
+        ask = apply_actions(
+            ask, Other(text=draw(big_texts(20_000))) if other else Answer(value=value)
+        )
         if ask.open and draw(st.integers(0, 5)) == 0:
-            ask = after(ask, Back())
+            ask = apply_actions(ask, Back())
     ending = draw(st.sampled_from([None, None, "submit", "reply", "end", "expired", "failed"]))
     if not ask.open or ending is None:
         return ask
     if ending == "submit":
-        return after(ask, Submit()) if ask.question is None else ask
+        return apply_actions(ask, Submit()) if ask.question is None else ask
     if ending == "reply":
-        return after(ask, Reply(text=draw(_perhaps(20_000))))
+        return apply_actions(ask, Reply(text=draw(_optional_text(20_000))))
     if ending == "end":
-        return after(ask, EndTurn())
+        return apply_actions(ask, EndTurn())
     status = Status.EXPIRED if ending == "expired" else Status.FAILED
     return asks.end_ask(ask, status, at=ask.updated_at, reason=Reason.EXPIRED, message="No.").ask

@@ -78,23 +78,25 @@ class Rig:
         """The channel where an ask is shown."""
         return (ask.thread.channel if ask.thread else None) or CHANNEL
 
-    async def told(self, person: Person, count: int = 1, channel: str = CHANNEL) -> list[str]:
+    async def wait_for_notes(
+        self, person: Person, count: int = 1, channel: str = CHANNEL
+    ) -> list[str]:
         """The private notes to a person, once there are this many."""
         await self.slack.until(lambda: len(person.private_notes(channel)) >= count)
         return person.private_notes(channel)
 
-    async def says(self, ask: Ask, text: str, person: Person | None = None) -> Message:
+    async def type_answer(self, ask: Ask, text: str, person: Person | None = None) -> Message:
         """Mention the bot in the ask's thread, once the question has been there for a while."""
         self.slack.clock.advance(2)
         thread = self.live(ask).ts
         return await (person or self.ada).mention_bot(CHANNEL, text, thread=thread)
 
-    async def taken(self, said: Message) -> None:
+    async def wait_until_marked(self, said: Message) -> None:
         """Wait for the mark on an accepted message."""
         await self.slack.until(lambda: said.reactions)
         assert said.reactions == {"white_check_mark": ["U0BOT"]}
 
-    async def offers(self) -> list[Message]:
+    async def wait_for_offers(self) -> list[Message]:
         """The private notes that offer Ada to use her message, once there is one."""
 
         def found() -> list[Message]:

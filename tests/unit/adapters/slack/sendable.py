@@ -13,7 +13,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import modals
 from answerback_slack.blocks import Block
 from tests.fakes.slack.checks import check_message, check_view
-from tests.unit.adapters.slack.asks import one
+from tests.unit.adapters.slack.asks import single_question_ask
 
 LABELS = Labels()
 MULTI, SELECT, TEXT, SCHEMA = (
@@ -24,21 +24,23 @@ MULTI, SELECT, TEXT, SCHEMA = (
 )
 
 
-def wire(block: object) -> Any:
+def as_sent(block: object) -> Any:
     """What is sent to Slack."""
     return json.loads(json.dumps(block))
 
 
-def taken(*made: Block, text: str = "t", surface: str = "message") -> bool:
+def is_accepted(*made: Block, text: str = "t", surface: str = "message") -> bool:
     """Whether Slack accepts these blocks on a surface."""
     if surface == "modal":
         title = {"type": "plain_text", "text": "t"}
         view = {"type": "modal", "title": title, "submit": title, "blocks": [*made]}
-        return check_view(wire(view), foreign=False) == []
-    return check_message(wire({"text": text, "blocks": [*made]}), update=True, foreign=False) == []
+        return check_view(as_sent(view), foreign=False) == []
+    return (
+        check_message(as_sent({"text": text, "blocks": [*made]}), update=True, foreign=False) == []
+    )
 
 
-def carry(_verb: Verb, part: int) -> str:
+def encode_part(_verb: Verb, part: int) -> str:
     return f"part {part}"
 
 
@@ -46,12 +48,14 @@ def options(count: int, label: str = "option") -> tuple[Option, ...]:
     return tuple(Option(value=f"v{i}", label=f"{label} {i}") for i in range(count))
 
 
-def opened(ask: Ask, verb: Verb, labels: Labels = LABELS) -> Any:
+def opened_modal(ask: Ask, verb: Verb, labels: Labels = LABELS) -> Any:
     """The modal that a control of an ask opens."""
     view = modals.build_modal(view_of(ask), Control(ask.id, ask.revision, verb), labels, "[]")
     assert view is not None
-    return wire(view)
+    return as_sent(view)
 
 
 def schema_ask(properties: dict[str, object], **more: object) -> Ask:
-    return one(SCHEMA, json_schema={"type": "object", "properties": properties}, **more)
+    return single_question_ask(
+        SCHEMA, json_schema={"type": "object", "properties": properties}, **more
+    )

@@ -24,7 +24,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import home_view, modals, private_notes
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
-from tests.unit.adapters.slack.asks import after, ask_of, one
+from tests.unit.adapters.slack.asks import apply_actions, ask_of, single_question_ask
 from tests.unit.adapters.snapshots import InFolder
 
 LABELS = Labels()
@@ -63,23 +63,31 @@ def in_turn(ask: Ask) -> Ask:
 
 
 CASES: dict[str, Ask] = {
-    "boolean-fresh": one(AnswerType.BOOLEAN, context="The table has forty million rows."),
-    "boolean-default": one(AnswerType.BOOLEAN, default=True, has_default=True),
-    "boolean-for-turn": in_turn(one(AnswerType.BOOLEAN, persistence=Persistence.TURN)),
-    "select-buttons": one(SELECT, options=ENVIRONMENTS),
-    "select-buttons-default-other": one(SELECT, options=ENVIRONMENTS, default="prod", other=True),
-    "select-radio-descriptions": one(SELECT, options=DESCRIBED, header="Target", other=True),
-    "select-long-texts": one(SELECT, options=LONG),
-    "select-menu-groups": one(SELECT, options=REGIONS, default="r129"),
-    "multi-select-boxes": one(MULTI, options=DESCRIBED, default=["prod"]),
-    "multi-select-menus": one(MULTI, options=REGIONS),
-    "multi-select-modal": one(
+    "boolean-fresh": single_question_ask(
+        AnswerType.BOOLEAN, context="The table has forty million rows."
+    ),
+    "boolean-default": single_question_ask(AnswerType.BOOLEAN, default=True, has_default=True),
+    "boolean-for-turn": in_turn(
+        single_question_ask(AnswerType.BOOLEAN, persistence=Persistence.TURN)
+    ),
+    "select-buttons": single_question_ask(SELECT, options=ENVIRONMENTS),
+    "select-buttons-default-other": single_question_ask(
+        SELECT, options=ENVIRONMENTS, default="prod", other=True
+    ),
+    "select-radio-descriptions": single_question_ask(
+        SELECT, options=DESCRIBED, header="Target", other=True
+    ),
+    "select-long-texts": single_question_ask(SELECT, options=LONG),
+    "select-menu-groups": single_question_ask(SELECT, options=REGIONS, default="r129"),
+    "multi-select-boxes": single_question_ask(MULTI, options=DESCRIBED, default=["prod"]),
+    "multi-select-menus": single_question_ask(MULTI, options=REGIONS),
+    "multi-select-modal": single_question_ask(
         MULTI, options=tuple(o.model_copy(update={"label": o.label * 9}) for o in REGIONS)
     ),
-    "text-fresh": one(AnswerType.TEXT),
-    "text-default": one(AnswerType.TEXT, default="main", has_default=True),
-    "schema-fresh": one(AnswerType.SCHEMA, json_schema=CONTACT),
-    "schema-json-default": one(
+    "text-fresh": single_question_ask(AnswerType.TEXT),
+    "text-default": single_question_ask(AnswerType.TEXT, default="main", has_default=True),
+    "schema-fresh": single_question_ask(AnswerType.SCHEMA, json_schema=CONTACT),
+    "schema-json-default": single_question_ask(
         AnswerType.SCHEMA, json_schema={"type": "array"}, default=[1, 2], has_default=True
     ),
 }
@@ -97,20 +105,20 @@ def three() -> Ask:
 
 def ended(status: Status, reason: Reason) -> Ask:
     """Ended by something other than a person."""
-    ask = after(three(), Answer(value=True))
+    ask = apply_actions(three(), Answer(value=True))
     return asks.end_ask(ask, status, at=1, reason=reason, message="No chat surface.").ask
 
 
 ANSWERS = (Answer(value=True), Other(text="the *blue* cluster"), Answer(value="after the backup"))
 CASES |= {
-    "walk-second-question": after(three(), ANSWERS[0]),
-    "walk-back-prefill-other": after(three(), *ANSWERS[:2], Back()),
-    "walk-review": after(three(), *ANSWERS),
-    "walk-edit": after(three(), *ANSWERS, Edit(question_id="note")),
-    "ended-answered": after(three(), *ANSWERS, Submit()),
-    "ended-reply": after(three(), ANSWERS[0], Reply(text="Not on a Friday.")),
-    "ended-reply-without-words": after(three(), Reply()),
-    "ended-turn": after(three(), EndTurn()),
+    "walk-second-question": apply_actions(three(), ANSWERS[0]),
+    "walk-back-prefill-other": apply_actions(three(), *ANSWERS[:2], Back()),
+    "walk-review": apply_actions(three(), *ANSWERS),
+    "walk-edit": apply_actions(three(), *ANSWERS, Edit(question_id="note")),
+    "ended-answered": apply_actions(three(), *ANSWERS, Submit()),
+    "ended-reply": apply_actions(three(), ANSWERS[0], Reply(text="Not on a Friday.")),
+    "ended-reply-without-words": apply_actions(three(), Reply()),
+    "ended-turn": apply_actions(three(), EndTurn()),
     "ended-expired": ended(Status.EXPIRED, Reason.EXPIRED),
     "ended-withdrawn": ended(Status.WITHDRAWN, Reason.WITHDRAWN),
     "ended-failed": ended(Status.FAILED, Reason.BACKEND_ERROR),
@@ -160,14 +168,14 @@ EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
 @pytest.mark.rule("WHO-1")
 def test_no_person_is_shown_as_an_id() -> None:
     nameless = Person(surface="slack", user_id="U0ADA")
-    ask = replace(one(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
+    ask = replace(single_question_ask(AnswerType.BOOLEAN), responders=("U0BOB", "@S0OPS"))
     change = asks.apply_action(ask, Answer(value=True), at=1, by=nameless)
     assert isinstance(change, asks.Change)
-    told = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
+    note = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
     refused = private_notes.rejection_mrkdwn(Rejected(RejectReason.NOT_ALLOWED, ask), EVE, LABELS)
     message = render(view_of(change.ask), LABELS)
     modal = modals.rejected_submission_modal(refused, "what was typed", LABELS)
-    for shown in (told, message.text, json.dumps(message.blocks)):
+    for shown in (note, message.text, json.dumps(message.blocks)):
         assert "<@U0ADA>" in shown
         assert "U0ADA" not in shown.replace("<@U0ADA>", "")
     assert "<@U0BOB>, <!subteam^S0OPS>" in json.dumps(modal)
@@ -177,10 +185,13 @@ def test_no_person_is_shown_as_an_id() -> None:
 def test_home(as_json: SnapshotAssertion) -> None:
     url = "https://acme.slack.com/archives/C1/p1700000000000100"
     asks = [
-        replace(one(AnswerType.BOOLEAN, text="Apply *it* to <!channel>?"), thread=Thread(url=url)),
-        replace(one(AnswerType.TEXT), expires_at=1_700_003_600.0),
+        replace(
+            single_question_ask(AnswerType.BOOLEAN, text="Apply *it* to <!channel>?"),
+            thread=Thread(url=url),
+        ),
+        replace(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
-    done = after(one(AnswerType.BOOLEAN), Answer(value=True))
+    done = apply_actions(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
     view = home_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
     read = json.loads(json.dumps(view))
     assert check_view(read) == []

@@ -33,15 +33,15 @@ def create_setup(slack: FakeSlack) -> Setup:
     return Setup(slack.bot_token, slack.app_token, None, None, slack.api_url, ["C0OPS"], ["S0OPS"])
 
 
-async def found(setup: Setup) -> list[Finding]:
+async def run_doctor(setup: Setup) -> list[Finding]:
     async with aiohttp.ClientSession() as http:
         return [finding async for finding in doctor.findings(setup, http)]
 
 
 @pytest.mark.rule("CLI-8")
 async def test_a_correct_setup_has_no_problems(slack: FakeSlack) -> None:
-    told = await found(create_setup(slack))
-    assert [finding.wrong for finding in told] == [None] * 8
+    findings = await run_doctor(create_setup(slack))
+    assert [finding.wrong for finding in findings] == [None] * 8
     assert slack.messages("C0OPS") == []
 
 
@@ -54,7 +54,7 @@ async def test_each_problem_comes_with_its_fix(slack: FakeSlack) -> None:
         channels=["C0ELSE", "C0NONE"],
         groups=["S0NONE"],
     )
-    wrong = [finding for finding in await found(setup) if not finding.is_ok]
+    wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert [finding.what.removeprefix("Slack: ") for finding in wrong] == [
         "scopes",
         "Socket Mode",
@@ -73,25 +73,25 @@ async def test_connections_are_counted_and_the_eleventh_is_reported_with_advice(
 ) -> None:
     async with aiohttp.ClientSession() as session, AsyncExitStack() as stack:
         for others in range(10):
-            told = await _of_sockets(slack)
-            assert told.wrong is None
-            assert f", {others} other connections of the ten" in told.what
+            finding = await _socket_mode_finding(slack)
+            assert finding.wrong is None
+            assert f", {others} other connections of the ten" in finding.what
             url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
             socket = await stack.enter_async_context(session.ws_connect(url))
             assert (await socket.receive_json())["type"] == "hello"
-        told = await _of_sockets(slack)
-        assert told.wrong == "there are too many connections"
-        assert "Run fewer replicas" in told.fix
+        finding = await _socket_mode_finding(slack)
+        assert finding.wrong == "there are too many connections"
+        assert "Run fewer replicas" in finding.fix
 
 
-async def _of_sockets(slack: FakeSlack) -> Finding:
+async def _socket_mode_finding(slack: FakeSlack) -> Finding:
     """The finding about Socket Mode, once the connection that was opened for it is closed."""
     before = len(slack.socket.connections)
-    [told] = [one for one in await found(create_setup(slack)) if "Socket Mode" in one.what]
+    [finding] = [one for one in await run_doctor(create_setup(slack)) if "Socket Mode" in one.what]
     async with asyncio.timeout(WAIT):
         while len(slack.socket.connections) > before:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0.01)
-    return told
+    return finding
 
 
 @pytest.mark.rule("CLI-8")
@@ -102,29 +102,29 @@ async def test_a_socket_that_cannot_be_opened_is_reported(
         raise aiohttp.ClientConnectionError(url)
 
     monkeypatch.setattr(aiohttp.ClientSession, "_ws_connect", lost)
-    [told] = [one for one in await found(create_setup(slack)) if not one.is_ok]
-    assert told.wrong == "no connection could be made"
-    assert "WebSockets" in told.fix
+    [finding] = [one for one in await run_doctor(create_setup(slack)) if not one.is_ok]
+    assert finding.wrong == "no connection could be made"
+    assert "WebSockets" in finding.fix
 
 
 @pytest.mark.rule("CLI-8", "SLACK-12")
 async def test_whether_the_app_is_an_agent_is_reported_but_is_not_a_problem(
     slack: FakeSlack,
 ) -> None:
-    def about(told: list[Finding]) -> str:
-        [what] = [finding.what for finding in told if "agent sessions" in finding.what]
+    def about(findings: list[Finding]) -> str:
+        [what] = [finding.what for finding in findings if "agent sessions" in finding.what]
         return what
 
-    assert "socket-agent" in about(await found(create_setup(slack)))
+    assert "socket-agent" in about(await run_doctor(create_setup(slack)))
     slack.scopes |= {"assistant:write"}
-    assert about(await found(create_setup(slack))) == "Slack: agent sessions"
+    assert about(await run_doctor(create_setup(slack))) == "Slack: agent sessions"
 
 
 @pytest.mark.rule("CLI-8", "SLACK-11")
 async def test_a_home_tab_that_is_off_is_a_warning(slack: FakeSlack) -> None:
     slack.home_tab = False
-    told = await found(create_setup(slack))
-    [off] = [finding for finding in told if finding.wrong]
+    findings = await run_doctor(create_setup(slack))
+    [off] = [finding for finding in findings if finding.wrong]
     assert off.what == "Slack: Home tab"
     assert off.is_ok
     assert "app_home_opened" in off.fix
@@ -145,7 +145,7 @@ async def test_wrong_credentials_are_reported(
     slack: FakeSlack, changes: dict[str, str | None], word: str
 ) -> None:
     setup = replace(create_setup(slack), **changes)  # type: ignore[arg-type]
-    wrong = [finding for finding in await found(setup) if not finding.is_ok]
+    wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert len(wrong) == 1
     assert word in f"{wrong[0].wrong}"
     assert wrong[0].fix
@@ -167,8 +167,8 @@ async def test_the_command_prints_what_is_right_and_what_is_wrong(
     """
     (tmp_path / "answerback.toml").write_text(config, "utf-8")
     async with command("doctor", folder=tmp_path) as process:
-        code, _, told = await process.ended()
+        code, _, output = await process.ended()
     assert code == 1
-    assert "✓ Slack: scopes" in told
-    assert "✗ Slack: channel C0ELSE: Slack refused conversations.history (not_in_channel)" in told
-    assert "/invite" in told
+    assert "✓ Slack: scopes" in output
+    assert "✗ Slack: channel C0ELSE: Slack refused conversations.history (not_in_channel)" in output
+    assert "/invite" in output

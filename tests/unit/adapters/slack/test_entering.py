@@ -237,8 +237,8 @@ def test_a_picked_date_time_is_valid_or_an_error(
 async def test_destinations_are_checked_before_anybody_is_asked(
     up: Rig, place: dict[str, str], wrong: str | None
 ) -> None:
-    told = up.app.surface.destination_problem(Destination(surface="slack", **place))
-    assert (told is None) if wrong is None else (wrong in (told or ""))
+    problem = up.app.surface.destination_problem(Destination(surface="slack", **place))
+    assert (problem is None) if wrong is None else (wrong in (problem or ""))
 
 
 async def test_a_surface_whose_token_slack_rejects_is_unready(tmp_path: Path) -> None:

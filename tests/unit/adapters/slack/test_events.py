@@ -35,12 +35,12 @@ async def _ended(up: Rig, ask: Ask) -> Ask:
     return await up.shown(ended)
 
 
-async def _told_all(up: Rig) -> None:
+async def _all_delivered(up: Rig) -> None:
     await up.slack.queue.settle()
     assert up.slack.queue.unacked == []
 
 
-def _words(ask: Ask) -> str:
+def _failure_message(ask: Ask) -> str:
     assert ask.outcome is not None
     return ask.outcome.message or ""
 
@@ -106,7 +106,7 @@ async def test_deleting_a_record_or_somebody_elses_message_changes_nothing(up: R
     await up.ada.click(up.live(ask), LABELS.yes)
     await up.shown(ask)
     await up.ada.delete(up.live(ask))
-    await _told_all(up)
+    await _all_delivered(up)
     await up.app.shower.wait_until_idle()
     assert up.slack.count("chat.postMessage") == 1
 
@@ -138,10 +138,10 @@ async def test_closing_a_channel_fails_all_of_its_asks(up: Rig, how: str, said: 
     for ask in asks:
         ended = await _ended(up, ask)
         assert ended.status is Status.FAILED
-        assert f"the channel {CHANNEL} {said}" in _words(ended)
-        assert ". Do not retry" in _words(ended)
+        assert f"the channel {CHANNEL} {said}" in _failure_message(ended)
+        assert ". Do not retry" in _failure_message(ended)
     assert (await up.shown(other)).open
-    await _told_all(up)
+    await _all_delivered(up)
 
 
 async def test_an_ask_made_after_a_channel_was_reopened_survives_a_late_archive_event(
@@ -150,7 +150,7 @@ async def test_an_ask_made_after_a_channel_was_reopened_survives_a_late_archive_
     ask = await up.submit(APPLY)
     late = {"type": "channel_archive", "channel": CHANNEL, "user": up.bob.id}
     up.slack.emit(late | {"event_ts": f"{ask.created_at - 3_600:.6f}"})
-    await _told_all(up)
+    await _all_delivered(up)
     assert (await up.shown(ask)).open
     up.slack.emit(late | {"event_ts": None})
     assert (await _ended(up, ask)).status is Status.FAILED
@@ -159,7 +159,7 @@ async def test_an_ask_made_after_a_channel_was_reopened_survives_a_late_archive_
 async def test_a_person_leaving_a_channel_ends_nothing_there(up: Rig) -> None:
     ask = await up.submit(APPLY)
     admin.leave(up.slack, CHANNEL, up.bob.id)
-    await _told_all(up)
+    await _all_delivered(up)
     assert (await up.shown(ask)).open
 
 
@@ -170,7 +170,7 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
     submitting = asyncio.create_task(up.submit(APPLY, to="slack:G0PRIVATE"))
     await up.slack.until(lambda: limited.hits)
     admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")
-    await _told_all(up)
+    await _all_delivered(up)
     moved = await up.app.store.get(ask.id)
     assert moved is not None
     assert moved.thread is not None
@@ -187,12 +187,12 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
 async def test_a_change_of_a_user_group_counts_at_once(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
     await up.bob.click(up.live(ask), LABELS.yes)
-    assert len(await up.told(up.bob)) == 1
+    assert len(await up.wait_for_notes(up.bob)) == 1
     admin.set_members(up.slack, GROUP, up.bob.id)
     admin.rename_group(up.slack, GROUP, "owners")
-    await _told_all(up)
+    await _all_delivered(up)
     await up.ada.click(up.live(ask), LABELS.yes)
-    assert len(await up.told(up.ada)) == 1
+    assert len(await up.wait_for_notes(up.ada)) == 1
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -211,8 +211,8 @@ async def test_an_ask_whose_only_responders_are_gone_fails_with_an_explanation(
         admin.set_members(up.slack, GROUP)
     ended = await _ended(up, alone)
     assert ended.status is Status.FAILED
-    assert f"nobody could answer: the user group {GROUP}" in _words(ended)
-    await _told_all(up)
+    assert f"nobody could answer: the user group {GROUP}" in _failure_message(ended)
+    await _all_delivered(up)
     assert (await up.shown(with_bob)).open
     assert (await up.shown(others)).open
 
@@ -220,7 +220,7 @@ async def test_an_ask_whose_only_responders_are_gone_fails_with_an_explanation(
 async def test_a_user_group_that_no_ask_names_is_not_looked_up(up: Rig) -> None:
     await up.submit(APPLY)
     admin.set_members(up.slack, GROUP, up.bob.id)
-    await _told_all(up)
+    await _all_delivered(up)
     assert up.slack.count("usergroups.users.list") == 0
 
 
@@ -228,7 +228,7 @@ async def test_a_temporary_lookup_failure_of_a_group_fails_no_ask(up: Rig) -> No
     ask = await up.submit(APPLY, responders=[f"@{GROUP}"])
     up.slack.faults.add("usergroups.users.list", times=None, status=503)
     admin.set_members(up.slack, GROUP)
-    await _told_all(up)
+    await _all_delivered(up)
     assert (await up.shown(ask)).open
     assert (await up.submit(APPLY, responders=[f"@{GROUP}"])).open
 
@@ -240,7 +240,7 @@ async def test_an_ask_that_nobody_could_answer_is_not_posted(up: Rig, scope: boo
         up.slack.scopes.discard("usergroups:read")
     ask = await up.submit(APPLY, responders=["@S0NONE"])
     assert ask.status is Status.FAILED
-    assert "nobody could answer: the user group S0NONE: Slack refused" in _words(ask)
+    assert "nobody could answer: the user group S0NONE: Slack refused" in _failure_message(ask)
     assert up.slack.messages(CHANNEL) == []
     assert (await up.submit(APPLY, responders=["@S0NONE", up.ada.id])).open
 
@@ -272,7 +272,7 @@ async def test_a_revoked_token_is_reported_at_once_until_it_works_again(
 async def test_a_persons_revoked_token_is_ignored(up: Rig) -> None:
     before = up.slack.count("auth.test")
     admin.revoke(up.slack, bot=False)
-    await _told_all(up)
+    await _all_delivered(up)
     assert up.slack.count("auth.test") == before
     assert up.app.surface.unready_reason() is None
 
@@ -285,4 +285,4 @@ async def test_events_of_an_unknown_shape_are_acknowledged(up: Rig) -> None:
         {"type": "subteam_updated", "subteam": {"id": GROUP}},
     ):
         up.slack.emit(event)
-    await _told_all(up)
+    await _all_delivered(up)

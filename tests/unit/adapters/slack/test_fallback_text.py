@@ -19,7 +19,7 @@ from answerback_slack import limits
 from answerback_slack.blocks import escape, escape_within
 from answerback_slack.fallback_text import fallback_text
 from tests.fakes.slack.richtext import visible as read
-from tests.unit.adapters.slack.asks import big_asks, one
+from tests.unit.adapters.slack.asks import big_asks, single_question_ask
 from tests.unit.adapters.slack.test_block_kit import CASES
 
 LABELS = Labels()
@@ -91,14 +91,14 @@ def with_context(ask: Ask, context: str) -> Ask:
     ],
 )
 def test_the_prefill_is_stated(changes: dict[str, object], filled_in: str) -> None:
-    ask = one(AnswerType.TEXT, has_default=True, **changes)
+    ask = single_question_ask(AnswerType.TEXT, has_default=True, **changes)
     assert LABELS.prefilled.format(text=filled_in) in fallback_text(view_of(ask), LABELS)
 
 
 @pytest.mark.rule("SLACK-14")
 def test_the_fields_of_a_form_are_stated() -> None:
     schema = {"type": "object", "properties": {"name": {"type": "string", "title": "Your name"}}}
-    ask = one(AnswerType.SCHEMA, json_schema=schema)
+    ask = single_question_ask(AnswerType.SCHEMA, json_schema=schema)
     assert "Your name" in fallback_text(view_of(ask), LABELS)
 
 
@@ -116,7 +116,7 @@ def test_the_text_is_within_slacks_limit_whatever_is_asked(ask: Ask) -> None:
 def test_a_short_question_is_stated_even_if_its_choices_exceed_the_limit(text: str) -> None:
     labels = [f"{number} {'&<> ' * 200}" for number in range(30)]
     options = tuple(Option(value=label, label=label) for label in labels)
-    ask = one(AnswerType.SELECT, options=options, text=text)
+    ask = single_question_ask(AnswerType.SELECT, options=options, text=text)
     made = fallback_text(view_of(ask), Labels())
     assert len(made) <= limits.MESSAGE_TEXT
     assert escape(text[:10]) in made

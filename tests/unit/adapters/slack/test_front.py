@@ -223,10 +223,10 @@ def test_skipping_the_copy_of_the_message_does_not_change_what_a_click_means(
     assert read == {
         name: whole[name] for name in whole if name in parse.ClickPayload.__annotations__
     }
-    assert _said(read) == _said(whole)
+    assert _parsed(read) == _parsed(whole)
     assert parse_click(json.dumps({**whole, "type": "view_submission"})) is None
 
 
-def _said(payload: Mapping[str, object]) -> object:
+def _parsed(payload: Mapping[str, object]) -> object:
     found = parse.parse_interaction(payload, parse.BotIdentity("T1"))
     return replace(found, received_at=0.0) if isinstance(found, parse.Click) else found

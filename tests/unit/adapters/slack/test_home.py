@@ -28,7 +28,7 @@ from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.sight import Sight, look
-from tests.unit.adapters.slack.asks import one
+from tests.unit.adapters.slack.asks import single_question_ask
 from tests.unit.adapters.slack.rig import (
     LABELS,
     MODES,
@@ -265,7 +265,7 @@ async def test_the_queue_of_homes_is_bounded_and_drains_however_many_may_answer(
     assert homes is not None
     for crowd in range(3):
         everybody = tuple(f"U{crowd}X{n}" for n in range(1_500))
-        homes.refresh_for(replace(one(AnswerType.BOOLEAN), responders=everybody))
+        homes.refresh_for(replace(single_question_ask(AnswerType.BOOLEAN), responders=everybody))
     assert len(homes._queue) == 2_000
     await opened(up, up.ada)  # goes first, ahead of everybody who is queued
     await homes._work.stop(20)  # running work is finished
@@ -343,7 +343,7 @@ def wire(view: Json) -> Json:
 @pytest.mark.rule("SLACK-11")
 def test_the_largest_home_is_within_slacks_limits() -> None:
     text = "漢\U0001f469" * 10_000
-    question = one(AnswerType.BOOLEAN, text=text)
+    question = single_question_ask(AnswerType.BOOLEAN, text=text)
     waits = [listed(question, n, f"{URL}{'x' * 2_900}") for n in range(home_view.PAGE_SIZE)]
     ended = replace(question, outcome=Outcome(status=Status.FAILED, at=1_700_000_000.0))
     recent = [listed(ended, 100 + n) for n in range(home_view.RECENT_SIZE)]

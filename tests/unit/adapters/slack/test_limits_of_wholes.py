@@ -29,15 +29,15 @@ from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import units
-from tests.unit.adapters.slack.asks import after, ask_of, one
+from tests.unit.adapters.slack.asks import apply_actions, ask_of, single_question_ask
 from tests.unit.adapters.slack.sendable import (
     LABELS,
     MULTI,
     TEXT,
-    opened,
+    as_sent,
+    is_accepted,
+    opened_modal,
     schema_ask,
-    taken,
-    wire,
 )
 
 pytestmark = pytest.mark.rule("SLACK-5")
@@ -64,22 +64,22 @@ def asked(question: Question) -> Ask:
 
 @edge("BLOCKS_TEXT")
 def test_the_total_text_of_a_message() -> None:
-    sheet = MessageBuilder(view_of(one(TEXT)), LABELS)
+    sheet = MessageBuilder(view_of(single_question_ask(TEXT)), LABELS)
     assert sheet.remaining_room == 12_000
     sheet.add_paragraphs("x" * 12_000, sheet.remaining_room)
     assert (sheet.remaining_room, sheet.shortened) == (0, False)
-    assert taken(*sheet.blocks)
+    assert is_accepted(*sheet.blocks)
     for length in (11_000, 40_000):
         made = (Option(value="v", label="x", description="y" * length),)
-        ask = one(MULTI, options=made, text="x" * 20_000, context="x" * 20_000)
-        assert taken(*render(view_of(ask), LABELS).blocks)
+        ask = single_question_ask(MULTI, options=made, text="x" * 20_000, context="x" * 20_000)
+        assert is_accepted(*render(view_of(ask), LABELS).blocks)
 
 
 @edge("MODAL_BYTES")
 def test_a_rejected_submission_is_given_back_as_far_as_a_view_holds_it() -> None:
     def notice(last: int) -> Any:
         typed = "x" * 3_000 * 80 + "y" * last
-        return wire(modals.rejected_submission_modal("Why", typed, LABELS))
+        return as_sent(modals.rejected_submission_modal("Why", typed, LABELS))
 
     least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
     assert 0 < least < 3_000
@@ -100,7 +100,9 @@ def endings(label: str) -> list[View]:
     question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
     ask = ask_of(Form(questions=(question,), tool=label))
     made = [asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
-    made += [after(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))]
+    made += [
+        apply_actions(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))
+    ]
     return [view_of(each) for each in made]
 
 
@@ -108,8 +110,8 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
     for label in LONG:
         for view in endings(label):
             message = render(view, LABELS)
-            assert taken(*message.blocks, text=message.text)
-            assert taken(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
+            assert is_accepted(*message.blocks, text=message.text)
+            assert is_accepted(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
 
 
 @edge("CONTEXT_TEXT")
@@ -121,17 +123,19 @@ def test_an_ending() -> None:
 
 def test_a_reminder_is_a_single_message_whoever_asked() -> None:
     for label in LONG:
-        ask = one(AnswerType.BOOLEAN, text="?")
+        ask = single_question_ask(AnswerType.BOOLEAN, text="?")
         view = view_of(ask_of(ask.form.model_copy(update={"tool": label})))
         url = f"https://example.slack.com/archives/{'x' * 120}"
         message = reminders.build_reminder(view, ("@S0" + "X" * 29,) * 99, url, LABELS)
-        assert taken(*message.blocks, text=message.text)
+        assert is_accepted(*message.blocks, text=message.text)
 
 
 def test_a_note_fits_a_paragraph_whoever_asked() -> None:
     reader = Person(surface="slack", user_id="U0EVE")
     for label in LONG:
-        ask = ask_of(one(AnswerType.BOOLEAN).form.model_copy(update={"tool": label}))
+        ask = ask_of(
+            single_question_ask(AnswerType.BOOLEAN).form.model_copy(update={"tool": label})
+        )
         ended = asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN).ask
         assert (
             units(
@@ -154,20 +158,20 @@ def test_the_range_of_the_datetimepicker() -> None:
     ):
         start = datetime.fromtimestamp(seconds, UTC).isoformat()
         field = {"type": "string", "format": "date-time", "default": start}
-        view = opened(schema_ask({"a": field}), Verb.FILL)
+        view = opened_modal(schema_ask({"a": field}), Verb.FILL)
         [element] = elements_of(view["blocks"])
         assert (element["type"] == "datetimepicker") == picked
         assert check_view(view, foreign=False) == []
 
 
-async def _heard(_payload: dict[str, Any]) -> BoltResponse:
+async def _unexpected(_payload: dict[str, Any]) -> BoltResponse:
     raise AssertionError("nothing is handed on here")
 
 
 @edge("SIGNATURE_SECONDS")
 def test_the_age_of_a_request() -> None:
     now = 1_700_000_000
-    front = HttpEndpoint("secret", _heard, now=lambda: float(now))
+    front = HttpEndpoint("secret", _unexpected, now=lambda: float(now))
     for age, refused in ((-301, True), (-300, False), (300, False), (301, True)):
         stamp = str(now - age)
         made = hmac.new(b"secret", b"v0:" + stamp.encode() + b":{}", hashlib.sha256).hexdigest()
@@ -178,7 +182,7 @@ def test_the_age_of_a_request() -> None:
 def test_a_signature_is_remembered_for_as_long_as_it_is_valid() -> None:
     """A signature from a clock that is five minutes ahead is valid for ten."""
     now = [1_700_000_000.0]
-    front = HttpEndpoint("secret", _heard, now=lambda: now[0])
+    front = HttpEndpoint("secret", _unexpected, now=lambda: now[0])
     front._seen |= {"first": now[0]}
     for later, kept in ((600, True), (601, False)):
         now[0] = 1_700_000_000.0 + later

@@ -115,7 +115,7 @@ async def test_of_two_messages_only_the_first_counts_because_nobody_saw_the_next
     first, second = await mention(town, ask, "staging"), await mention(town, ask, "hello?")
     async with town.up() as up:
         await town.taken(first)
-        assert (await up.told(up.ada))[0].startswith(LABELS.words_too_early)
+        assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
         assert (values(await up.shown(ask)), second.reactions) == (["staging"], {})
 
 
@@ -127,7 +127,7 @@ async def test_a_handled_message_is_not_handled_again(town: Town) -> None:
     unclear, said = await mention(town, other, "blue"), await mention(town, ask, "once")
     async with town.up() as up:
         await town.taken(said)
-        assert len(await up.told(up.ada)) == 1
+        assert len(await up.wait_for_notes(up.ada)) == 1
     for _ in range(2):
         before = len(town.reads())
         async with town.up() as up:
@@ -157,7 +157,7 @@ async def test_nothing_is_read_where_no_message_could_count(town: Town) -> None:
     async with town.up() as up:
         await up.submit(schema)
         ended = await up.submit(NOTE)
-        await up.says(ended, "by event")
+        await up.type_answer(ended, "by event")
         await up.app.service.withdraw(ended.id)
         await up.shown(ended)
     async with town.up() as up:

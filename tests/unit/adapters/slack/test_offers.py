@@ -32,17 +32,17 @@ async def test_a_responders_message_under_a_free_text_question_gets_one_offer(up
     live = up.live(ask)
     await up.bob.type_in_thread(live, "not a responder")
     await up.ada.type_in_thread(live, "blue & <green>")
-    [offer] = await up.offers()
+    [offer] = await up.wait_for_offers()
     said = await up.ada.type_in_thread(live, "or what do you think?")
     await up.slack.queue.settle()
-    assert len(await up.offers()) == 1
+    assert len(await up.wait_for_offers()) == 1
     assert (await up.shown(ask)).revision == 1
     assert NOTE["text"] in up.ada.sees(offer).text
     await up.ada.click(offer, LABELS.use_words)
     ask = await up.shown(ask)
     assert [g.value for g in ask.walk.answers] == ["blue & <green>"]
     [first] = [m for m in up.slack.messages(CHANNEL) if m.text == "blue &amp; &lt;green&gt;"]
-    await up.taken(first)
+    await up.wait_until_marked(first)
     await up.slack.until(lambda: offer.deleted)
     assert (said.reactions, up.bob.private_notes(CHANNEL)) == ({}, [])
 
@@ -54,27 +54,27 @@ async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
     live, long = up.live(ask), "word & " * 500
     said = await up.ada.type_in_thread(live, long)
-    [first] = await up.offers()
+    [first] = await up.wait_for_offers()
     await up.ada.click(first, LABELS.use_words)
-    await up.taken(said)
+    await up.wait_until_marked(said)
     assert (await up.shown(ask)).walk.answers[0].value == long
     up.slack.clock.advance(2)
     await up.ada.type_in_thread(live, "second")
-    offers = await up.offers()
-    await up.taken(await up.says(ask, "by mention"))
+    offers = await up.wait_for_offers()
+    await up.wait_until_marked(await up.type_answer(ask, "by mention"))
     await up.shown(ask)
     await up.ada.click(offers[-1], LABELS.use_words)
-    assert "have ended" in (await up.told(up.ada, 2))[-1]
+    assert "have ended" in (await up.wait_for_notes(up.ada, 2))[-1]
     assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
 
 
 async def test_using_a_long_message_that_was_deleted_is_explained(up: Rig) -> None:
     ask = await up.submit(NOTE)
     said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
-    [offer] = await up.offers()
+    [offer] = await up.wait_for_offers()
     await up.ada.delete(said)
     await up.ada.click(offer, LABELS.use_words)
-    assert (await up.told(up.ada, 2))[-1] == LABELS.words_not_kept
+    assert (await up.wait_for_notes(up.ada, 2))[-1] == LABELS.words_not_kept
     assert (await up.shown(ask)).revision == 1
 
 
@@ -85,12 +85,12 @@ async def test_an_offer_survives_a_restart_and_is_not_repeated(tmp_path: Path) -
             up = Rig(slack, app, ada, bob)
             ask = await up.submit(NOTE)
             await ada.type_in_thread(up.live(ask), "blue")
-            [offer] = await up.offers()
+            [offer] = await up.wait_for_offers()
         async with run_app(slack, tmp_path / "a.db", "socket") as app:
             up = Rig(slack, app, ada, bob)
             await slack.socket.connected()
             await ada.type_in_thread(up.live(ask), "or green?")
             await slack.queue.settle()
-            assert await up.offers() == [offer]
+            assert await up.wait_for_offers() == [offer]
             await ada.click(offer, LABELS.use_words)
             assert (await up.shown(ask)).walk.answers[0].value == "blue"

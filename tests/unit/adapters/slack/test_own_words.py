@@ -82,6 +82,6 @@ async def test_a_text_submitted_too_late_is_given_back_with_the_ticked_options(u
     await up.ada.sees_modal()
     await up.bob.click(up.live(ask), LABELS.submit)
     await up.ada.submit({LABELS.other_label: "Zig"})
-    told = up.ada.sees(await up.ada.sees_modal()).text
-    assert "A, B" in told
-    assert "Zig" in told
+    text = up.ada.sees(await up.ada.sees_modal()).text
+    assert "A, B" in text
+    assert "Zig" in text

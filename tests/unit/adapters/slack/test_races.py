@@ -32,7 +32,7 @@ async def test_a_stranger_learns_who_may_answer_and_opens_no_modal(up: Rig) -> N
     ask = await up.submit(NOTE)
     await up.bob.click(up.live(ask), LABELS.end_turn)
     await up.bob.click(up.live(ask), LABELS.answer)
-    notes = await up.told(up.bob, 2)
+    notes = await up.wait_for_notes(up.bob, 2)
     assert notes == [LABELS.not_allowed.format(who="@U0ADA")] * 2
     assert up.bob.modal is None
     assert (await up.shown(ask)).open
@@ -104,7 +104,7 @@ async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     ask = await up.submit(APPLY, responders=["@S0OPS"])
     await up.ada.click(up.live(ask), LABELS.yes)
-    assert len(await up.told(up.ada)) == 1
+    assert len(await up.wait_for_notes(up.ada)) == 1
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
     assert up.slack.count("usergroups.users.list") == 1
@@ -118,7 +118,7 @@ async def test_while_a_group_cannot_be_looked_up_its_members_are_asked_to_try_ag
     ask = await up.submit(NOTE, responders=["@S0OPS"])
     await up.bob.click(up.live(ask), LABELS.end_turn)
     await up.bob.click(up.live(ask), LABELS.answer)
-    assert await up.told(up.bob, 2) == [LABELS.unchecked] * 2
+    assert await up.wait_for_notes(up.bob, 2) == [LABELS.unchecked] * 2
     up.slack.faults.clear()
     await up.bob.click(up.live(ask), LABELS.answer)
     await up.bob.sees_modal()
@@ -128,7 +128,7 @@ async def test_an_unknown_group_does_not_lock_out_members_of_another(up: Rig) ->
     up.slack.workspace.add_group("S0OPS", up.bob.id)
     ask = await up.submit(APPLY, responders=["@S0GONE", "@S0OPS"])
     await up.ada.click(up.live(ask), LABELS.yes)
-    [told] = await up.told(up.ada)
+    [told] = await up.wait_for_notes(up.ada)
     assert told.endswith("may answer here. Nothing was changed.")
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
@@ -145,7 +145,7 @@ async def test_a_slow_group_lookup_holds_up_no_click(
     ack = await up.bob.click(up.live(ask), LABELS.yes)
     assert ack is not None
     assert ack.ok
-    assert await up.told(up.bob) == [LABELS.unchecked]
+    assert await up.wait_for_notes(up.bob) == [LABELS.unchecked]
     await up.slack.until(lambda: held.hits == 2)
     held.release()
     monkeypatch.setattr(group_membership, "LOOKUP_TIMEOUT_SECONDS", 5.0)
@@ -191,7 +191,7 @@ async def test_a_click_that_cannot_be_saved_is_not_acknowledged_and_the_person_i
     ack = await up.ada.click(live, LABELS.yes)
     assert ack is not None
     assert not ack.ok
-    assert await up.told(up.ada) == [LABELS.try_again]
+    assert await up.wait_for_notes(up.ada) == [LABELS.try_again]
     await up.app.store.open()
     assert (await up.shown(ask)).open
 
@@ -201,7 +201,7 @@ async def test_if_slack_does_not_open_a_modal_the_person_is_asked_to_press_again
     ask = await up.submit(NOTE)
     up.slack.faults.add("views.open", error="expired_trigger_id")
     await up.ada.click(up.live(ask), LABELS.answer)
-    assert await up.told(up.ada) == [LABELS.press_again]
+    assert await up.wait_for_notes(up.ada) == [LABELS.press_again]
 
 
 @pytest.mark.rule("SURFACE-15")
@@ -213,13 +213,13 @@ async def test_an_unknown_control_gets_a_reply(up: Rig) -> None:
     await up.ada.click(
         live, LABELS.back if LABELS.back in up.ada.sees(live).buttons else LABELS.reply
     )
-    assert await up.told(up.ada) == [LABELS.not_found]
+    assert await up.wait_for_notes(up.ada) == [LABELS.not_found]
 
 
 async def test_an_unknown_group_lets_nobody_in(up: Rig) -> None:
     ask = await up.submit(APPLY, responders=["@S0NONE", up.bob.id])
     await up.ada.click(up.live(ask), LABELS.yes)
-    assert len(await up.told(up.ada)) == 1
+    assert len(await up.wait_for_notes(up.ada)) == 1
     assert (await up.shown(ask)).open
     up.slack.faults.add("usergroups.users.list", status=500)
     with pytest.raises(PlatformUnavailableError):

@@ -54,7 +54,7 @@ async def test_a_session_is_suspended_while_a_question_is_open_and_then_processi
     await until(up, thread, "suspended")
     await answered(up, ask)  # the next question of the same form is open
     assert statuses(up, thread) == ["suspended"]
-    await up.says(ask, "staging")
+    await up.type_answer(ask, "staging")
     await until(up, thread, "suspended", "processing")
 
 
@@ -123,7 +123,7 @@ async def test_a_person_who_may_not_answer_may_not_stop_and_is_notified(up: Rig)
     up.slack.faults.add("agents.sessions.setStatus", times=1, error="internal_error")
     second = await up.submit(APPLY, to=f"slack:{CHANNEL}/{thread}")
     sessions.press_stop(up.bob, CHANNEL, thread)
-    told = await up.told(up.bob)
+    told = await up.wait_for_notes(up.bob)
     assert "may answer here" in told[0]
     assert (await up.shown(second)).open
 
@@ -135,7 +135,7 @@ async def test_stop_without_an_open_ask_gets_a_reply_and_ends_the_status(up: Rig
     await answered(up, ask)
     await until(up, thread, "suspended", "processing")
     sessions.press_stop(up.ada, CHANNEL, thread)
-    assert await up.told(up.ada) == [LABELS.nothing_to_stop]
+    assert await up.wait_for_notes(up.ada) == [LABELS.nothing_to_stop]
     await until(up, thread, "suspended", "processing", "active")
 
 

@@ -47,7 +47,7 @@ async def test_a_click_on_an_outdated_copy_updates_the_message_at_once(up: Rig, 
     assert up.live(ask).payload()["text"] == copy.payload["text"]
     await _aged(up, ask, 60)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.told(up.bob) == [LABELS.out_of_date]
+    assert await up.wait_for_notes(up.bob) == [LABELS.out_of_date]
     await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
     assert (await up.shown(ask)).revision == 2
 
@@ -59,7 +59,7 @@ async def test_a_click_ends_the_pause_after_an_outage(up: Rig) -> None:
     await up.ada.click(up.live(ask), LABELS.yes)
     await up.slack.until(lambda: down.hits)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.told(up.bob) == [LABELS.too_late.format(name="ada")]
+    assert await up.wait_for_notes(up.bob) == [LABELS.too_late.format(name="ada")]
     await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
 
 
@@ -74,7 +74,7 @@ async def test_a_record_that_could_not_be_shown_is_shown_on_the_next_click(
     await up.app.shower.wait_until_idle()
     await _aged(up, ask, 60)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.told(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
+    assert await up.wait_for_notes(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
     await up.slack.until(lambda: LABELS.answered in up.bob.sees(up.live(ask)).text)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -106,7 +106,7 @@ async def test_a_question_moved_by_the_clock_is_not_blamed_on_another_person(up:
 
     await up.app.service.update(ask.id, moved)
     await up.bob.click_on(copy, LABELS.back)
-    assert await up.told(up.bob) == [LABELS.too_late_unknown]
+    assert await up.wait_for_notes(up.bob) == [LABELS.too_late_unknown]
 
 
 async def test_a_double_click_causes_no_edit(up: Rig) -> None:
@@ -116,7 +116,7 @@ async def test_a_double_click_causes_no_edit(up: Rig) -> None:
     await up.shown(ask)
     before = up.slack.count("chat.update")
     await up.ada.click_on(copy, LABELS.yes)
-    await up.told(up.ada)
+    await up.wait_for_notes(up.ada)
     await up.shown(ask)
     assert up.slack.count("chat.update") == before
 
@@ -131,7 +131,7 @@ async def test_opening_a_slow_modal_is_abandoned_before_its_trigger_expires(
     with monkeypatch.context() as hurried:
         hurried.setattr(interactions, "_TRIGGER_SECONDS", 0.3)
         await up.ada.click(up.live(ask), LABELS.answer)
-        assert await up.told(up.ada) == [LABELS.press_again]
+        assert await up.wait_for_notes(up.ada) == [LABELS.press_again]
     await up.ada.click(up.live(ask), LABELS.answer)
     await up.ada.sees_modal()
 
@@ -142,4 +142,4 @@ async def test_the_person_is_notified_if_a_page_cannot_be_turned(up: Rig) -> Non
     modal = await up.ada.sees_modal()
     up.slack.faults.add("views.update", status=503)
     await up.ada.click(modal, LABELS.next)
-    assert await up.told(up.ada) == [LABELS.press_again]
+    assert await up.wait_for_notes(up.ada) == [LABELS.press_again]

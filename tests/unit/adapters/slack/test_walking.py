@@ -49,7 +49,7 @@ async def test_a_choice_in_a_menu_of_many_options_is_submitted_with_submit(up: R
     options = [f"region-{n}" for n in range(150)]
     ask = await up.submit({**ENV, "options": options})
     await up.ada.click(up.live(ask), LABELS.submit)
-    assert "Nothing is chosen yet" in (await up.told(up.ada))[0]
+    assert "Nothing is chosen yet" in (await up.wait_for_notes(up.ada))[0]
     await up.ada.choose(up.live(ask), "region-149")
     await up.ada.click(up.live(ask), LABELS.submit)
     ask = await up.shown(ask)

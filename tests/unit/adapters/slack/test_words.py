@@ -31,8 +31,8 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
 
 async def test_the_same_event_again_changes_nothing(up: Rig) -> None:
     ask = await up.submit(NOTE, {**NOTE, "id": "more"})
-    said = await up.says(ask, "first")
-    await up.taken(said)
+    said = await up.type_answer(ask, "first")
+    await up.wait_until_marked(said)
     [event] = [
         e
         for e in up.slack.queue.events
@@ -53,7 +53,7 @@ async def test_in_any_thread_only_mentions_are_meant_for_the_bot(up: Rig) -> Non
     parent = await up.bob.post(CHANNEL, "Deploying now")
     ask = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     await up.ada.post(CHANNEL, "what a day", thread=parent.ts)
-    await up.taken(await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts))
+    await up.wait_until_marked(await up.ada.mention_bot(CHANNEL, "all <good>", thread=parent.ts))
     ask = await up.shown(ask)
     assert [g.value for g in ask.walk.answers] == ["all <good>"]
     assert up.ada.private_notes(CHANNEL) == []
@@ -63,7 +63,7 @@ async def test_a_mention_in_the_channel_is_for_the_only_question_there(up: Rig) 
     parent = await up.bob.post(CHANNEL, "Deploying now")
     other = await up.submit(NOTE, to=f"slack:{CHANNEL}/{parent.ts}")
     ask = await up.submit(ENV)
-    await up.taken(await up.ada.mention_bot(CHANNEL, "staging"))
+    await up.wait_until_marked(await up.ada.mention_bot(CHANNEL, "staging"))
     assert (await up.shown(ask)).status is Status.ANSWERED
     assert (await up.shown(other)).open
 
@@ -71,7 +71,9 @@ async def test_a_mention_in_the_channel_is_for_the_only_question_there(up: Rig) 
 async def test_a_text_is_accepted_as_a_whole(up: Rig) -> None:
     ask = await up.submit(NOTE)
     words = "Tell <@U0BOT> to stop.\n\n<@U0BOT> may go on, see <https://ci.example/7|the run>"
-    await up.taken(await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False))
+    await up.wait_until_marked(
+        await up.ada.post(CHANNEL, words, thread=up.live(ask).ts, escape=False)
+    )
     [given] = (await up.shown(ask)).walk.answers
     assert given.value == (
         "Tell @U0BOT to stop.\n\n@U0BOT may go on, see the run (https://ci.example/7)"
@@ -110,7 +112,7 @@ async def test_a_file_with_text_counts_and_so_does_a_broadcast(up: Rig) -> None:
         up.slack.clock.advance(2)
         text = "<@U0BOT> see the file"
         said = await up.ada.post(CHANNEL, text, thread=thread, escape=False, **extra)
-        await up.taken(said)
+        await up.wait_until_marked(said)
         await up.shown(ask)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -119,12 +121,12 @@ async def test_a_file_with_text_counts_and_so_does_a_broadcast(up: Rig) -> None:
 async def test_in_a_direct_message_any_message_counts_while_one_question_is_open(up: Rig) -> None:
     to = {"to": f"slack:@{up.ada.id}", "responders": None}
     ask = await up.submit(NOTE, **to)
-    await up.taken(await up.ada.type_dm("yes"))
+    await up.wait_until_marked(await up.ada.type_dm("yes"))
     assert (await up.shown(ask)).status is Status.ANSWERED
     first, second = await up.submit(NOTE, **to), await up.submit(NOTE, **to)
     await up.ada.type_dm("which is it for?")
-    assert await up.told(up.ada, channel="D0ADA") == [LABELS.which_one_reply]
-    await up.taken(await up.ada.type_in_thread(up.live(second), "this one"))
+    assert await up.wait_for_notes(up.ada, channel="D0ADA") == [LABELS.which_one_reply]
+    await up.wait_until_marked(await up.ada.type_in_thread(up.live(second), "this one"))
     assert (await up.shown(second)).status is Status.ANSWERED
     assert (await up.shown(first)).open
 
@@ -135,7 +137,7 @@ async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Ri
     to = f"slack:{CHANNEL}/{parent.ts}"
     asks = [await up.submit(NOTE, to=to), await up.submit(NOTE, to=to)]
     await up.ada.mention_bot(CHANNEL, "go on", thread=parent.ts)
-    assert await up.told(up.ada) == [LABELS.which_one]
+    assert await up.wait_for_notes(up.ada) == [LABELS.which_one]
     assert [(await up.shown(ask)).revision for ask in asks] == [1, 1]
 
 
@@ -157,8 +159,8 @@ async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advic
     up: Rig, question: dict[str, object], words: str, told: str
 ) -> None:
     ask = await up.submit(question)
-    said = await up.says(ask, words)
-    [note] = await up.told(up.ada)
+    said = await up.type_answer(ask, words)
+    [note] = await up.wait_for_notes(up.ada)
     assert note.startswith(told)
     assert ask.thread is not None
     assert note.endswith(str(ask.thread.url))
@@ -170,10 +172,10 @@ async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advic
 @pytest.mark.rule("TYPED-7")
 async def test_a_mention_without_an_open_ask_and_one_by_a_stranger_get_a_reply(up: Rig) -> None:
     await up.bob.mention_bot(CHANNEL, "yes")
-    assert await up.told(up.bob) == [LABELS.nothing_open]
+    assert await up.wait_for_notes(up.bob) == [LABELS.nothing_open]
     ask = await up.submit(NOTE)
-    await up.says(ask, "yes", up.bob)
-    assert "Only" in (await up.told(up.bob, 2))[1]
+    await up.type_answer(ask, "yes", up.bob)
+    assert "Only" in (await up.wait_for_notes(up.bob, 2))[1]
     assert (await up.shown(ask)).revision == 1
 
 
@@ -181,7 +183,7 @@ async def test_a_mention_without_an_open_ask_and_one_by_a_stranger_get_a_reply(u
 async def test_an_accepted_answer_is_marked_even_if_slack_fails_once(up: Rig, status: int) -> None:
     ask = await up.submit(NOTE)
     up.slack.faults.add("reactions.add", status=status)
-    await up.taken(await up.says(ask, "taken"))
+    await up.wait_until_marked(await up.type_answer(ask, "taken"))
     assert up.slack.count("reactions.add") == 2
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -194,7 +196,7 @@ async def test_a_message_by_somebody_who_cannot_be_looked_up_is_sent_again(up: R
     )  # for when it is shown, and when she types
     ask = await up.submit(NOTE, responders=["@S0OPS"])
     await up.slack.until(lambda: up.slack.count("usergroups.users.list") == 1)
-    await up.taken(await up.says(ask, "my words"))
+    await up.wait_until_marked(await up.type_answer(ask, "my words"))
     assert (await up.shown(ask)).walk.answers[0].value == "my words"
     assert up.ada.private_notes(CHANNEL) == []
 
@@ -206,12 +208,12 @@ async def test_two_people_who_type_at_once_answer_only_one_question(up: Rig) -> 
     second = await up.bob.mention_bot(CHANNEL, "bob's", thread=thread)
     await up.slack.until(lambda: first.reactions or second.reactions)
     slower = up.ada if second.reactions else up.bob
-    [told] = await up.told(slower)
+    [told] = await up.wait_for_notes(slower)
     assert told.startswith(LABELS.words_too_early)
     await up.slack.queue.settle()
     assert len((await up.shown(ask)).walk.answers) == 1
-    said = await up.says(ask, "now", slower)
-    await up.taken(said)
+    said = await up.type_answer(ask, "now", slower)
+    await up.wait_until_marked(said)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
@@ -227,7 +229,7 @@ async def test_a_message_typed_before_a_click_does_not_answer_the_question_it_op
     await up.shown(ask)
     up.slack.workspace.put(before)
     methods_chat.announce(up.slack, before)
-    assert (await up.told(up.ada))[0].startswith(LABELS.words_too_early)
+    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
 
 
@@ -236,7 +238,7 @@ async def test_a_person_who_clicked_may_type_at_once(up: Rig) -> None:
     up.slack.faults.add("chat.update", status=429, retry_after=30)
     await up.ada.click(up.live(ask), "production")
     said = await up.ada.mention_bot(CHANNEL, "and quickly", thread=up.live(ask).ts)
-    await up.taken(said)
+    await up.wait_until_marked(said)
     stored = await up.app.store.get(ask.id)
     assert stored is not None
     assert [g.value for g in stored.walk.answers] == ["production", "and quickly"]
@@ -250,7 +252,7 @@ async def test_a_slack_clock_that_is_hours_off_makes_no_difference(
         up.slack.workspace._last_ts = 0
         up.slack.clock.ahead = hours * 3600
         ask = await up.submit(NOTE)
-        await up.taken(await up.says(ask, "on time"))
+        await up.wait_until_marked(await up.type_answer(ask, "on time"))
         assert (await up.shown(ask)).status is Status.ANSWERED
 
 
@@ -258,12 +260,12 @@ async def test_a_slack_clock_that_is_hours_off_makes_no_difference(
 async def test_an_event_that_cannot_be_saved_is_sent_again(up: Rig) -> None:
     ask = await up.submit(NOTE)
     await up.app.store.close()
-    said = await up.says(ask, "keep me")
+    said = await up.type_answer(ask, "keep me")
     [event] = [e for e in up.slack.queue.events if e.envelope["event"].get("ts") == said.ts][:1]
     await up.slack.until(lambda: event.attempts)
     assert not event.acked
     await up.app.store.open()
-    await up.taken(said)
+    await up.wait_until_marked(said)
     assert (await up.shown(ask)).walk.answers[0].value == "keep me"
 
 
@@ -281,7 +283,7 @@ async def test_a_message_in_the_thread_of_an_unconfirmed_post_is_sent_again(up: 
     up.slack.faults.clear()
     ask = await submitting
     await up.slack.queue.redeliver(up.slack.way)
-    await up.taken(said)
+    await up.wait_until_marked(said)
     assert (await up.shown(ask)).walk.answers[0].value == "already here"
 
 
@@ -296,7 +298,7 @@ async def test_a_message_in_the_thread_of_a_post_confirmed_during_the_lookup_is_
         return [] if len(looks) == 1 else await real(surface, channel, thread)
 
     monkeypatch.setattr(up.app.service, "list_open_in", open_in)
-    await up.taken(await up.says(ask, "just in time"))
+    await up.wait_until_marked(await up.type_answer(ask, "just in time"))
     assert (await up.shown(ask)).walk.answers[0].value == "just in time"
 
 
