@@ -1,4 +1,4 @@
-"""What administrators do to a workspace, and the events by which the app hears of it.
+"""Administrators' changes to a workspace, and the events that report them to the app.
 
 Shapes: https://docs.slack.dev/reference/events
 """
@@ -18,33 +18,33 @@ def _tell(slack: "FakeSlack", event: Json) -> None:
 
 
 def archive(slack: "FakeSlack", channel: str, by: str, *, private: bool = False) -> None:
-    """Archives a channel."""
+    """Archive a channel."""
     slack.workspace.channels[channel].archived = True
     kind = "group_archive" if private else "channel_archive"
     _tell(slack, {"type": kind, "channel": channel, "user": by, "is_moved": 0})
 
 
 def delete_channel(slack: "FakeSlack", channel: str) -> None:
-    """Deletes a channel with all that stands in it."""
+    """Delete a channel with all of its messages."""
     del slack.workspace.channels[channel]
     _tell(slack, {"type": "channel_deleted", "channel": channel})
 
 
 def remove_app(slack: "FakeSlack", channel: str, by: str) -> None:
-    """Removes the app from a channel."""
+    """Remove the app from a channel."""
     slack.workspace.channels[channel].members.discard(BOT_USER)
     _tell(slack, {"type": "channel_left", "channel": channel, "actor_id": by})
 
 
 def leave(slack: "FakeSlack", channel: str, user: str) -> None:
-    """Somebody leaves a channel."""
+    """Have a person leave a channel."""
     slack.workspace.channels[channel].members.discard(user)
     left = {"type": "member_left_channel", "user": user, "channel": channel}
     _tell(slack, left | {"channel_type": "C", "team": TEAM})
 
 
 def renumber(slack: "FakeSlack", old: str, new: str) -> None:
-    """Shares a private channel with another workspace, which gives it another id."""
+    """Share a private channel with another workspace, which gives it another id."""
     room = slack.workspace.channels.pop(old)
     room.id = new
     slack.workspace.channels[new] = room
@@ -55,7 +55,7 @@ def renumber(slack: "FakeSlack", old: str, new: str) -> None:
 
 
 def set_members(slack: "FakeSlack", group: str, *members: str) -> None:
-    """Changes who is in a user group."""
+    """Change the members of a user group."""
     handle, before = slack.workspace.groups[group]
     slack.workspace.groups[group] = (handle, list(members))
     _tell(slack, {
@@ -66,27 +66,27 @@ def set_members(slack: "FakeSlack", group: str, *members: str) -> None:
 
 
 def disable_group(slack: "FakeSlack", group: str) -> None:
-    """Disables a user group."""
+    """Disable a user group."""
     handle, members = slack.workspace.groups.pop(group)
     subteam = {"id": group, "team_id": TEAM, "handle": handle, "users": members}
     _tell(slack, {"type": "subteam_updated", "subteam": subteam | {"date_delete": 1_716_400_000}})
 
 
 def rename_group(slack: "FakeSlack", group: str, handle: str) -> None:
-    """Gives a user group another handle."""
+    """Give a user group another handle."""
     slack.workspace.groups[group] = (handle, slack.workspace.groups[group][1])
     subteam = {"id": group, "team_id": TEAM, "handle": handle, "date_delete": 0}
     _tell(slack, {"type": "subteam_updated", "subteam": subteam})
 
 
 def uninstall(slack: "FakeSlack") -> None:
-    """Removes the app from the workspace."""
+    """Remove the app from the workspace."""
     slack.revoked = True
     _tell(slack, {"type": "app_uninstalled"})
 
 
 def revoke(slack: "FakeSlack", *, bot: bool) -> None:
-    """Revokes the app's token, or only the one of a person who used the app."""
+    """Revoke the app's token, or only that of a person who used the app."""
     slack.revoked = bot
     tokens = {"oauth": [] if bot else ["U0ADA"], "bot": [BOT_USER] if bot else []}
     _tell(slack, {"type": "tokens_revoked", "tokens": tokens})

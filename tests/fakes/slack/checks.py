@@ -1,7 +1,7 @@
-"""Judges whole payloads: the table of `rules.py`, what no table can say, and the foreign judges.
+"""Check whole payloads: by the table in `rules.py`, by rules that no table can express, and by third-party validators.
 
 Owns `check_message` and `check_view`, which the fake server and the renderer's property tests call
-alike. An empty list means that Slack would take the payload.
+alike. An empty list means that Slack would accept the payload.
 """
 
 import json
@@ -13,7 +13,7 @@ from tests.fakes.slack.schema import Json, Problem, compare, units
 
 
 def check_message(payload: Json, *, update: bool = False, foreign: bool = True) -> list[Problem]:
-    """Everything Slack would refuse in the arguments of chat.postMessage or chat.update.
+    """Everything that Slack would reject in the arguments of chat.postMessage or chat.update.
 
     Args:
         payload: the method's arguments; `blocks` and `metadata` as objects, not JSON text.
@@ -31,7 +31,7 @@ def check_message(payload: Json, *, update: bool = False, foreign: bool = True) 
         problems.append(Problem("/text", "msg_too_long"))
     problems += check_blocks(blocks, "message", "/blocks", foreign=foreign)
     if problems:
-        return problems  # what is malformed cannot be added up
+        return problems  # the lengths of malformed blocks cannot be added up
     if sum(units(string) for string in texts_of(blocks)) > rules.BLOCKS_TEXT_SUM:
         problems.append(Problem("/blocks", "msg_blocks_too_long"))
     metadata = payload.get("metadata")
@@ -43,7 +43,7 @@ def check_message(payload: Json, *, update: bool = False, foreign: bool = True) 
 
 
 def check_view(view: Json, *, foreign: bool = True) -> list[Problem]:
-    """Everything Slack would refuse in a modal view, or in that of a Home."""
+    """Everything that Slack would reject in a modal view, or in the view of a Home."""
     is_home = view.get("type") == "home"
     spec, surface = (rules.HOME_VIEW, "home") if is_home else (rules.VIEW, "modal")
     problems = list(compare(view, spec, "/view", surface))
@@ -67,7 +67,7 @@ def check_view(view: Json, *, foreign: bool = True) -> list[Problem]:
 def check_blocks(
     blocks: list[Json], surface: str, pointer: str, *, foreign: bool = True
 ) -> list[Problem]:
-    """Everything Slack would refuse in a list of blocks on a surface."""
+    """Everything that Slack would reject in a list of blocks on a surface."""
     if not blocks:
         return []
     problems = list(compare(blocks, rules.MESSAGE_BLOCKS, pointer, surface))
@@ -117,7 +117,7 @@ def _elements(block: Json) -> Iterator[tuple[str, Json]]:
 
 
 def _across(blocks: list[Json], pointer: str) -> Iterator[Problem]:
-    """What holds between the parts: uniqueness, and values that must agree."""
+    """Check the relations between the parts: uniqueness, and values that must agree."""
     seen: set[str] = set()
     markdown = 0
     for index, block in _objects(blocks):
@@ -160,7 +160,7 @@ def _block_elements(block: Json, here: str) -> Iterator[Problem]:
 
 
 def options_of(element: Json) -> list[Json]:
-    """The options of a select, radio, checkbox or overflow element, groups laid flat."""
+    """The options of a select, radio, checkbox or overflow element, with groups flattened."""
     options = [option for _, option in _objects(element.get("options"))]
     for _, group in _objects(element.get("option_groups")):
         options += [option for _, option in _objects(group.get("options"))]

@@ -1,8 +1,8 @@
-"""How the fake reaches the app: signed HTTP requests, and events that are sent until acknowledged.
+"""Delivery to the app: signed HTTP requests, and events that are sent until they are acknowledged.
 
 Owns `Ack`, the HTTP sender with its signatures, and the retry schedule of the Events API
 (https://docs.slack.dev/apis/events-api: at once, after a minute, after five; shortened here).
-Interactions are sent once: a missed click is lost.
+Interactions are sent only once: a missed click is lost.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ class Ack:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Which repetition of an event this is, and why it was needed."""
+    """The number of an event's retry, and its reason."""
 
     number: int
     reason: str
@@ -42,17 +42,17 @@ class Retry:
 
 @dataclass(frozen=True, slots=True)
 class SentRequest:
-    """A request as it went over the wire, so that a test can send it again."""
+    """A request as it was sent, so that a test can send it again."""
 
     headers: dict[str, str]
     body: bytes
 
 
 class Delivery(Protocol):
-    """One of the two ways to the app."""
+    """One of the two transports to the app."""
 
     async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
-        """Delivers a payload (`interactive` or `events_api`) and waits for the acknowledgement."""
+        """Deliver a payload (`interactive` or `events_api`) and wait for the acknowledgement."""
 
 
 def sign(secret: str, body: bytes, timestamp: int | str) -> str:
@@ -62,7 +62,7 @@ def sign(secret: str, body: bytes, timestamp: int | str) -> str:
 
 
 class HttpDelivery:
-    """Posts to the app's request URL, signed."""
+    """Post to the app's request URL, signed."""
 
     def __init__(self, secret: str) -> None:
         self.secret = secret
@@ -71,7 +71,7 @@ class HttpDelivery:
         self._session: aiohttp.ClientSession | None = None
 
     async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
-        """Delivers a payload as Slack shapes it: a form for interactions, JSON for events."""
+        """Deliver a payload in Slack's format: a form for interactions, JSON for events."""
         return await self.post(self.request(kind, payload, retry))
 
     def request(
@@ -83,7 +83,7 @@ class HttpDelivery:
         secret: str | None = None,
         timestamp: int | None = None,
     ) -> SentRequest:
-        """A signed request; another `secret` or `timestamp` makes a forged or an old one."""
+        """A signed request; pass another `secret` or `timestamp` for a forged or an old one."""
         if kind == "events_api":
             body, content_type = json.dumps(payload).encode(), "application/json"
         else:
@@ -101,7 +101,7 @@ class HttpDelivery:
         return SentRequest(headers, body)
 
     async def post(self, request: SentRequest) -> Ack:
-        """Sends a request as it is: also one that was sent before, or is wrongly signed."""
+        """Send a request unchanged, even if it was sent before or is wrongly signed."""
         if self._session is None:
             self._session = aiohttp.ClientSession()
         self.sent.append(request)
@@ -126,7 +126,7 @@ class HttpDelivery:
         return Ack(ok, response.status, answer, seconds, None if ok else "http_error")
 
     async def close(self) -> None:
-        """Lets go of the connections to the app."""
+        """Close the connections to the app."""
         if self._session is not None:
             await self._session.close()
 
@@ -141,7 +141,7 @@ def _json(text: str) -> Json | None:
 
 @dataclass(slots=True, eq=False)
 class Event:
-    """One event on its way: sent until acknowledged, or until the schedule is through."""
+    """An event that is sent until it is acknowledged, or until the retry schedule is exhausted."""
 
     envelope: Json
     attempts: list[Ack] = field(default_factory=list)
@@ -149,12 +149,12 @@ class Event:
 
     @property
     def acked(self) -> bool:
-        """Whether the app took it."""
+        """Whether the app acknowledged it."""
         return any(ack.ok for ack in self.attempts)
 
 
 class EventQueue:
-    """Sends events in the background and repeats what was not acknowledged."""
+    """Send events in the background, and repeat those that were not acknowledged."""
 
     def __init__(self, delays: Sequence[float] = (0.05, 0.3, 1.0)) -> None:
         self.delays = tuple(delays)
@@ -163,7 +163,7 @@ class EventQueue:
         self._tasks: set[asyncio.Task[None]] = set()
 
     def put(self, envelope: Json, way: Delivery) -> Event:
-        """Starts sending one event."""
+        """Start sending one event."""
         event = Event(envelope)
         self.events.append(event)
         self._start(self._run(event, way))
@@ -171,11 +171,11 @@ class EventQueue:
 
     @property
     def unacked(self) -> list[Event]:
-        """Events that the app has not taken yet."""
+        """Events that the app has not acknowledged yet."""
         return [event for event in self.events if not event.acked]
 
     async def redeliver(self, way: Delivery) -> None:
-        """Sends every unacknowledged event once more, as Slack does when the app is back."""
+        """Send every unacknowledged event once more, as Slack does when the app is back."""
         await asyncio.gather(*(self._attempt(event, way) for event in self.unacked))
 
     def redeliver_soon(self, way: Delivery) -> None:
@@ -184,13 +184,13 @@ class EventQueue:
             self._start(self.redeliver(way))
 
     async def settle(self, timeout: float = 60.0) -> None:
-        """Waits until nothing is on its way any more."""
+        """Wait until no event is in flight."""
         async with asyncio.timeout(timeout):
             while self._tasks:
                 await asyncio.wait(set(self._tasks))
 
     async def close(self) -> None:
-        """Gives up what is on its way."""
+        """Cancel all events in flight."""
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

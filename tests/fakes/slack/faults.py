@@ -1,4 +1,4 @@
-"""What goes wrong on purpose, how often a method may be called, and the log of every call.
+"""Injected failures, rate limits, and the log of every call.
 
 Owns `Faults` (programmable), `Buckets` (real rate limits) and `Call`.
 """
@@ -12,7 +12,7 @@ from tests.fakes.slack.schema import Json
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One Web API call as it was received, and what was answered."""
+    """A Web API call as it was received, and its response."""
 
     method: str
     args: Json
@@ -24,7 +24,7 @@ class Call:
 
     @property
     def ok(self) -> bool:
-        """Whether the caller was told that it worked."""
+        """Whether the response to the caller was a success."""
         return self.answer is not None and bool(self.answer.get("ok"))
 
 
@@ -51,7 +51,7 @@ class Fault:
     released: asyncio.Event = field(default_factory=asyncio.Event)
 
     def release(self) -> None:
-        """Ends a hang, and plans no more of it."""
+        """End a hang, and plan no more of it."""
         self.times = 0
         self.released.set()
 
@@ -82,7 +82,7 @@ class Faults:
         when: str = "before",
         channel: str | None = None,
     ) -> Fault:
-        """Plans a failure for a method ("*" for all), `times` times (None: until cleared)."""
+        """Plan a failure for a method ("*" for all), `times` times (None: until cleared)."""
         fault = Fault(
             method, times, status, retry_after, error, extra or {}, hang, drop, when, channel
         )
@@ -90,13 +90,13 @@ class Faults:
         return fault
 
     def clear(self) -> None:
-        """Plans nothing any more; calls that hang go on."""
+        """Plan no more failures; calls that hang continue to hang."""
         for fault in self._planned:
             fault.release()
         self._planned.clear()
 
     def take(self, method: str, channel: str | None) -> Fault | None:
-        """The failure that this call meets, if any; counts it."""
+        """The failure planned for this call, if any; count it."""
         for fault in self._planned:
             if fault.method not in (method, "*") or fault.times == 0:
                 continue
@@ -113,8 +113,8 @@ class Buckets:
     """Slack's published limits as token buckets: per method, and per channel for posts.
 
     Args:
-        posts: how many posts a second a channel takes, and how many at once; None: as published.
-        speed: how much faster time passes here than on the wall.
+        posts: how many posts per second a channel accepts, and how many at once; None for the published limits.
+        speed: how much faster time passes here than in reality.
     """
 
     def __init__(self, posts: int | None = None, speed: float = 1.0) -> None:

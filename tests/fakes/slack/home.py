@@ -1,4 +1,4 @@
-"""The Home tab of the app: what it shows to each person, and how they open it and press its controls.
+"""The app's Home tab: what it shows to each person, and how they open it and press its controls.
 
 Source: https://docs.slack.dev/surfaces/app-home and https://docs.slack.dev/reference/methods/views.publish
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 async def publish(slack: "FakeSlack", args: Json) -> Json:
-    """views.publish: replaces what one person's Home shows."""
+    """views.publish: replace the view of one person's Home."""
     user = required(args, "user_id")
     body = judged(args)
     if user not in slack.workspace.users:
@@ -40,7 +40,7 @@ async def publish(slack: "FakeSlack", args: Json) -> Json:
 
 
 def open_home(person: "Person", tab: str = "home") -> None:
-    """Enters the App Home; a view that was published before comes with the event."""
+    """Open the App Home; the event includes a view that was published before."""
     slack = person.slack
     event: Json = {
         "type": "app_home_opened", "user": person.id, "tab": tab,
@@ -53,7 +53,7 @@ def open_home(person: "Person", tab: str = "home") -> None:
 
 
 async def press(person: "Person", name: str, nth: int = 0) -> Ack:
-    """Presses a button of the Home by its label: the ``nth`` of that name, from the top.
+    """Press a button of the Home by its label: the ``nth`` of that name, from the top.
 
     One that leads to an address opens it in the client, and tells the app as well:
     https://docs.slack.dev/reference/block-kit/block-elements/button-element

@@ -13,7 +13,7 @@ from tests.fakes.slack.workspace import APP, BOT_USER, TEAM, Snapshot, User, Vie
 
 
 class ApiError(Exception):
-    """An answer `ok: false` with its code."""
+    """A response `ok: false` with its code."""
 
     def __init__(self, code: str, **extra: object) -> None:
         super().__init__(code)
@@ -33,7 +33,7 @@ class Trigger:
 
 @dataclass(slots=True)
 class ResponseUrl:
-    """Five messages about one click within half an hour."""
+    """The right to send five messages about one click within half an hour."""
 
     user: str
     source: Snapshot
@@ -43,7 +43,7 @@ class ResponseUrl:
 
 
 class Interactivity:
-    """What a click hands out, and the payloads that carry it."""
+    """Issue a click's trigger ids and response URLs, and build the payloads that carry them."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -52,13 +52,13 @@ class Interactivity:
         self.response_urls: dict[str, ResponseUrl] = {}
 
     def trigger(self, user: str, view: str | None = None) -> str:
-        """Issues a trigger id."""
+        """Issue a trigger id."""
         id = f"{secrets.randbelow(10**13)}.{secrets.randbelow(10**12)}.{secrets.token_hex(16)}"
         self.triggers[id] = Trigger(user, self.workspace.clock.now(), view)
         return id
 
     def redeem(self, trigger_id: object) -> Trigger:
-        """Uses up a trigger id.
+        """Use up a trigger id.
 
         Raises:
             ApiError: when it never was, is older than three seconds, or was used.
@@ -74,7 +74,7 @@ class Interactivity:
         return trigger
 
     def response_url(self, user: str, source: Snapshot) -> str:
-        """Issues the address to which a click may be answered."""
+        """Issue the URL at which a click may be answered."""
         token = secrets.token_urlsafe(18)
         self.response_urls[token] = ResponseUrl(user, source, self.workspace.clock.now())
         return f"{self.base}actions/{TEAM}/{token}"
@@ -92,7 +92,7 @@ class Interactivity:
         }  # fmt: skip
 
     def message_actions(self, user: User, source: Snapshot, action: Json, values: Json) -> Json:
-        """A click in a message: carries a copy of what the person was looking at."""
+        """A click in a message, with a copy of the message that the person was looking at."""
         shown, ephemeral = source.payload, source.ephemeral_to is not None
         channel = self.workspace.channels[source.channel]
         container: Json = {
@@ -120,7 +120,7 @@ class Interactivity:
         }  # fmt: skip
 
     def submission(self, user: User, view: View) -> Json:
-        """A modal's submit: no channel, no thread."""
+        """The submission of a modal, which has no channel or thread."""
         return self._common("view_submission", user) | {
             "trigger_id": self.trigger(user.id, view.id), "view": view.payload(),
             "response_urls": [],
@@ -135,7 +135,7 @@ class Interactivity:
     def suggestion(
         self, user: User, container: Json, block_id: str, action_id: str, query: str
     ) -> Json:
-        """What an external select asks while a person types."""
+        """The request of an external select while a person types."""
         return self._common("block_suggestion", user) | container | {
             "action_id": action_id, "block_id": block_id, "value": query,
         }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Three judges of Block Kit that we did not write: slackblocks, blockkit and slack-sdk's models.
+"""Three third-party validators ("judges") of Block Kit: slackblocks, blockkit and slack-sdk's models.
 
 Owns the mapping of JSON blocks to their constructors. What a judge cannot express (a block type or
 a newer key it does not know) is left to the others; what it refuses is a `Problem` with its name.
@@ -43,7 +43,7 @@ _PASSING = re.compile(r"ask_[0-9a-f]{24}|(?<=!date\^)\d{10}(?=\^)|(?<=\bU0ADA|\b
 """Ids and times that are others in each test, and that no judge looks into."""
 _WORD = {"type": "plain_text", "text": "x"}
 _UNKNOWN_KEYS = {"expand"}  # newer than the judges
-_RENAMED = {"initial_date_time": "initial_datetime"}  # slackblocks' own word
+_RENAMED = {"initial_date_time": "initial_datetime"}  # slackblocks' own name
 _REFUSALS = (
     slackblocks.errors.InvalidUsageError, FieldValidationError, ComponentValidationError,
     SlackObjectFormationError, ValueError, TypeError,
@@ -55,13 +55,13 @@ class _NotJudged(Exception):  # noqa: N818 - not an error: this judge has no wor
 
 
 def judge_message(blocks: list[Json], pointer: str = "/blocks") -> list[Problem]:
-    """What the foreign judges refuse in the blocks of a message."""
+    """What the judges reject in the blocks of a message."""
     problems = [p for i, block in enumerate(blocks) for p in _judge_block(block, f"{pointer}/{i}")]
     return problems or _problems(_message_verdicts(_alike(blocks)), pointer)
 
 
 def judge_view(view: Json) -> list[Problem]:
-    """What the foreign judges refuse in a modal view, or in that of a Home."""
+    """What the judges reject in a modal view, or in the view of a Home."""
     problems = [
         p for i, b in enumerate(view["blocks"]) for p in _judge_block(b, f"/view/blocks/{i}")
     ]
@@ -96,7 +96,7 @@ def _judge_block(block: Json, pointer: str) -> list[Problem]:
     return _problems(_verdicts(_alike(block)), pointer)
 
 
-@lru_cache(maxsize=2048)  # apps send the same blocks again and again, and the judges are slow
+@lru_cache(maxsize=2048)  # apps send the same blocks repeatedly, and the judges are slow
 def _verdicts(block_json: str) -> _Verdicts:
     block = json.loads(block_json)
     return (
@@ -121,7 +121,7 @@ def _message_verdicts(blocks_json: str) -> _Verdicts:
 
 @lru_cache(maxsize=1024)
 def _view_verdicts(view_json: str, *, alone: bool) -> _Verdicts:
-    """What slack-sdk refuses in a view or, where that is nothing and only the view may be wrong, what the others do."""
+    """What slack-sdk rejects in a view or, if it rejects nothing and only the view can be wrong, what the others do."""
     view = json.loads(view_json)
     # Slack takes an empty private_metadata or callback_id; blockkit does not
     rest = {k: v for k, v in view.items() if k not in ("type", "blocks") and v != ""}
@@ -143,7 +143,7 @@ def _view(made: Build, build: Build, view: Json, rest: Json) -> Any:
 
 
 def _stand_in(build: Build, block: Json) -> Any:
-    """The judge's own block, or its divider for a block that it has no word for.
+    """The judge's own block, or a divider in place of a block that it does not know.
 
     Of an actions block one element is enough: each block was judged by itself before.
     """

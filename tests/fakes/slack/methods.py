@@ -1,4 +1,4 @@
-"""What a Web API method is: its work, the scopes that open it, the token it wants.
+"""A Web API method: its implementation, the scopes that allow it, and the kind of token that it needs.
 
 Owns `Method` and the reading of arguments that come as JSON, form or query string.
 """
@@ -24,7 +24,7 @@ def no_scope(slack: "FakeSlack", args: Json) -> tuple[str, ...]:
 
 
 def scope(*names: str) -> Scopes:
-    """Any of these scopes opens the method."""
+    """Any of these scopes allows the method."""
     return lambda slack, args: names
 
 
@@ -59,7 +59,7 @@ def flag(args: Json, key: str, *, default: bool = False) -> bool:
 
 
 def required(args: Json, key: str) -> str:
-    """A text argument that must be there.
+    """A required text argument.
 
     Raises:
         ApiError: `invalid_arguments` with the pointer of what is missing.

@@ -1,4 +1,4 @@
-"""chat.*, reactions.add: messages posted, changed, taken away.
+"""chat.* and reactions.add: post, change and delete messages.
 
 Owns what Slack does with `text`, `blocks`, `metadata`, threads and ephemerals. Sources:
 https://docs.slack.dev/reference/methods/chat.postMessage and its neighbours.
@@ -20,7 +20,7 @@ _OWN_CODES = ("msg_too_long", "msg_blocks_too_long", "metadata_too_large")
 
 
 def refuse(problems: list[Problem]) -> None:
-    """Answers as Slack answers bad blocks.
+    """Respond as Slack does to invalid blocks.
 
     Raises:
         ApiError: when there is any problem: `invalid_blocks` with `errors`, or a code of its own.
@@ -38,7 +38,7 @@ def refuse(problems: list[Problem]) -> None:
 
 
 def _content(args: Json, *, update: bool = False) -> tuple[str, list[Json]]:
-    """The judged text and blocks of a message."""
+    """The checked text and blocks of a message."""
     blocks = args.get("blocks") or []
     if not isinstance(blocks, list):
         raise ApiError("invalid_blocks_format")
@@ -57,7 +57,7 @@ def _content(args: Json, *, update: bool = False) -> tuple[str, list[Json]]:
 
 
 def _thread(slack: "FakeSlack", channel: Channel, args: Json) -> str | None:
-    """`thread_ts` must name a parent; Slack takes unknown ones and starts a stray thread."""
+    """Check that `thread_ts` names a parent; Slack accepts unknown ones and starts a stray thread."""
     ts = args.get("thread_ts")
     if not ts:
         return None
@@ -100,7 +100,7 @@ def _store(
 
 
 def announce(slack: "FakeSlack", message: Message) -> None:
-    """Tells the app of a new message in a conversation that it is in and may read."""
+    """Notify the app of a new message in a conversation that it is in and may read."""
     channel = slack.workspace.channels[message.channel]
     if not hears(slack, channel):
         return
@@ -114,7 +114,7 @@ def hears(slack: "FakeSlack", channel: Channel) -> bool:
 
 
 def message_event(slack: "FakeSlack", message: Message) -> Json:
-    """The event `message` for a message as it stands."""
+    """The event `message` for a message in its current state."""
     channel = slack.workspace.channels[message.channel]
     event = message.payload() | {
         "channel": channel.id, "channel_type": channel.kind, "event_ts": message.ts,
@@ -129,7 +129,7 @@ def message_event(slack: "FakeSlack", message: Message) -> Json:
 def _own(slack: "FakeSlack", args: Json, code: str) -> tuple[Channel, Message]:
     id = required(args, "channel")
     if id[:1] in "UW":
-        raise ApiError("channel_not_found")  # the D… id is wanted here, not the user's
+        raise ApiError("channel_not_found")  # this needs the D… id, not the user's
     channel = readable(slack, args)
     if channel.archived:
         raise ApiError("is_archived")
@@ -160,11 +160,11 @@ def _is_rich(blocks: list[Json]) -> bool:
 
 
 def revise(slack: "FakeSlack", message: Message, text: str, blocks: list[Json]) -> None:
-    """Changes what a message shows; what it showed before is kept in its history."""
+    """Change the content of a message; the previous content is kept in its history."""
     before = message.payload()
     message.history.append(before)
     message.text, message.blocks = text, slack.workspace.fill_ids(blocks)
-    message.edited = f"{int(slack.clock.now())}.000000"  # Slack tells whole seconds here
+    message.edited = f"{int(slack.clock.now())}.000000"  # Slack reports whole seconds here
     slack.changed()
     _changed(slack, message, "message_changed", before)
 
@@ -177,7 +177,7 @@ async def delete(slack: "FakeSlack", args: Json) -> Json:
 
 
 def remove(slack: "FakeSlack", message: Message) -> None:
-    """Takes a message away."""
+    """Delete a message."""
     before = message.payload()
     message.deleted = True
     slack.changed()
@@ -215,7 +215,7 @@ async def post_ephemeral(slack: "FakeSlack", args: Json) -> Json:
         slack.workspace.fill_ids(blocks), thread, bot=True, ephemeral_to=user,
     )  # fmt: skip
     if thread and len(slack.workspace.thread(channel.id, thread)) < 2:
-        message.deleted = True  # Slack answers ok and shows nothing
+        message.deleted = True  # Slack responds ok and shows nothing
     slack.workspace.put(message)
     return {"message_ts": message.ts}
 

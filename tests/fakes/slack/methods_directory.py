@@ -1,4 +1,4 @@
-"""conversations.*, users.*, usergroups.*, bots.info, apps.connections.open: who and where.
+"""conversations.*, users.*, usergroups.*, bots.info, apps.connections.open: people and conversations.
 
 Owns look-ups, the opening of direct conversations, and tickets for Socket Mode.
 """
@@ -136,7 +136,7 @@ async def bot_info(slack: "FakeSlack", args: Json) -> Json:
 
 
 async def connections_open(slack: "FakeSlack", args: Json) -> Json:
-    """apps.connections.open: a one-time socket address."""
+    """apps.connections.open: a one-time socket URL."""
     base = slack.url.replace("http://", "ws://")
     return {"url": f"{base}link/?ticket={slack.socket.ticket()}&app_id={APP}"}
 

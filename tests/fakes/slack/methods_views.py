@@ -1,6 +1,6 @@
 """views.*: the stack of modals that each person has open.
 
-Owns triggers being spent, hashes, the three-view stack and `external_id`. Sources:
+Owns the use of triggers, hashes, the three-view stack and `external_id`. Sources:
 https://docs.slack.dev/reference/methods/views.open, views.push, views.update
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def judged(args: Json) -> Json:
-    """The `view` argument, when Slack would take it.
+    """The `view` argument, if Slack would accept it.
 
     Raises:
         ApiError: `invalid_arguments` with pointers, or `view_too_large`.
@@ -37,7 +37,7 @@ def judged(args: Json) -> Json:
 
 
 def add(slack: "FakeSlack", user: str, body: Json, previous: View | None = None) -> View:
-    """Puts a view on a person's screen."""
+    """Put a view on a person's screen."""
     _external(slack, body, None)
     id = slack.workspace.next_id("V")
     stored = body | {"blocks": slack.workspace.fill_ids(body["blocks"])}
@@ -50,7 +50,7 @@ def add(slack: "FakeSlack", user: str, body: Json, previous: View | None = None)
 
 
 def change(slack: "FakeSlack", view: View, body: Json) -> None:
-    """Replaces what a view shows; input under the same block_id and action_id stays."""
+    """Replace the content of a view; input under the same block_id and action_id stays."""
     _external(slack, body, view)
     view.body = body | {"blocks": slack.workspace.fill_ids(body["blocks"])}
     view.hash = _hash()
@@ -100,7 +100,7 @@ async def push(slack: "FakeSlack", args: Json) -> Json:
 
 
 async def update(slack: "FakeSlack", args: Json) -> Json:
-    """views.update: by id or external_id; a stale `hash` is refused."""
+    """views.update: by id or external_id; a stale `hash` is rejected."""
     body = judged(args)
     view = slack.workspace.view(str(args.get("view_id")))
     if view is None and args.get("external_id"):

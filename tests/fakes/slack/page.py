@@ -1,4 +1,4 @@
-"""Pages that show the fake's conversations and open modals as Slack's client would, for eyes and pictures.
+"""Pages that show the fake's conversations and open modals as Slack's client would, to look at and to photograph.
 
 Owns the routes `/` (what there is), `/c/{channel}`, `/t/{channel}/{ts}` (a thread), `/v/{user}` (a
 person's modal) and `/h/{user}` (their Home); `?as=U…` adds what only that person sees. The
@@ -26,7 +26,7 @@ _EMOJI = {"white_check_mark": "✓"}
 
 
 def add_routes(app: web.Application, slack: "FakeSlack") -> None:
-    """Adds the pages to the fake's application."""
+    """Add the pages to the fake's application."""
 
     async def index(request: web.Request) -> web.Response:
         rooms = "".join(

@@ -1,6 +1,6 @@
 """A simulated person at a Slack client: reads, clicks, fills in modals, types.
 
-Owns what one client can do with what it shows. A control that is not in the current message cannot
+Owns what a person can do with what their client shows. A control that is not in the current message cannot
 be used, unless the test holds an older copy of the message (`message.snapshot()`).
 """
 
@@ -22,7 +22,7 @@ _TROUBLE = "We had some trouble connecting. Try again?"
 
 
 class Person:
-    """Somebody who uses the workspace; `notices` are the errors that their client showed."""
+    """A person who uses the workspace; `notices` are the errors that their client showed."""
 
     def __init__(self, slack: "FakeSlack", user: User) -> None:
         self.slack = slack
@@ -35,7 +35,7 @@ class Person:
     # reading
 
     def sees(self, target: Target) -> Sight:
-        """What the person reads: a message, an older copy of one, or an open modal."""
+        """What the person reads in a message, an older copy of one, or an open modal."""
         if isinstance(target, Message):
             self._look_up(target)
         return look(target)
@@ -58,7 +58,7 @@ class Person:
         return stack[-1] if stack else None
 
     async def sees_modal(self, timeout: float = 60.0) -> View:
-        """Waits for a modal to open."""
+        """Wait for a modal to open."""
         await self.slack.until(lambda: self.modal, timeout)
         if self.modal is None:
             raise state.ClientRefusalError("the modal closed again")
@@ -67,23 +67,23 @@ class Person:
     # controls
 
     async def click(self, target: Message | View, name: str, *, confirm: bool = True) -> Ack | None:
-        """Presses the button with this label (or action id) in what is shown now.
+        """Press the button with this label (or action id) in what is shown now.
 
         Args:
             target: a message or an open modal.
             name: the button's visible label, or its action id.
-            confirm: what is answered if a dialog asks; False sends nothing and gives None.
+            confirm: the answer to a confirmation dialog; False sends nothing and returns None.
         """
         return await self._press(self._current(target), name, confirm=confirm)
 
     async def click_on(self, copy: Snapshot, name: str, *, confirm: bool = True) -> Ack | None:
-        """Presses a button on an older copy of a message that this client still shows."""
+        """Press a button on an older copy of a message that this client still shows."""
         return await self._press(copy, name, confirm=confirm)
 
     async def choose(
         self, target: Message | Snapshot | View, option: str, select: str | None = None
     ) -> Ack | None:
-        """Picks an option by its label in a menu, radio group or overflow menu.
+        """Pick an option by its label in a menu, radio group or overflow menu.
 
         None when the choice stays in the client until the next click (an `input` block).
         """
@@ -95,7 +95,7 @@ class Person:
     async def check(
         self, target: Message | Snapshot | View, options: Iterable[str], select: str | None = None
     ) -> Ack | None:
-        """Makes exactly these labels the choice of a checkbox group or multi-select."""
+        """Select exactly these labels in a checkbox group or multi-select."""
         shown = self._current(target)
         kinds = ("checkboxes", "multi_static_select", "multi_external_select")
         control = self._only(shown, kinds) if select is None else self._named(shown, select, kinds)
@@ -105,7 +105,7 @@ class Person:
     async def fill(
         self, target: Message | Snapshot | View, field: str, value: object
     ) -> Ack | None:
-        """Enters a value in the field with this label."""
+        """Enter a value in the field with this label."""
         shown = self._current(target)
         control = self._named(shown, field)
         found = self._found.get((control.block_id, control.action_id), ())
@@ -114,7 +114,7 @@ class Person:
     async def search(
         self, target: Message | Snapshot | View, query: str, select: str | None = None
     ) -> list[str]:
-        """Types into an external select; gives the labels that the app suggests."""
+        """Type into an external select; return the labels that the app suggests."""
         shown = self._current(target)
         kinds = ("external_select", "multi_external_select")
         control = self._only(shown, kinds) if select is None else self._named(shown, select, kinds)
@@ -147,7 +147,7 @@ class Person:
     # modals
 
     async def submit(self, values: dict[str, object] | None = None) -> Ack:
-        """Fills the fields of the top modal by their labels and presses its submit button.
+        """Fill in the fields of the top modal by their labels and press its submit button.
 
         Raises:
             ClientRefusalError: when Slack's client would not send it.
@@ -168,18 +168,18 @@ class Person:
         return self._submitted(view, ack, blocks)
 
     async def close_modal(self) -> Ack | None:
-        """Presses ✕: the whole stack goes; the app hears of it if a view asked to be told."""
+        """Press ✕, which closes the whole stack; the app is notified if a view asked for it."""
         stack = self.slack.workspace.stacks.pop(self.id, [])
         return await self._closed(stack[0], cleared=True) if stack else None
 
     async def cancel_modal(self) -> Ack | None:
-        """Presses Cancel: the top view goes."""
+        """Press Cancel, which closes the top view."""
         view = self._top()
         self.slack.workspace.stacks[self.id].remove(view)
         return await self._closed(view, cleared=False)
 
     def view_shown(self, view: View) -> None:
-        """The client shows a view anew: what was entered under the same ids stays."""
+        """Show an updated view; what was entered under the same ids stays."""
         view.values = state.initial_values(look(view).controls, view.values)
 
     # typing
@@ -188,7 +188,7 @@ class Person:
         self, channel: str, text: str, *, thread: str | None = None, broadcast: bool = False,
         files: list[Json] | None = None, escape: bool = True,
     ) -> Message:  # fmt: skip
-        """Types a message; markup characters are escaped, as Slack does it."""
+        """Type a message; markup characters are escaped as in Slack."""
         room = self.slack.workspace.channels[channel]
         if self.id not in room.members or room.archived:
             raise state.ClientRefusalError(f"{self.id} cannot write in {channel}")
@@ -210,26 +210,26 @@ class Person:
         return message
 
     async def type_in_thread(self, parent: Message, text: str) -> Message:
-        """Replies in the thread of a message."""
+        """Reply in the thread of a message."""
         return await self.post(parent.channel, text, thread=parent.thread_ts or parent.ts)
 
     async def type_dm(self, text: str, *, thread: str | None = None) -> Message:
-        """Writes to the bot directly."""
+        """Write to the bot directly."""
         return await self.post(self.slack.workspace.direct(self.id).id, text, thread=thread)
 
     async def mention_bot(self, channel: str, text: str, *, thread: str | None = None) -> Message:
-        """Writes a message that begins with the bot's name."""
+        """Write a message that begins with a mention of the bot."""
         text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         return await self.post(channel, f"<@{BOT_USER}> {text}", thread=thread, escape=False)
 
     async def edit(self, message: Message, text: str) -> None:
-        """Changes an own message."""
+        """Edit one's own message."""
         if message.user != self.id:
             raise state.ClientRefusalError("only the author can edit a message")
         methods_chat.revise(self.slack, message, text, [])
 
     async def delete(self, message: Message) -> None:
-        """Deletes a message (people may delete their own, admins any)."""
+        """Delete a message (people may delete their own, admins any)."""
         methods_chat.remove(self.slack, message)
 
     # how it is done
@@ -330,7 +330,7 @@ class Person:
         return ack
 
     def _respond(self, view: View, body: Json, inputs: set[str]) -> None:
-        """Does what the acknowledgement of a submit says: errors, update, push, clear, or close."""
+        """Apply the acknowledgement of a submission: errors, update, push, clear, or close."""
         stack = self.slack.workspace.stacks.get(self.id, [])
         match body.get("response_action"):
             case "errors":
@@ -353,5 +353,5 @@ class Person:
 
 
 def look_text(option: Json) -> str:
-    """An option's label as it is read."""
+    """An option's label as people read it."""
     return str(option["text"]["text"])

@@ -1,4 +1,4 @@
-"""Response URLs: what the app posts about one click, five times within half an hour.
+"""Response URLs: messages that the app posts about one click, up to five within half an hour.
 
 Owns replace, delete and new messages, the only way to alter an ephemeral message. Blocks that are
 refused are refused without detail, as reported of the real thing. Source:

@@ -1,4 +1,4 @@
-"""Rich text and mrkdwn as Slack's clients show them: what a person reads, and whom it reaches.
+"""Rich text and mrkdwn as Slack's clients show them: what a person reads, and whom it notifies.
 
 Owns the rules of `rich_text` blocks and the parser of mrkdwn (entities, links, mentions, styles).
 Source: https://docs.slack.dev/messaging/formatting-message-text and
@@ -37,12 +37,12 @@ _AUTO = re.compile(r"https?://[^\s<>|]+|(?<!\w)@(?:here|channel|everyone)\b")
 
 
 def unescape(text: str) -> str:
-    """Undoes Slack's three entities."""
+    """Undo Slack's three entities."""
     return text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 
 def runs(text: str, *, verbatim: bool = False) -> list[Run]:
-    """A mrkdwn text as the client lays it out."""
+    """An mrkdwn text as the client lays it out."""
     shown: list[Run] = []
     for index, part in enumerate(re.split(r"```(.+?)```", text, flags=re.DOTALL)):
         if index % 2:
@@ -55,7 +55,7 @@ def runs(text: str, *, verbatim: bool = False) -> list[Run]:
 
 
 def _line(line: str, *, verbatim: bool) -> Iterator[Run]:
-    """A line; one that begins with ">", escaped or not, is a quotation and loses the sign."""
+    """A line; one that begins with ">", escaped or not, is a quote and loses that character."""
     quoted = re.match(r"(?:&gt;|>) ?", line)
     if quoted is None:
         yield from _inline(line, verbatim=verbatim)
@@ -65,12 +65,12 @@ def _line(line: str, *, verbatim: bool) -> Iterator[Run]:
 
 
 def visible(text: str, *, verbatim: bool = False) -> str:
-    """The characters that a person reads of a mrkdwn text."""
+    """The characters of an mrkdwn text that a person reads."""
     return "".join(run.text for run in runs(text, verbatim=verbatim))
 
 
 def plain(text: str, *, emoji: bool = True) -> str:
-    """The characters that a person reads of a plain_text object."""
+    """The characters of a plain_text object that a person reads."""
     return _EMOJI.sub(_emoji_char, text) if emoji else text
 
 
@@ -128,7 +128,7 @@ def _styled(text: str, *, verbatim: bool) -> Iterator[Run]:
 
 
 def _auto(text: str, *, verbatim: bool) -> Iterator[Run]:
-    """Without `verbatim`, Slack turns addresses and @here-style words into live ones by itself."""
+    """Without `verbatim`, Slack turns URLs and @here-style words into live ones automatically."""
     position = 0
     for match in () if verbatim else _AUTO.finditer(text):
         yield from _text(text[position : match.start()])
@@ -157,7 +157,7 @@ _RUN_KEYS = {
 
 
 def check_rich_text(block: Json, pointer: str) -> Iterator[Problem]:
-    """What Slack would refuse inside a rich_text block."""
+    """What Slack would reject inside a rich_text block."""
     elements = block.get("elements")
     if not isinstance(elements, list) or not elements:
         yield Problem(f"{pointer}/elements", "no less than 1 items allowed")

@@ -165,7 +165,7 @@ ELEMENTS: Final[dict[str, Obj]] = {
         "timepicker",
         {"initial_time": Str(5, pattern=r"\d{2}:\d{2}"), "placeholder": _PLACEHOLDER,
          "confirm": CONFIRM, "focus_on_load": Bool(), "timezone": Str(100)},
-        surfaces=MODAL,  # in messages: unconfirmed, so refused
+        surfaces=MODAL,  # in messages: unconfirmed, so rejected
     ),
     "datetimepicker": _element(
         "datetimepicker",

@@ -1,4 +1,4 @@
-"""What a JSON value may be, as small data: the grammar in which `rules.py` states Slack's rules.
+"""Specs of JSON values as plain data: the language in which `rules.py` states Slack's rules.
 
 Owns the spec nodes and the walk that compares a value with a node and yields `Problem`s with JSON
 pointers. Knows nothing of Block Kit itself. Lengths are counted in UTF-16 code units, the strictest
@@ -15,7 +15,7 @@ Json = dict[str, Any]  # the platform's own shape: whatever a client sent, befor
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a payload, and the JSON pointer of where it is."""
+    """One error in a payload, with its JSON pointer."""
 
     pointer: str
     message: str
@@ -62,7 +62,7 @@ class Const:
 
 @dataclass(frozen=True, slots=True)
 class AnyJson:
-    """Anything: the rule is not ours to know."""
+    """Any value, because its rule is not documented."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class OneOf:
 
 @dataclass(frozen=True, slots=True)
 class Obj:
-    """An object with known keys only; `surfaces` says where it may stand."""
+    """An object with known keys only; `surfaces` says where it may appear."""
 
     keys: Mapping[str, "Spec"]
     required: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ _TEXT_KEYS = {"plain_text": {"type", "text", "emoji"}, "mrkdwn": {"type", "text"
 
 
 def compare(value: object, spec: Spec, pointer: str, surface: str) -> Iterator[Problem]:
-    """Yields every difference between a value and its spec, in document order."""
+    """Yield every difference between a value and its spec, in document order."""
     match spec:
         case Str():
             yield from _string(value, spec, pointer)

@@ -123,15 +123,15 @@ class FakeSlack:
 
     @property
     def way(self) -> Delivery:
-        """Where payloads go: HTTP once a request URL is set, else Socket Mode."""
+        """The transport for payloads: HTTP once a request URL is set, else Socket Mode."""
         return self.http if self.http.url else self.socket
 
     def deliver_to(self, url: str) -> None:
-        """Sets the app's request URL, which switches to HTTP mode ("" switches back)."""
+        """Set the app's request URL, which switches to HTTP mode ("" switches back)."""
         self.http.url = url
 
     def person(self, id: str, name: str = "", *, team: str | None = None) -> Person:
-        """Somebody at a client; made on first mention."""
+        """A person at a client; created on first use."""
         if id not in self._people:
             if id not in self.workspace.users:
                 self.workspace.add_user(id, name, team=team or TEAM)
@@ -139,20 +139,20 @@ class FakeSlack:
         return self._people[id]
 
     async def interact(self, payload: Json) -> Ack:
-        """Delivers an interaction, once; the acknowledgement is kept in `acks`."""
+        """Deliver an interaction, once; the acknowledgement is kept in `acks`."""
         ack = await self.way.send("interactive", payload)
         self.acks.append((payload, ack))
         self.changed()
         return ack
 
     def emit(self, event: Json) -> Event | None:
-        """Sends an event to the app, when it is subscribed to that type."""
+        """Send an event to the app if it is subscribed to that type."""
         if event["type"] not in self.event_types:
             return None
         return self.queue.put(self.interactivity.event(event), self.way)
 
     async def until(self, condition: Callable[[], object], timeout: float = 60.0) -> None:
-        """Waits until something is so; looked at after every call, acknowledgement and change.
+        """Wait until a condition holds; it is checked after every call, acknowledgement and change.
 
         Raises:
             TimeoutError: with the last calls, when it did not come about.
@@ -165,17 +165,17 @@ class FakeSlack:
             raise TimeoutError(f"not so within {timeout} s; last calls: {last}") from None
 
     def changed(self) -> None:
-        """Tells who waits in `until` that something happened."""
+        """Have the conditions in `until` checked again."""
         task = asyncio.ensure_future(self._notify())
         self._notifying.add(task)
         task.add_done_callback(self._notifying.discard)
 
     def count(self, method: str) -> int:
-        """How many calls of a method came in, answered or not."""
+        """The number of calls of a method that were received, answered or not."""
         return sum(call.method == method for call in self.calls)
 
     def messages(self, channel: str) -> list[Message]:
-        """What stands in a conversation, oldest first, without ephemerals."""
+        """The messages of a conversation, oldest first, without ephemeral ones."""
         stored = self.workspace.messages[channel].values()
         return sorted((m for m in stored if not m.deleted), key=lambda m: m.ts)
 
@@ -211,7 +211,7 @@ class FakeSlack:
     async def _before(
         self, fault: Fault, request: web.Request, name: str, args: Json, token: str
     ) -> web.StreamResponse | None:
-        """The spoiled answer of a call that is not processed; None when it is to be processed."""
+        """The failure response of a call that is not processed; None if it should be processed."""
         if fault.when == "after":
             return None
         if fault.hang:
@@ -223,7 +223,7 @@ class FakeSlack:
         return self._spoil(fault, request, name, args, token)
 
     async def _processed_late(self, fault: Fault, name: str, args: Json, token: str) -> Json:
-        """The answer of a call that hung; it is processed although its caller may have left."""
+        """The response of a call that hung. It is processed even if its caller has gone."""
         await fault.released.wait()
         return await self._process(name, args, token)
 

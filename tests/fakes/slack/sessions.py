@@ -1,4 +1,4 @@
-"""Agent sessions: what Slack shows of an agent at work in a thread, and its Stop button.
+"""Agent sessions: how Slack shows an agent at work in a thread, and its Stop button.
 
 Sources: https://docs.slack.dev/ai/agent-sessions,
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus and
@@ -21,7 +21,7 @@ STATUSES = ("active", "processing", "suspended", "closed")
 
 
 async def set_status(slack: "FakeSlack", args: Json) -> Json:
-    """agents.sessions.setStatus: makes the session of a thread, or changes its status."""
+    """agents.sessions.setStatus: create the session of a thread, or change its status."""
     status, channel = required(args, "status"), required(args, "channel_id")
     thread = required(args, "thread_ts")
     if not slack.is_agent:
@@ -38,7 +38,7 @@ async def set_status(slack: "FakeSlack", args: Json) -> Json:
 
 
 def press_stop(person: "Person", channel: str, thread: str) -> None:
-    """Presses Slack's Stop button, which is there while the session is processing."""
+    """Press Slack's Stop button, which is shown while the session is processing."""
     slack = person.slack
     if slack.workspace.sessions.get((channel, thread), [""])[-1] != "processing":
         raise ClientRefusalError("there is no Stop button: the agent is not at work")

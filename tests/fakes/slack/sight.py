@@ -1,4 +1,4 @@
-"""What a person sees of a message or a modal: texts, controls, and whom the texts reach.
+"""What a person sees in a message or a modal: texts, controls, and whom the texts notify.
 
 Owns the reading of blocks as Slack's clients lay them out. Nothing here sends anything.
 """
@@ -17,7 +17,7 @@ Target = Message | Snapshot | View
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One option as it is read, with the option object behind it."""
+    """An option as people read it, with its option object."""
 
     label: str
     description: str
@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Dialog:
-    """The question that a control asks before it acts."""
+    """The confirmation dialog that a control shows before it acts."""
 
     title: str
     text: str
@@ -62,7 +62,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A message or a modal as it is read from top to bottom."""
+    """A message or a modal as people read it, from top to bottom."""
 
     texts: tuple[str, ...]
     controls: tuple[Control, ...]
@@ -71,7 +71,7 @@ class Sight:
 
     @property
     def text(self) -> str:
-        """All texts, a line each."""
+        """All texts, one per line."""
         return "\n".join(self.texts)
 
     @property
@@ -81,7 +81,7 @@ class Sight:
 
     @property
     def words(self) -> str:
-        """Everything that can be read: texts, labels, options, hints and dialogs."""
+        """Everything that people can read: texts, labels, options, hints and dialogs."""
         found = list(self.texts)
         for control in self.controls:
             found += [control.label, control.hint, *control.groups]
@@ -93,13 +93,13 @@ class Sight:
 
     @property
     def mentions(self) -> list[str]:
-        """Whom or what the texts would notify: users, groups, channels, broadcasts."""
+        """Everybody whom the texts would notify: users, groups, channels, broadcasts."""
         kinds = ("user", "group", "channel", "broadcast")
         return [run.target for run in self.runs if run.kind in kinds]
 
     @property
     def links(self) -> list[tuple[str, str]]:
-        """Live links as (shown text, address)."""
+        """Live links as (shown text, URL)."""
         return [(run.text, run.target) for run in self.runs if run.kind == "link"]
 
     def control(self, name: str, kinds: tuple[str, ...] = ()) -> Control:
@@ -117,7 +117,7 @@ class Sight:
 
 
 def look(target: Target) -> Sight:
-    """Reads a message, an older copy of one, or an open modal."""
+    """Read a message, an older copy of one, or an open modal."""
     if isinstance(target, View):
         head = [Run(_shown(target.body[k])) for k in ("title",) if target.body.get(k)]
         lines = [(head, head[0].text)] if head else []
@@ -148,7 +148,7 @@ def text_runs(text: Json) -> list[Run]:
 
 
 def block_runs(block: Json) -> Iterator[list[Run]]:
-    """The paragraphs of a block that are read, without its controls."""
+    """The paragraphs of a block that people read, without its controls."""
     if block["type"] == "container":
         yield text_runs(block["title"])
         for child in block["child_blocks"]:

@@ -35,7 +35,7 @@ class _Awaited:
 
 
 class SocketMode:
-    """Delivers over whatever sockets the app holds open."""
+    """Deliver payloads over the sockets that the app holds open."""
 
     def __init__(self) -> None:
         self.connections: list[Connection] = []
@@ -58,7 +58,7 @@ class SocketMode:
         return ticket
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """The socket's end of `wss://…?ticket=…`."""
+        """The server side of `wss://…?ticket=…`."""
         if request.query.get("ticket") not in self._tickets:
             return web.Response(status=403, text="invalid ticket")
         self._tickets.discard(request.query["ticket"])
@@ -87,21 +87,21 @@ class SocketMode:
         return socket
 
     async def connected(self, count: int = 1, timeout: float = 60.0) -> None:
-        """Waits until the app holds at least that many connections (0: none at all)."""
+        """Wait until the app holds at least that many connections (0: none at all)."""
         async with asyncio.timeout(timeout):
             while self.connections if count == 0 else len(self.connections) < count:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def reconnected(self, opened: int, timeout: float = 60.0) -> None:
-        """Waits until more than `opened` connections were made in all, and one is open."""
+        """Wait until more than `opened` connections were made in all, and one is open."""
         async with asyncio.timeout(timeout):
             while self.opened <= opened or not self.connections:
                 self._changed.clear()
                 await self._changed.wait()
 
     async def send(self, kind: str, payload: Json, retry: Retry | None = None) -> Ack:
-        """Sends an envelope over one connection and waits three seconds for its acknowledgement."""
+        """Send an envelope over one connection and wait three seconds for its acknowledgement."""
         if not self.connections:
             return Ack(ok=False, error="no_connection")
         self._turn += 1
@@ -117,7 +117,7 @@ class SocketMode:
         return await self.deliver(envelope, connection)
 
     async def deliver(self, envelope: Json, connection: Connection | None = None) -> Ack:
-        """Sends an envelope as it is: also one that was sent before."""
+        """Send an envelope unchanged, even if it was sent before."""
         chosen = connection or self.connections[0]
         id = str(envelope["envelope_id"])
         future: asyncio.Future[Json] = asyncio.get_running_loop().create_future()
@@ -143,7 +143,7 @@ class SocketMode:
         )
 
     async def disconnect(self, reason: str = "refresh_requested", *, close: bool = True) -> None:
-        """Tells every connection to go; `warning` comes about ten seconds ahead of the close."""
+        """Ask every connection to close; `warning` is sent about ten seconds before the close."""
         for connection in list(self.connections):
             await connection.socket.send_json({
                 "type": "disconnect", "reason": reason, "debug_info": {"host": "fake"},
@@ -152,13 +152,13 @@ class SocketMode:
                 await connection.socket.close()
 
     def abort(self) -> None:
-        """Cuts every line without a word."""
+        """Cut every connection silently."""
         for connection in list(self.connections):
             if connection.request.transport is not None:
                 connection.request.transport.abort()
 
     async def close(self) -> None:
-        """Closes what is open."""
+        """Close all connections."""
         for connection in list(self.connections):
             await connection.socket.close()
 
@@ -178,7 +178,7 @@ class SocketMode:
                 self.late_acks.append(id)
 
     def _give_up(self, connection: Connection) -> None:
-        """What went over a connection that is gone can no longer be acknowledged over it."""
+        """Give up the payloads that were sent over a closed connection: they can no longer be acknowledged over it."""
         for awaited in self._awaited.values():
             lost = awaited.connection is connection and not self.acks_on_any_connection
             if lost and not awaited.future.done():

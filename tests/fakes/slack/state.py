@@ -1,6 +1,6 @@
 """What a person has entered so far in the inputs of a message or a modal.
 
-Owns `state.values`: the initial values, what replaces them, and what the client itself refuses.
+Owns `state.values`: the initial values, their replacements, and what the client itself refuses.
 """
 
 import re
@@ -24,7 +24,7 @@ class ClientRefusalError(AssertionError):
 
 
 def key_of(kind: str) -> str:
-    """The name under which an element's value travels."""
+    """The key under which an element's value is sent."""
     if kind in _SINGLE:
         return "selected_option"
     if kind in _MULTI:
@@ -47,7 +47,7 @@ def initial(control: Control) -> Json:
 
 
 def initial_values(controls: tuple[Control, ...], kept: Values) -> Values:
-    """The state of everything that has one; `kept` input under the same ids and kind stays."""
+    """The state of all elements that have one; `kept` input under the same ids and kind stays."""
     values: Values = {}
     for control in controls:
         if control.kind in ("button", "overflow"):

@@ -22,7 +22,7 @@ BOT = "B0BOT"
 
 
 class Clock:
-    """Wall-clock seconds that a test may push forward."""
+    """A wall clock that a test may advance."""
 
     def __init__(self) -> None:
         self.ahead = 0.0
@@ -32,7 +32,7 @@ class Clock:
         return time.time() + self.ahead
 
     def advance(self, seconds: float) -> None:
-        """Lets that many seconds pass at once."""
+        """Advance the clock by this many seconds."""
         self.ahead += seconds
 
 
@@ -47,7 +47,7 @@ class User:
     deleted: bool = False
 
     def payload(self) -> Json:
-        """As users.info tells it."""
+        """The user as users.info returns it."""
         return {
             "id": self.id, "team_id": self.team, "name": self.name.lower().replace(" ", "."),
             "deleted": self.deleted, "real_name": self.name, "is_bot": self.is_bot, "tz": "Etc/UTC",
@@ -67,7 +67,7 @@ class Channel:
     archived: bool = False
 
     def payload(self) -> Json:
-        """As conversations.info tells it."""
+        """The conversation as conversations.info returns it."""
         told: Json = {
             "id": self.id, "is_channel": self.kind == "channel", "is_group": self.kind == "group",
             "is_im": self.kind == "im", "is_mpim": self.kind == "mpim",
@@ -104,7 +104,7 @@ class Message:
     history: list[Json] = field(default_factory=list)
 
     def payload(self, *, metadata: bool = True) -> Json:
-        """As the Web API and interaction payloads carry it: a copy that never changes."""
+        """The message as in the Web API and interaction payloads: a copy that never changes."""
         told: Json = {"type": "message", "user": self.user, "ts": self.ts, "text": self.text}
         told["team"] = TEAM
         if self.bot:
@@ -134,14 +134,14 @@ class Message:
 
 
 def copied(told: J) -> J:
-    """A copy of JSON; `copy.deepcopy` takes several times as long."""
+    """A copy of a JSON value; `copy.deepcopy` takes several times as long."""
     made: J = pickle.loads(pickle.dumps(told))
     return made
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A rendered copy of a message, as it stood when it was taken."""
+    """A rendered copy of a message, as it was when the copy was made."""
 
     channel: str
     payload: Json
@@ -150,7 +150,7 @@ class Snapshot:
 
 @dataclass(slots=True, eq=False)
 class View:
-    """An open modal of one person, or what their Home shows."""
+    """An open modal of one person, or the view of their Home."""
 
     id: str
     user: str
@@ -162,7 +162,7 @@ class View:
     errors: dict[str, str] = field(default_factory=dict)
 
     def payload(self) -> Json:
-        """As views.* answer it and interaction payloads carry it."""
+        """The view as in the responses of views.* and in interaction payloads."""
         told = {
             "id": self.id, "team_id": TEAM, "type": "modal", "hash": self.hash,
             "root_view_id": self.root, "previous_view_id": self.previous, "app_id": APP,
@@ -175,7 +175,7 @@ class View:
 
 
 class Workspace:
-    """All of it: looked up by id, changed by the Web API and by people."""
+    """The whole workspace: looked up by id, changed by the Web API and by people."""
 
     def __init__(self, clock: Clock) -> None:
         self.clock = clock
@@ -199,7 +199,7 @@ class Workspace:
     def add_channel(
         self, id: str, *members: str, name: str = "", kind: str = "channel", bot: bool = True
     ) -> Channel:
-        """A conversation with these members, and the bot unless said otherwise."""
+        """A conversation with these members and, by default, the bot."""
         everyone = set(members) | ({BOT_USER} if bot else set())
         self.channels[id] = Channel(id, name or id.lower(), kind, everyone)
         self.messages[id] = {}
@@ -210,24 +210,24 @@ class Workspace:
         self.groups[id] = (handle or id.lower(), list(members))
 
     def direct(self, user: str) -> Channel:
-        """The direct conversation of a person and the bot, made when first wanted."""
+        """The direct conversation of a person and the bot, created on first use."""
         id = "D" + user.removeprefix("U").removeprefix("W")
         if id not in self.channels:
             self.add_channel(id, user, kind="im")
         return self.channels[id]
 
     def next_ts(self) -> str:
-        """A message id that no other message has, rising with time."""
+        """A unique message id that increases with time."""
         now = int(self.clock.now() * 1_000_000)
         self._last_ts = max(now, self._last_ts + 1)
         return f"{self._last_ts // 1_000_000}.{self._last_ts % 1_000_000:06d}"
 
     def next_id(self, prefix: str) -> str:
-        """A fresh id with a prefix."""
+        """A new id with a prefix."""
         return f"{prefix}{next(self._serial):06d}{secrets.token_hex(3).upper()}"
 
     def put(self, message: Message) -> Message:
-        """Adds a message to its conversation, or to the passing ones when it is ephemeral."""
+        """Add a message to its conversation, or to the ephemeral messages if it is one."""
         if message.ephemeral_to:
             self.ephemerals.append(message)
         else:
@@ -235,12 +235,12 @@ class Workspace:
         return message
 
     def thread(self, channel: str, ts: str) -> list[Message]:
-        """A parent and its replies, oldest first, without what was deleted."""
+        """A parent and its replies, oldest first, without deleted ones."""
         found = [m for m in self.messages.get(channel, {}).values() if ts in (m.ts, m.thread_ts)]
         return sorted((m for m in found if not m.deleted), key=lambda m: m.ts)
 
     def visible(self, channel: str, user: str) -> list[Message]:
-        """What one person sees in a conversation: everything there, and what is only for them."""
+        """What one person sees in a conversation: all messages there, and those only for them."""
         shown = [m for m in self.messages[channel].values() if not m.deleted]
         shown += [
             m for m in self.ephemerals
@@ -253,7 +253,7 @@ class Workspace:
         return next((v for stack in self.stacks.values() for v in stack if v.id == view_id), None)
 
     def fill_ids(self, blocks: list[Json]) -> list[Json]:
-        """Blocks as Slack stores them: what had no block_id or action_id has one."""
+        """Blocks as Slack stores them: those without a block_id or action_id get one."""
         stored = copied(blocks)
         for block in stored:
             block.setdefault("block_id", secrets.token_hex(3))

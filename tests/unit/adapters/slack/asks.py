@@ -57,7 +57,7 @@ def single_question_ask(kind: AnswerType, **changes: object) -> Ask:
     return ask_of(Form(questions=(question.model_copy(update=changes),)))
 
 
-def apply_actions(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
+def after(ask: Ask, *actions: Action, by: Person = ADA) -> Ask:
     """The ask after these actions, each of which must fit."""
     for action in actions:
         change = asks.apply_action(ask, action, at=ask.updated_at + 1, by=by)
@@ -144,19 +144,17 @@ def big_asks(draw: st.DrawFn) -> Ask:
             break
         value = draw(big_values(ask.question))
         other = ask.question.other and draw(st.booleans())
-        ask = apply_actions(
-            ask, Other(text=draw(big_texts(20_000))) if other else Answer(value=value)
-        )
+        ask = after(ask, Other(text=draw(big_texts(20_000))) if other else Answer(value=value))
         if ask.open and draw(st.integers(0, 5)) == 0:
-            ask = apply_actions(ask, Back())
+            ask = after(ask, Back())
     ending = draw(st.sampled_from([None, None, "submit", "reply", "end", "expired", "failed"]))
     if not ask.open or ending is None:
         return ask
     if ending == "submit":
-        return apply_actions(ask, Submit()) if ask.question is None else ask
+        return after(ask, Submit()) if ask.question is None else ask
     if ending == "reply":
-        return apply_actions(ask, Reply(text=draw(_optional_text(20_000))))
+        return after(ask, Reply(text=draw(_optional_text(20_000))))
     if ending == "end":
-        return apply_actions(ask, EndTurn())
+        return after(ask, EndTurn())
     status = Status.EXPIRED if ending == "expired" else Status.FAILED
     return asks.end_ask(ask, status, at=ask.updated_at, reason=Reason.EXPIRED, message="No.").ask

@@ -24,7 +24,7 @@ from answerback_chat.control_codec import Control, Verb
 from answerback_slack import home_view, modals, private_notes
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
-from tests.unit.adapters.slack.asks import apply_actions, ask_of, single_question_ask
+from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.snapshots import InFolder
 
 LABELS = Labels()
@@ -105,20 +105,20 @@ def three() -> Ask:
 
 def ended(status: Status, reason: Reason) -> Ask:
     """Ended by something other than a person."""
-    ask = apply_actions(three(), Answer(value=True))
+    ask = after(three(), Answer(value=True))
     return asks.end_ask(ask, status, at=1, reason=reason, message="No chat surface.").ask
 
 
 ANSWERS = (Answer(value=True), Other(text="the *blue* cluster"), Answer(value="after the backup"))
 CASES |= {
-    "walk-second-question": apply_actions(three(), ANSWERS[0]),
-    "walk-back-prefill-other": apply_actions(three(), *ANSWERS[:2], Back()),
-    "walk-review": apply_actions(three(), *ANSWERS),
-    "walk-edit": apply_actions(three(), *ANSWERS, Edit(question_id="note")),
-    "ended-answered": apply_actions(three(), *ANSWERS, Submit()),
-    "ended-reply": apply_actions(three(), ANSWERS[0], Reply(text="Not on a Friday.")),
-    "ended-reply-without-words": apply_actions(three(), Reply()),
-    "ended-turn": apply_actions(three(), EndTurn()),
+    "walk-second-question": after(three(), ANSWERS[0]),
+    "walk-back-prefill-other": after(three(), *ANSWERS[:2], Back()),
+    "walk-review": after(three(), *ANSWERS),
+    "walk-edit": after(three(), *ANSWERS, Edit(question_id="note")),
+    "ended-answered": after(three(), *ANSWERS, Submit()),
+    "ended-reply": after(three(), ANSWERS[0], Reply(text="Not on a Friday.")),
+    "ended-reply-without-words": after(three(), Reply()),
+    "ended-turn": after(three(), EndTurn()),
     "ended-expired": ended(Status.EXPIRED, Reason.EXPIRED),
     "ended-withdrawn": ended(Status.WITHDRAWN, Reason.WITHDRAWN),
     "ended-failed": ended(Status.FAILED, Reason.BACKEND_ERROR),
@@ -191,7 +191,7 @@ def test_home(as_json: SnapshotAssertion) -> None:
         ),
         replace(single_question_ask(AnswerType.TEXT), expires_at=1_700_003_600.0),
     ]
-    done = apply_actions(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
+    done = after(single_question_ask(AnswerType.BOOLEAN), Answer(value=True))
     view = home_view.build_home_view(asks, [done], LABELS, first=False, following="cursor")
     read = json.loads(json.dumps(view))
     assert check_view(read) == []

@@ -21,7 +21,7 @@ from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_view, elements_of
 from tests.fakes.slack.schema import units
-from tests.unit.adapters.slack.asks import apply_actions, ask_of, single_question_ask
+from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.slack.sendable import (
     LABELS,
     MULTI,
@@ -307,6 +307,6 @@ def test_the_largest_message_has_fewer_blocks_than_slack_allows() -> None:
     )
     for count in (15, 16, 100):
         ask = ask_of(Form(questions=questions[:count], review=True))
-        review = apply_actions(ask, *(Answer(value="z" * 20_000) for _ in range(count)))
+        review = after(ask, *(Answer(value="z" * 20_000) for _ in range(count)))
         assert view_of(review).is_review
         assert is_accepted(*render(view_of(review), LABELS).blocks)

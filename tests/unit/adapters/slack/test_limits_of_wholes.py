@@ -29,7 +29,7 @@ from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import units
-from tests.unit.adapters.slack.asks import apply_actions, ask_of, single_question_ask
+from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.slack.sendable import (
     LABELS,
     MULTI,
@@ -100,9 +100,7 @@ def endings(label: str) -> list[View]:
     question = Question(id="q", text="?", answer_type=AnswerType.BOOLEAN)
     ask = ask_of(Form(questions=(question,), tool=label))
     made = [asks.end_ask(ask, Status.WITHDRAWN, at=1, reason=Reason.WITHDRAWN, message=label).ask]
-    made += [
-        apply_actions(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))
-    ]
+    made += [after(ask, Answer(value=True), by=Person(surface="web", user_id="u", name=label))]
     return [view_of(each) for each in made]
 
 
