@@ -27,6 +27,6 @@ async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_u
             assert f"Socket Mode: {socket_mode_client.TOO_MANY_CONNECTIONS}" in caplog.text
             for other in others:
                 await other.close()
-            while app.surface.unready_reason() is not None:  # noqa: ASYNC110 it tells nobody
+            while app.surface.unready_reason() is not None:  # noqa: ASYNC110 there is no event to wait for
                 await asyncio.sleep(0.05)
             await slack.socket.connected(socket_mode_client.CONNECTIONS)

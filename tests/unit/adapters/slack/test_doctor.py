@@ -89,7 +89,7 @@ async def _socket_mode_finding(slack: FakeSlack) -> Finding:
     before = len(slack.socket.connections)
     [finding] = [one for one in await run_doctor(create_setup(slack)) if "Socket Mode" in one.what]
     async with asyncio.timeout(WAIT):
-        while len(slack.socket.connections) > before:  # noqa: ASYNC110 it tells nobody
+        while len(slack.socket.connections) > before:  # noqa: ASYNC110 there is no event to wait for
             await asyncio.sleep(0.01)
     return finding
 
