@@ -1,6 +1,6 @@
-"""What a message says of an ask, in words that no platform has marked up yet: answers, and what is prefilled.
+"""The answers and the prefill that a message shows, as text without a platform's markup.
 
-Owns which of the answers so far stand above an open question. Pure.
+Owns which of the answers so far are shown above an open question. Pure.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from answerback_chat.sanitize import as_json, one_line
 from answerback_chat.text_fitting import utf16_length
 
 MAX_RECENT_ANSWERS: Final = 5
-"""How many answers an open question is shown below: on a phone, more of them push it off the screen."""
+"""How many answers are shown above an open question; on a phone, more would push it off the screen."""
 MAX_RECENT_UNITS: Final = 800
-"""Units that they may take together."""
+"""Units that they may take in total."""
 
 
 class RecentAnswers(NamedTuple):
@@ -29,20 +29,20 @@ class RecentAnswers(NamedTuple):
 
 
 def answer_texts(line: Line, labels: Labels) -> list[str]:
-    """An answer as people read it, with who gave it: where that was no person, and where several have answered."""
+    """Return an answer as people read it, with its source if that was no person or if several people answered."""
     if line.given is None:
         return [labels.not_answered]
-    said = answer_lines(line.question, line.given, labels)
+    lines = answer_lines(line.question, line.given, labels)
     by = line.by and labels.by.format(name=line.by.name or labels.somebody)
     about = wording.source_note(line.given.source, labels) or by
-    return [*said[:-1], f"{said[-1]} ({about})"] if about else said
+    return [*lines[:-1], f"{lines[-1]} ({about})"] if about else lines
 
 
 def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
-    """The answers that stand above an open question: a few of the newest, as many as fit.
+    """Return the answers to show above an open question: the newest few that fit.
 
     Args:
-        line_of: an answer as one line of the platform's.
+        line_of: formats an answer as one line for the platform.
     """
     kept: list[str] = []
     left = MAX_RECENT_UNITS
@@ -57,7 +57,7 @@ def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
 
 
 def prefill_text(prompt: Prompt, labels: Labels) -> str:
-    """What an entry will start from, where no control of the message shows it; empty: nothing."""
+    """Return the initial value of the text input, if no control of the message shows it; empty: none."""
     value = prompt.prefill if prompt.words is None else prompt.words
     in_controls = prompt.question.options or isinstance(value, bool)
     if value is None or value == "" or (in_controls and prompt.words is None):

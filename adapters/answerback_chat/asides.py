@@ -1,4 +1,4 @@
-"""What people asked back about the open question, and what the agent explained, as blocks and as text. Pure."""
+"""Asides: what people asked back about the open question and what the agent explained, as blocks and text. Pure."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from answerback_chat.sanitize import visible
 
 
 def asides(view: View, labels: Labels) -> tuple[Block, ...]:
-    """What people asked about the open question, and what the agent explained, oldest first."""
+    """Return the asides of the open question as blocks, oldest first."""
     prompt = view.prompt
     if prompt is None or not prompt.asides:
         return ()
-    found: list[Block] = []
-    for one in prompt.asides:
-        name = None if one.by is None else one.by.name or labels.somebody
-        found += aside(name, one.text, prompt.context_format, view.label, labels)
+    blocks: list[Block] = []
+    for each in prompt.asides:
+        name = None if each.by is None else each.by.name or labels.somebody
+        blocks += aside(name, each.text, prompt.context_format, view.label, labels)
     if prompt.asides[-1].by is not None:
-        found.append(Verbatim(labels.explaining.format(label=visible(view.label))))
-    return tuple(found)
+        blocks.append(Verbatim(labels.explaining.format(label=visible(view.label))))
+    return tuple(blocks)
 
 
 def aside(
     name: str | None, text: str, context_format: ContextFormat, label: str, labels: Labels
 ) -> tuple[Block, ...]:
-    """What a person asked or, without a name, what the agent explained."""
+    """Return one aside as blocks: a person's question or, without a name, the agent's explanation."""
     if name is not None:
         return (Verbatim(visible(labels.asked_back.format(name=name, text=text))),)
     heading = Verbatim(visible(labels.explained.format(label=label)))
@@ -34,7 +34,7 @@ def aside(
 
 
 def asides_text(view: View, labels: Labels) -> str:
-    """The same in full and verbatim, as text."""
+    """Return the asides in full and verbatim, as text."""
     prompt = view.prompt
     lines: list[str] = []
     for aside in prompt.asides if prompt else ():

@@ -1,4 +1,4 @@
-"""Who may answer and until when, and who gave the answers: lines that each surface marks up in its own way. Pure."""
+"""The lines for who may answer and until when, and who answered; each surface adds its own markup. Pure."""
 
 from __future__ import annotations
 
@@ -15,65 +15,67 @@ from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import shorten
 
 MAX_NAMED: Final = 5
-"""People and groups that a line names; how many more there are stands behind them."""
+"""How many people and groups a line names; the number of others follows."""
 MAX_LABEL_UNITS: Final = 300
 """Units of a configured label in such a line."""
-_NAMES: Final = "web"
-"""The surface where the id of a person is a name that they are known by."""
-_PLATFORMS_ID: Final = re.compile(r"@.*|[A-Z0-9]+")
+_NAMED_SURFACE: Final = "web"
+"""The surface where a person's id is their display name."""
+_PLATFORM_ID: Final = re.compile(r"@.*|[A-Z0-9]+")
 """Ids of groups, and of people as platforms write them."""
-_SAME: Final = 60.0
-"""Seconds within which two times read alike."""
+_SAME_MINUTE: Final = 60.0
+"""Seconds within which two times are shown as one."""
 
 
 class AttributionFormat(NamedTuple):
-    """How a surface sets what such a line is made of."""
+    """How a surface formats the parts of such a line."""
 
     words: Callable[[str], str]
-    """Words of ours, escaped."""
+    """Escapes our own words."""
     responder: Callable[[str], str | None]
-    """The name or mention of a responder, by id; None: not known."""
+    """Formats a responder's name or mention, by id; None if unknown."""
     person: Callable[[Person], str]
-    """Somebody who answered."""
+    """Formats somebody who answered."""
     time: Callable[[float], str]
-    """A day and a time, in seconds since the epoch."""
+    """Formats a day and time, given in seconds since the epoch."""
 
 
 def audience_line(
     responders: Sequence[str], closes_at: float | None, labels: Labels, marks: AttributionFormat
 ) -> str:
-    """``For Ada, @ops · closes tomorrow at 9:00``; empty where there is nothing to say.
+    """``For Ada, @ops · closes tomorrow at 9:00``; empty if there is nothing to show.
 
     Args:
-        responders: who may answer; none where that goes without saying.
+        responders: who may answer; empty if that is obvious.
         closes_at: when the ask expires, in seconds since the epoch; None: never.
     """
-    closes = "" if closes_at is None else _filled(labels.closes, marks, time=marks.time(closes_at))
-    return " · ".join(filter(None, (_for_whom(responders, labels, marks), closes)))
+    closes = "" if closes_at is None else _fill(labels.closes, marks, time=marks.time(closes_at))
+    return " · ".join(filter(None, (_audience(responders, labels, marks), closes)))
 
 
-def _for_whom(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:
+def _audience(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:
     if not responders:
         return ""
     if ANYONE in responders:
-        return _filled(labels.for_anyone, marks)
+        return _fill(labels.for_anyone, marks)
     named = [name for who in responders[:MAX_NAMED] if (name := marks.responder(who))]
     if not named:
-        return _filled(labels.for_people, marks, count=str(len(responders)))
-    return _filled(labels.for_whom, marks, who=_listed(named, len(responders), ", ", labels, marks))
+        return _fill(labels.for_people, marks, count=str(len(responders)))
+    return _fill(
+        labels.for_whom, marks, who=_join_names(named, len(responders), ", ", labels, marks)
+    )
 
 
 def answered_by_line(view: View, labels: Labels, marks: AttributionFormat) -> str:
-    """``Answered by Ada, 9:00 · Bob, 9:05``; empty where nobody answered, or the ending says it already."""
+    """``Answered by Ada, 9:00 · Bob, 9:05``; empty if nobody answered, or if the ending line already says so."""
     turns = _turns(line.given for line in view.lines if line.given is not None)
-    if not turns or _told_by_ending(view, turns):
+    if not turns or _is_in_ending(view, turns):
         return ""
-    said = [_said(turn, marks) for turn in turns[:MAX_NAMED]]
-    return _filled(labels.given_by, marks, who=_listed(said, len(turns), " · ", labels, marks))
+    names = [_name_and_time(turn, marks) for turn in turns[:MAX_NAMED]]
+    return _fill(labels.given_by, marks, who=_join_names(names, len(turns), " · ", labels, marks))
 
 
 class _Turn(NamedTuple):
-    """What one person answered, and from when to when."""
+    """A person who answered, and the times of their first and last answer."""
 
     person: Person
     since: float | None
@@ -96,43 +98,45 @@ def _turns(answers: Iterable[GivenAnswer]) -> list[_Turn]:
     ]
 
 
-def _told_by_ending(view: View, turns: Sequence[_Turn]) -> bool:
-    """Whether one person gave all the answers and ended it, all at about the same time."""
+def _is_in_ending(view: View, turns: Sequence[_Turn]) -> bool:
+    """Whether one person gave all the answers and ended the ask, all at about the same time."""
     [turn, *others] = turns
     if view.outcome is None or others or turn.person != view.outcome.ended_by:
         return False
-    return turn.since is None or view.outcome.at - turn.since < _SAME
+    return turn.since is None or view.outcome.at - turn.since < _SAME_MINUTE
 
 
-def _said(turn: _Turn, marks: AttributionFormat) -> str:
+def _name_and_time(turn: _Turn, marks: AttributionFormat) -> str:
     name = marks.person(turn.person)
     if turn.since is None or turn.until is None:
         return name
-    if turn.until - turn.since < _SAME:
+    if turn.until - turn.since < _SAME_MINUTE:
         return f"{name}, {marks.time(turn.until)}"
     return f"{name}, {marks.time(turn.since)} – {marks.time(turn.until)}"
 
 
-def _listed(
+def _join_names(
     named: Sequence[str], total: int, between: str, labels: Labels, marks: AttributionFormat
 ) -> str:
-    left = total - len(named)
-    more = f" {_filled(labels.and_more, marks, count=str(left))}" if left else ""
+    others = total - len(named)
+    more = f" {_fill(labels.and_more, marks, count=str(others))}" if others else ""
     return between.join(named) + more
 
 
-def _filled(label: str, marks: AttributionFormat, **places: str) -> str:
-    """Words with what stands in their places, which is marked up already."""
-    said = marks.words(shorten(label, MAX_LABEL_UNITS))
+def _fill(label: str, marks: AttributionFormat, **places: str) -> str:
+    """Fill a label's placeholders with texts that are marked up already."""
+    line = marks.words(shorten(label, MAX_LABEL_UNITS))
     for place, text in places.items():
-        said = said.replace(f"{{{place}}}", text)
-    return said
+        line = line.replace(f"{{{place}}}", text)
+    return line
 
 
 def responder_name(surface: str, responder: str) -> str | None:
-    """A responder whose id is a name: somebody on the web, or ``web:NAME``; None for a platform's ids."""
-    there, colon, name = responder.partition(":")
-    if colon and there == _NAMES:
+    """Return the name of a responder whose id is a name (on the web, or ``web:NAME``); None for a platform's ids."""
+    prefix, colon, name = responder.partition(":")
+    if colon and prefix == _NAMED_SURFACE:
         return one_line(name)
-    # An ask may have come to the web from a chat, with the responders that it had there.
-    return None if surface != _NAMES or _PLATFORMS_ID.fullmatch(responder) else one_line(responder)
+    # An ask may have moved to the web from a chat and kept the responders it had there.
+    if surface != _NAMED_SURFACE or _PLATFORM_ID.fullmatch(responder):
+        return None
+    return one_line(responder)

@@ -1,4 +1,4 @@
-"""Tasks that outlive the acknowledgement of what set them off: never silent, and bounded where that is wanted."""
+"""Tasks that run on after the event that started them is acknowledged: failures are logged, numbers can be limited."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ logger = logging.getLogger(__name__)
 
 
 class BackgroundTasks:
-    """What is under way.
+    """The tasks in progress.
 
     Args:
-        most: tasks at one time, past which a further one is dropped; None: any number.
+        limit: concurrent tasks after which further ones are dropped; None: no limit.
     """
 
-    def __init__(self, most: int | None = None) -> None:
-        self._most = most
+    def __init__(self, limit: int | None = None) -> None:
+        self._limit = limit
         self._tasks: set[asyncio.Task[None]] = set()
 
     def spawn(self, what: str, work: Awaitable[object]) -> None:
-        """Starts ``work``; its failure is logged under ``what``."""
+        """Start ``work``; a failure is logged under ``what``."""
         task = asyncio.ensure_future(self._run(what, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if self._most is not None and len(self._tasks) > self._most:
+        if self._limit is not None and len(self._tasks) > self._limit:
             task.cancel()
             logger.error(
-                "Too much is under way: a %s is dropped", what, extra={"action": "dropped"}
+                "Too many background tasks: a %s was dropped", what, extra={"action": "dropped"}
             )
 
     async def stop(self, seconds: float) -> None:
-        """Lets what was begun be finished, for so long."""
+        """Give running tasks this many seconds to finish, then cancel them."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
         for task in self._tasks:
@@ -47,5 +47,5 @@ class BackgroundTasks:
         except PlatformError as error:
             extra = {"action": what, "code": error.code}
             logger.warning("A %s failed: %s", what, error, extra=extra)
-        except Exception:  # a task's top: nobody waits for it who could be told
+        except Exception:  # the top of a task: there is no caller to report to
             logger.exception("A %s failed", what, extra={"action": what})

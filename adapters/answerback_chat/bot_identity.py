@@ -1,4 +1,4 @@
-"""Who we are on a platform: asked until the platform says so, by which the token is proved as well."""
+"""Find out the bot's identity on a platform, retrying until the platform answers; this also verifies the token."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _LONGEST_PAUSE: Final = 60.0
 
 
 class IdentityResolver:
-    """Asks who we are, over and over.
+    """Asks the platform who we are until it answers.
 
     Args:
-        platform: its name, for the task.
-        ask: asks once, and keeps what it is told.
-        failed: takes in why it was not told; says whether to ask again.
+        platform: the platform's name, for the task.
+        ask: asks once, and stores the identity.
+        failed: called with the error of a failed attempt; returns whether to try again.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class IdentityResolver:
         self._tried = asyncio.Event()
 
     def start(self) -> asyncio.Event:
-        """Asks from now on, unless it does already; gives what is set after the first attempt."""
+        """Start asking, unless already started; returns an event that is set after the first attempt."""
         if self._task is None or self._task.done():
             self._tried = asyncio.Event()
             name = f"{self._platform} identity"
@@ -43,7 +43,7 @@ class IdentityResolver:
         return self._tried
 
     async def stop(self) -> None:
-        """Gives up."""
+        """Stop asking."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)

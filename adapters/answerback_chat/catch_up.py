@@ -1,7 +1,7 @@
-"""Words that were typed while nothing could be heard: read afterwards where they stand, newest questions first.
+"""Catch up on messages that were typed while the surface was disconnected, newest questions first.
 
-Owns how far a surface has heard, which is stored, and when what came later is to be read. What was typed is handled
-as if it had just come: the database knows which messages it has, so that none counts twice.
+Owns the time of the last message a surface received, which is stored, and decides when to read what came later.
+Missed messages are handled as if they had just arrived: the database knows which ones it has, so none counts twice.
 """
 
 from __future__ import annotations
@@ -28,28 +28,28 @@ logger = logging.getLogger(__name__)
 Place = TypeVar("Place", bound=Hashable)
 
 _OVERLAP: Final = 600.0
-"""Seconds that are read again: what came then may not have been taken. A platform repeats an event for minutes."""
-_SAVED_EVERY: Final = 30.0
-"""Seconds, by the platform's clock, after which it is stored again how far it has heard."""
-_MOST_PLACES: Final = 300
+"""Seconds read a second time: messages from then may not have been handled. Platforms repeat an event for minutes."""
+_SAVE_INTERVAL: Final = 30.0
+"""Seconds, by the platform's clock, between two saves of the time of the last message received."""
+_MAX_PLACES: Final = 300
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
-_MOST_FAILED: Final = 4
-"""How often a place that cannot be read is tried again."""
-_UNNOTED: Final = 5.0
-"""Seconds after which it is read again where a message may be posted of which that is not noted."""
-_MOST_UNNOTED: Final = 6
-"""How often that is done: together longer than another process takes to find the message and note it."""
-_MOST_LIMITED: Final = 20
-"""How often a limit is waited for at one place."""
+_MAX_FAILURES: Final = 4
+"""How often a place that cannot be read is retried."""
+_UNCONFIRMED_PAUSE: Final = 5.0
+"""Seconds before reading again if a live message may have been posted but is not recorded as posted."""
+_MAX_UNCONFIRMED_READS: Final = 6
+"""How often that is done: in total longer than another process takes to find the message and record it."""
+_MAX_RATE_LIMITS: Final = 20
+"""How often a rate limit is waited out at one place."""
 
 
 class MissedMessageReader(Generic[Place]):
-    """Reads after each gap what was typed in it.
+    """After each gap, read what was typed during it.
 
     Args:
-        places: where words for an ask may stand.
-        read: takes in what was typed at a place after a moment, oldest first; gives the moment of the last of it.
+        places: returns where people may type answers to an ask.
+        read: handles what was typed at a place after a given time, oldest first; returns the time of the last message.
     """
 
     def __init__(
@@ -69,30 +69,30 @@ class MissedMessageReader(Generic[Place]):
         self._gap = True
         self._again = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
-        self._unnoted = False
-        """Whether a message may be posted of which that is not noted: nobody looks yet for words under it."""
-        self._looks = 0
+        self._unconfirmed = False
+        """Whether a live message may be posted but is not recorded as such: replies under it are not read yet."""
+        self._reads_left = 0
         self._later: asyncio.TimerHandle | None = None
 
     async def record_heard(self, at: float | None) -> None:
-        """A message of this moment was handled, by the platform's clock."""
+        """Record that a message sent at this time, by the platform's clock, was handled."""
         self._newest = max(self._newest, at or 0.0)
-        if not self._gap and self._newest - self._saved >= _SAVED_EVERY:
+        if not self._gap and self._newest - self._saved >= _SAVE_INTERVAL:
             with contextlib.suppress(StoreError):  # the next message saves it
                 await self._save()
 
     def mark_disconnected(self) -> None:
-        """From now on nothing is heard."""
+        """Record that messages no longer arrive."""
         self._gap = True
 
     def mark_resumed(self) -> None:
-        """Everything is heard again, and what was typed meanwhile is sent by the platform itself."""
+        """Record that messages arrive again, and that the platform itself delivers those of the gap."""
         if self._task is None or self._task.done():
             self._gap = False
 
     def start_catching_up(self) -> None:
-        """Everything is heard again from now on: what was typed meanwhile is read, in the background."""
-        self._looks = _MOST_UNNOTED
+        """Record that messages arrive again, and read those of the gap in the background."""
+        self._reads_left = _MAX_UNCONFIRMED_READS
         self._begin()
 
     def _begin(self) -> None:
@@ -102,7 +102,7 @@ class MissedMessageReader(Generic[Place]):
             self._task = asyncio.create_task(self._catch_up(), name=f"{self._surface} missed words")
 
     async def stop(self) -> None:
-        """Gives up what is under way: the next start does it."""
+        """Cancel reading; the next start catches up."""
         if self._later is not None:
             self._later.cancel()
         if self._task is not None:
@@ -116,7 +116,11 @@ class MissedMessageReader(Generic[Place]):
                 complete = await self._read_all()
             except StoreError as error:
                 extra = {"action": "missed_later"}
-                logger.warning("Missed words are read later: %s", error, extra=extra)
+                logger.warning(
+                    "Missed messages cannot be read now and will be read later: %s",
+                    error,
+                    extra=extra,
+                )
                 await asyncio.sleep(_FIRST_PAUSE)
                 self._again.set()
                 continue
@@ -126,51 +130,53 @@ class MissedMessageReader(Generic[Place]):
             if complete:
                 with contextlib.suppress(StoreError):  # the next message saves it
                     await self._save()
-            self._look_again()
+            self._schedule_unconfirmed_read()
 
-    def _look_again(self) -> None:
-        """Reads it all once more where a process may have died between a post and the note of it."""
-        if self._unnoted and self._looks:
-            self._looks -= 1
-            self._later = asyncio.get_running_loop().call_later(_UNNOTED, self._begin)
+    def _schedule_unconfirmed_read(self) -> None:
+        """Read everything once more later if a process may have died after a post and before recording it."""
+        if self._unconfirmed and self._reads_left:
+            self._reads_left -= 1
+            self._later = asyncio.get_running_loop().call_later(_UNCONFIRMED_PAUSE, self._begin)
 
     async def _read_all(self) -> bool:
-        """Whether everything could be read."""
-        kept = await self._asks.draft(self._key)
-        since = kept - _OVERLAP if isinstance(kept, float) else 0.0
+        """Read every place; return whether all of them could be read."""
+        saved = await self._asks.draft(self._key)
+        since = saved - _OVERLAP if isinstance(saved, float) else 0.0
         complete = True
-        for place, after in (await self._wanted(since)).items():
+        for place, after in (await self._places_to_read(since)).items():
             try:
                 last = await self._read_place(place, after)
             except (PlatformError, StoreError) as error:
                 complete = False
                 extra = {"action": "missed_unread", "code": getattr(error, "code", None)}
-                logger.warning("Words typed at %s cannot be read: %s", place, error, extra=extra)
-            except Exception:  # one odd message must not keep us from the others
+                logger.warning("Messages typed at %s cannot be read: %s", place, error, extra=extra)
+            except Exception:  # one odd message must not block the others
                 complete = False
-                logger.exception("Missed words failed", extra={"action": "missed_failed"})
+                logger.exception(
+                    "Handling missed messages failed", extra={"action": "missed_failed"}
+                )
             else:
                 self._newest = max(self._newest, last or 0.0)
         return complete
 
-    async def _wanted(self, since: float) -> dict[Place, float]:
-        """The places of open questions that words can answer, and from when on they can there."""
-        wanted: dict[Place, float] = {}
-        self._unnoted = False
+    async def _places_to_read(self, since: float) -> dict[Place, float]:
+        """The places of open questions that can be answered by typing, each with the time to read from."""
+        starts: dict[Place, float] = {}
+        self._unconfirmed = False
         async for ask in self._asks.each_open(self._surface):
-            self._unnoted |= ask.message is not None and not ask.seen
-            opened = _opened(ask)
+            self._unconfirmed |= ask.message is not None and not ask.seen
+            opened = _answerable_since(ask)
             for place in self._places(ask) if opened is not None else ():
                 after = max(opened or 0.0, since)
-                wanted[place] = min(wanted.get(place, after), after)
-            if len(wanted) >= _MOST_PLACES:
+                starts[place] = min(starts.get(place, after), after)
+            if len(starts) >= _MAX_PLACES:
                 extra = {"action": "missed_bounded"}
                 logger.warning(
-                    "Words typed at the oldest questions are not looked for: too many are open",
+                    "Too many questions are open: messages typed at the oldest ones are not read",
                     extra=extra,
                 )
                 break
-        return wanted
+        return starts
 
     async def _read_place(self, place: Place, after: float) -> float | None:
         backoff, failed, limited = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=5.0), 0, 0
@@ -179,12 +185,12 @@ class MissedMessageReader(Generic[Place]):
                 return await self._read(place, after)
             except RateLimitedError as error:
                 limited += 1
-                if limited > _MOST_LIMITED:
+                if limited > _MAX_RATE_LIMITS:
                     raise
                 pause = error.retry_after
             except (PlatformUnavailableError, StoreError):
                 failed += 1
-                if failed > _MOST_FAILED:
+                if failed > _MAX_FAILURES:
                     raise
                 pause = backoff.next_delay()
             await asyncio.sleep(pause)
@@ -195,8 +201,8 @@ class MissedMessageReader(Generic[Place]):
             await self._asks.save_draft(self._key, self._newest)
 
 
-def _opened(ask: Ask) -> float | None:
-    """From when on words can answer the open question; None where none can."""
+def _answerable_since(ask: Ask) -> float | None:
+    """Since when typed words can answer the open question; None if they cannot."""
     question = ask.question
     if question is None or question.answer_type is AnswerType.SCHEMA:
         return None

@@ -1,4 +1,4 @@
-"""What chat surfaces have in common in the configuration: a bot, and who may answer. Imports no platform's library."""
+"""The settings that chat surfaces share: a bot, and who may answer. Imports no platform's library."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerback.ports.settings_tables import HttpUrl, Names
 
 
 class ChatSettings(SurfaceSettings):
-    """A chat surface's table; there is a surface once ``bot_token`` is set."""
+    """A chat surface's settings table; setting ``bot_token`` enables the surface."""
 
     platform: ClassVar[str]
 
@@ -23,19 +23,19 @@ class ChatSettings(SurfaceSettings):
     @model_validator(mode="after")
     def _has_a_bot(self) -> Self:
         if self.bot_token is None and self.needs_bot():
-            words = f"bot_token is missing: without it nothing can be posted to {self.platform}"
-            raise ValueError(words)
-        if self.bot_token is not None and (wrong := self.why_unreachable()) is not None:
-            raise ValueError(wrong)
+            message = f"bot_token is missing: without it nothing can be posted to {self.platform}"
+            raise ValueError(message)
+        if self.bot_token is not None and (problem := self.why_unreachable()) is not None:
+            raise ValueError(problem)
         return self
 
     @abstractmethod
     def needs_bot(self) -> bool:
-        """Whether something is set that is good for nothing without a bot."""
+        """Whether a setting is present that is useless without a bot."""
 
     @abstractmethod
     def why_unreachable(self) -> str | None:
-        """Why clicks cannot come in, and what to add; None where they can."""
+        """Say why clicks cannot arrive and what to add; None if they can."""
 
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`."""
@@ -43,12 +43,12 @@ class ChatSettings(SurfaceSettings):
 
     @property
     def token(self) -> str:
-        """The bot token of a surface that is configured."""
+        """The bot token of a configured surface."""
         if self.bot_token is None:
             raise AssertionError("a surface without a bot token is not configured")
         return self.bot_token.get_secret_value()
 
     def groups(self, checkup: DoctorContext) -> list[str]:
-        """The groups among all responders that are configured, without the leading @."""
+        """Return the groups among all configured responders, without the leading @."""
         people = (*self.responders, *checkup.responders)
         return [who[1:] for who in people if who.startswith("@")]

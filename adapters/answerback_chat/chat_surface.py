@@ -1,4 +1,4 @@
-"""What every chat surface does alike with its parts: shows, reminds, leaves a place, tells who is in a group."""
+"""The part of a chat surface that all platforms share: show, remind, retire a message, look up groups."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from answerback_chat.live_message import LiveMessages, Save
 
 
 class GroupMembership(Protocol):
-    """Who is in which group of the platform's."""
+    """Membership in the platform's groups."""
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Which of these groups a person is in."""
+        """Return those of ``groups`` that a person is in."""
 
     async def stop(self) -> None:
-        """Gives up what is being looked up."""
+        """Cancel the lookups in progress."""
 
 
 class ChatSurface(ABC):
-    """The half of a chat surface that speaks to people. A subclass makes the parts, and takes in what people do."""
+    """The outgoing half of a chat surface. A subclass creates the parts and handles what people do."""
 
     live = True
 
@@ -38,7 +38,7 @@ class ChatSurface(ABC):
         """See `answerback.ports.surface.Surface.show`."""
         shown = await self._posting.show(ask, save)
         if ask.message is not None and not ask.seen and isinstance(shown, Shown):
-            # It may have been posted before we knew: words under it were not looked for.
+            # It may have been posted before this was recorded, so replies under it were not read.
             await save(shown)
             self._catch_up()
         return shown
@@ -51,17 +51,17 @@ class ChatSurface(ABC):
         self, ask: Ask, left: Mapping[str, JsonValue], to: Destination
     ) -> None:
         """See `answerback.ports.surface.SupportsMoves.retire_message`."""
-        await self._posting.moved(left, to)
+        await self._posting.retire(left, to)
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
 
     def _catch_up(self) -> None:
-        """Reads what was typed while nothing was heard, once we know who is mentioned and hear again."""
+        """Read the messages typed during a gap, once the bot's identity is known and messages arrive again."""
         if self._missed is not None and self._hears():
             self._missed.start_catching_up()
 
     @abstractmethod
     def _hears(self) -> bool:
-        """Whether it is known who we are, and what people type arrives."""
+        """Whether the bot's identity is known and what people type arrives."""

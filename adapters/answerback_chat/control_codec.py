@@ -1,8 +1,8 @@
-"""The codec of what a control carries: which ask, which revision, what it does.
+"""Encode and decode the id of a control: its ask, the revision, and what it does.
 
 One short string serves every platform (Discord's custom_id holds 100 characters, the least of all:
-https://docs.discord.com/developers/components/reference#anatomy-of-a-component). A control so
-carries everything that is needed to act on it after any restart; nothing is remembered for it.
+https://docs.discord.com/developers/components/reference#anatomy-of-a-component). A control thus
+carries everything needed to act on it after any restart; no state is kept for it.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ class Verb(StrEnum):
     ANSWER = "answer"
     """Answer at once. Argument: ``true``, ``false`` or the 0-based index of an option."""
     REMEMBER = "remember"
-    """Answer and reuse it in this turn. Argument: ``true`` or ``false``."""
+    """Answer, and reuse the answer for the rest of this turn. Argument: ``true`` or ``false``."""
     CHOOSE = "choose"
-    """A menu: what was chosen comes in the platform's payload. Argument: page, where there are several."""
+    """A menu: the choice comes in the platform's payload. Argument: the page, if there are several."""
     SUBMIT_SELECTION = "take"
-    """Hand in what is chosen in the menus or boxes of the message."""
+    """Submit what is chosen in the message's menus or checkboxes."""
     OTHER = "other"
-    """Open the entry of "Something else…"."""
+    """Open the input for "Something else…"."""
     NOTE = "note"
-    """Open the entry of a choice with a note beside it."""
+    """Open the input for a choice with a note."""
     WRITE = "write"
-    """Open the entry of a text answer."""
+    """Open the input for a text answer."""
     FILL = "fill"
-    """Open the entry of a schema answer. Argument: page, where there are several."""
+    """Open the input for a schema answer. Argument: the page, if there are several."""
     BACK = "back"
     ASK_BACK = "ask_back"
-    """Open the entry of what the agent is to explain."""
+    """Open the input for a question to the agent."""
     REPLY = "reply"
     END_TURN = "end_turn"
     EDIT = "edit"
     """In review: open one answer again. Argument: the 0-based index of the question."""
     SUBMIT = "submit"
-    """In review: hand in the answers."""
+    """In review: submit the answers."""
     PAGE = "page"
     """Show another page of a long list. Argument: the 0-based page."""
     SEARCH = "search"
-    """Open the search through a long list."""
+    """Open the search of a long list."""
     SHOW_IN_FULL = "full"
-    """Show in full, privately, what had to be shortened. Argument: what (a part the renderer names)."""
+    """Show shortened content in full, privately. Argument: which part, as the renderer names it."""
     USE_MESSAGE = "use"
-    """Take words that were typed as the answer. Argument: the platform's id of the message."""
+    """Take a typed message as the answer. Argument: the platform's id of the message."""
     INBOX = "inbox"
-    """Show what waits for this person, privately; it is of no ask. Argument: the cursor of the page."""
+    """Show the asks that wait for this person, privately; belongs to no ask. Argument: the page's cursor."""
     PREVIEW = "preview"
     """Show an option's preview, privately. Argument: the 0-based index of the option."""
 
 
 NO_ASK: Final = "ask_0"
-"""What stands for the ask in a control that is of none."""
+"""The ask id of a control that belongs to no ask."""
 _VERBS: Final = {verb.value: verb for verb in Verb}
 
 
 class Control(NamedTuple):
-    """What one control carries."""
+    """A decoded control id."""
 
     ask_id: str
     revision: int
@@ -79,7 +79,7 @@ class Control(NamedTuple):
 
     @property
     def number(self) -> int | None:
-        """The place or page that it names; None where it names none."""
+        """The index or page in its argument; None if there is none."""
         return parse_index(self.argument.partition(".")[0])
 
     def encode(self) -> str:
@@ -87,10 +87,10 @@ class Control(NamedTuple):
         return encode(self.ask_id, self.revision, self.verb, self.argument)
 
     def wanted(self, places: tuple[int, ...] | None) -> RequestedAction | None:
-        """What somebody who uses it wants of the ask; None where it only shows them something.
+        """Return the action that using it requests; None if it only shows something.
 
         Args:
-            places: of what they chose in a menu or boxes; None where there are none.
+            places: the indexes chosen in a menu or checkboxes; None if the control has neither.
         """
         if self.verb in {Verb.ANSWER, Verb.REMEMBER} and self.argument in _BOOLEANS:
             return _BOOLEANS[self.argument][self.verb is Verb.REMEMBER]
@@ -116,44 +116,44 @@ _BOOLEANS: Final = {
     str(value).lower(): (Answer(value=value), Answer(value=value, remember=True))
     for value in (True, False)
 }
-_MOST_DIGITS: Final = 6
+_MAX_DIGITS: Final = 6
 
 
 def parse_index(text: str) -> int | None:
-    """A number of at most six digits that is written in digits alone."""
-    plain = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    """Parse a number of at most six ASCII digits; None for anything else."""
+    plain = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
     return int(text) if plain else None
 
 
 def encode(ask_id: str, revision: int, verb: Verb, argument: str = "") -> str:
-    """A control as one string of at most 100 characters.
+    """Encode a control as a string of at most 100 characters.
 
     Raises:
-        ValueError: it could not be decoded.
+        ValueError: the string could not be decoded again.
     """
     return control_prefix(ask_id, revision) + control_suffix(verb, argument)
 
 
 def control_suffix(verb: Verb, argument: str = "") -> str:
-    """What tells a control from the others of its message; see `encode`."""
+    """Return the part that differs between the controls of a message; see `encode`."""
     if not argument:
         return str(verb)
     if not _IS_ARGUMENT.fullmatch(argument):
-        raise ValueError(f"{argument!r} is no argument of a control")
+        raise ValueError(f"{argument!r} is not a valid argument of a control")
     return f"{verb}:{argument}"
 
 
 @lru_cache(maxsize=256)
 def control_prefix(ask_id: str, revision: int) -> str:
-    """What all controls of a message begin with; see `encode`."""
+    """Return the prefix that all controls of a message share; see `encode`."""
     text = f"ab1:{ask_id}:{revision}:"
     if not _IS_STEM.fullmatch(text):
-        raise ValueError(f"{text!r} begins no control")
+        raise ValueError(f"{text!r} is not a valid prefix of a control")
     return text
 
 
 def decode(text: object) -> Control | None:
-    """What a control carries, or None for a string that is no control of ours (whoever made it)."""
+    """Decode a control id; None for any string that is not one of ours."""
     match = _PATTERN.fullmatch(text) if isinstance(text, str) else None
     verb = _VERBS.get(match[3]) if match else None
     if match is None or verb is None:

@@ -1,8 +1,8 @@
-"""What people do with the controls of a message: parse, act, answer. Every chat platform's interactions go this way.
+"""Handle what people do with a message's controls: parse, act, respond. All chat platforms share this path.
 
-A control says by itself what is wanted, and then nothing is read first: the service resolves and decides it in one
-transaction. What a control shows instead (an input, a page) is shown to those who may act on the ask as they saw it.
-The platform contributes what its payloads say and how it is answered; see `Platform`.
+If the control alone determines the action, nothing is read first: the service resolves and decides it in one
+transaction. If it shows something instead (an input, a page), it does so for those who may act on the ask as they saw
+it. The platform parses its payloads and renders the responses; see `Platform`.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ logger = logging.getLogger(__name__)
 
 
 class Interaction(Protocol):
-    """A control that somebody used, or an input that they handed in."""
+    """A control that somebody used, or an input that they submitted."""
 
     @property
     def control(self) -> Control:
-        """What was used."""
+        """The control that was used."""
 
     @property
     def actor(self) -> Actor:
@@ -34,15 +34,15 @@ class Interaction(Protocol):
 
     @property
     def wanted(self) -> RequestedAction | None:
-        """What they want of the ask, where that is known without the ask."""
+        """The action they request, if it is known without reading the ask."""
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it shows only what everybody may read who sees the message."""
+        """Whether it only shows what everyone who sees the message may read."""
 
     @property
     def delivery(self) -> str:
-        """The platform's id of this use, under which it counts once."""
+        """The platform's id of this use, by which it counts once."""
 
     @property
     def at(self) -> float | None:
@@ -55,39 +55,39 @@ R_co = TypeVar("R_co", covariant=True)
 
 
 class Platform(Protocol[U, R_co]):
-    """What one platform adds: ``U`` is an interaction of its own, ``R_co`` what it is answered."""
+    """The platform-specific part: ``U`` is its type of interaction, ``R_co`` its type of response."""
 
     def parse(self, payload: Mapping[str, Any]) -> U | None:
-        """What a payload says; None where it has no control of ours."""
+        """Parse a payload; None if it has no control of ours."""
 
     def lock_for(self, used: U) -> AbstractAsyncContextManager[None]:
-        """Held while something is shown: what is to happen one after the other waits here."""
+        """Return a lock to hold while something is shown, so that interactions that need an order run one by one."""
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> R_co:
-        """The answer to what has no control that this version knows."""
+        """Respond to a payload without a control that this version knows."""
 
     async def respond_to_read_only(self, ask: Ask | None, used: U) -> R_co:
-        """The answer that shows what everybody may read; ``ask`` is None where there is none of this id."""
+        """Show what everyone may read; ``ask`` is None if there is no ask with this id."""
 
     async def respond_with_view(self, ask: Ask, used: U) -> RequestedAction | R_co:
-        """The answer that shows an input or a page; or what is wanted by what was entered in one."""
+        """Show an input or a page; or return the action that its submitted values request."""
 
     async def respond_to_acted(self, acted: Acted, used: U) -> R_co:
-        """The answer to what counted, now or with an earlier delivery."""
+        """Respond to an action that counted, now or with an earlier delivery."""
 
     async def respond_to_rejected(self, rejected: Rejected, used: U) -> R_co:
-        """The answer to what changed nothing: why, and what was entered in vain."""
+        """Respond to an action that was rejected: say why, and return what was entered in vain."""
 
     async def respond_to_failure(self, error: Exception, used: U | None) -> R_co:
-        """The answer where something failed, and nothing is known to be saved; it is logged already."""
+        """Respond after an error, when nothing is known to be saved; the error is logged already."""
 
 
 class Interactions(Generic[U, R]):
-    """Answers interactions.
+    """Handles interactions.
 
     Args:
-        platform: what is special about this one.
-        name: the platform's, for the log.
+        platform: the platform-specific part.
+        name: the platform's name, for the log.
     """
 
     def __init__(self, asks: Asks, platform: Platform[U, R], name: str) -> None:
@@ -96,7 +96,7 @@ class Interactions(Generic[U, R]):
         self._name = name
 
     async def receive(self, payload: Mapping[str, Any]) -> R:
-        """The answer to any payload: what it says is committed when this returns, or refused, and nothing is raised."""
+        """Handle any payload: when this returns, its action is committed or rejected. Never raises."""
         used: U | None = None
         try:
             used = self._platform.parse(payload)
@@ -119,19 +119,21 @@ class Interactions(Generic[U, R]):
             return await self._platform.respond_to_failure(error, used)
 
     async def _act(self, used: U, wanted: RequestedAction) -> R:
-        told = await self._asks.apply(_intent(used, wanted), used.actor)
-        if isinstance(told, Rejected):
-            return await self._platform.respond_to_rejected(told, used)
-        return await self._platform.respond_to_acted(told, used)
+        result = await self._asks.apply(_intent(used, wanted), used.actor)
+        if isinstance(result, Rejected):
+            return await self._platform.respond_to_rejected(result, used)
+        return await self._platform.respond_to_acted(result, used)
 
     async def _show(self, used: U) -> R:
-        told = await self._asks.apply(_intent(used, None), used.actor)
-        if isinstance(told, Rejected):
-            return await self._platform.respond_to_rejected(told, used)
-        if told.repeated:
-            return await self._platform.respond_to_acted(told, used)
-        found = await self._platform.respond_with_view(told.ask, used)
-        return await self._act(used, found) if isinstance(found, RequestedAction) else found
+        result = await self._asks.apply(_intent(used, None), used.actor)
+        if isinstance(result, Rejected):
+            return await self._platform.respond_to_rejected(result, used)
+        if result.repeated:
+            return await self._platform.respond_to_acted(result, used)
+        response = await self._platform.respond_with_view(result.ask, used)
+        if isinstance(response, RequestedAction):
+            return await self._act(used, response)
+        return response
 
 
 def _intent(used: Interaction, wanted: RequestedAction | None) -> Intent:

@@ -1,7 +1,7 @@
-"""What one process at a time does, of those that share a store: it holds a named lease, and the others stand by.
+"""Leader election among processes that share a store: one holds a named lease, and the others stand by.
 
-Whoever loses the lease stops at once. What it has in hand is fenced: the store refuses what is done under a lease that
-is over or another's, so a process that was paused and woken changes nothing.
+A process that loses the lease stops at once. Its work in progress is fenced: the store rejects changes under a lease
+that has expired or passed to another process, so a process that was paused and resumed changes nothing.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ logger = logging.getLogger(__name__)
 LEASE: Final = 15.0
 """Seconds after which another process takes over from one that died."""
 RENEWALS: Final = 3
-"""How often the lease is renewed in its time."""
-_STANDING_BY: Final = 2.0
-"""Seconds between two tries to take the lease."""
-_END_WITHIN: Final = 5.0
-"""Seconds that stopping may take: whoever does not stop by then is fenced all the same."""
+"""How often the lease is renewed within its duration."""
+_STANDBY_INTERVAL: Final = 2.0
+"""Seconds between two attempts to take the lease."""
+_END_TIMEOUT: Final = 5.0
+"""Seconds that stopping may take; work that has not stopped by then is fenced anyway."""
 
 
 class LeaderLease:
-    """Takes a lease whenever it is free, and keeps it.
+    """Takes a lease whenever it is free, and renews it.
 
     Args:
-        name: the lease's.
-        begin: is called with every new holding of the lease.
-        end: is called when it is lost; returns once nothing more comes in.
-        seconds: how long the lease lasts.
+        name: the lease's name.
+        begin: called each time the lease is acquired.
+        end: called when it is lost; returns once no more events come in.
+        seconds: the lease's duration.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class LeaderLease:
 
     @property
     def is_held(self) -> bool:
-        """Whether the lease is surely this process's."""
+        """Whether this process certainly holds the lease."""
         return asyncio.get_running_loop().time() < self._until
 
     def fence(self) -> Fence:
-        """What the holder acts under."""
+        """Return the fence for what this process does as the holder."""
         return Fence(self._name, self._epoch)
 
     async def start(self) -> None:
-        """Takes the lease if it is free, and returns once what that begins has begun."""
-        await self._look()
+        """Take the lease if it is free; returns once ``begin`` has finished."""
+        await self._take_or_renew()
         self._task = asyncio.create_task(self._run(), name=f"lease {self._name}")
         if self._beginning is not None:
             await asyncio.wait({self._beginning})
 
     async def stop(self) -> None:
-        """Stops what the lease is for, and gives it back, so that another need not wait."""
+        """Stop the work and release the lease, so that another process need not wait for it to expire."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
@@ -83,19 +83,19 @@ class LeaderLease:
             try:
                 await self._store.release_lease(self._name, self._claim.holder)
             except StoreError as error:
-                self._warn("given back", error)
+                self._warn("released", error)
 
     async def _run(self) -> None:
         while True:
             await asyncio.sleep(
                 self._claim.seconds / RENEWALS
                 if self._epoch
-                else min(_STANDING_BY, self._claim.seconds)
+                else min(_STANDBY_INTERVAL, self._claim.seconds)
             )
-            await self._look()
+            await self._take_or_renew()
 
-    async def _look(self) -> None:
-        """Takes or renews the lease; stops where it is lost, or cannot be renewed in time."""
+    async def _take_or_renew(self) -> None:
+        """Take or renew the lease; stop the work if it is lost or cannot be renewed in time."""
         loop = asyncio.get_running_loop()
         since = loop.time()
         try:
@@ -124,16 +124,16 @@ class LeaderLease:
     async def _lose(self) -> None:
         self._until = float("-inf")
         logger.warning(
-            "The lease %s is not held any more", self._name, extra={"action": "lease_lost"}
+            "This process no longer holds the lease %s", self._name, extra={"action": "lease_lost"}
         )
         if self._beginning is not None:
             self._beginning.cancel()
             await asyncio.gather(self._beginning, return_exceptions=True)
         try:
-            async with asyncio.timeout(_END_WITHIN):
+            async with asyncio.timeout(_END_TIMEOUT):
                 await self._end()
         except TimeoutError:
-            logger.warning("Stopping takes long", extra={"action": "lease_lost"})
+            logger.warning("Stopping is taking too long", extra={"action": "lease_lost"})
         self._epoch = 0
 
     def _warn(self, done: str, error: StoreError) -> None:
@@ -142,7 +142,7 @@ class LeaderLease:
 
 
 class _Fenced:
-    """The service, for whoever acts under a lease."""
+    """Wraps the service to act under a lease."""
 
     def __init__(self, asks: Asks, fence: Callable[[], Fence]) -> None:
         self._asks = asks
@@ -157,5 +157,5 @@ class _Fenced:
 
 
 def with_fence(asks: Asks, fence: Callable[[], Fence]) -> Asks:
-    """The service, which refuses with LeaseLostError what is done once the lease is lost."""
+    """Wrap the service so that it raises LeaseLostError for actions after the lease is lost."""
     return cast("Asks", _Fenced(asks, fence))

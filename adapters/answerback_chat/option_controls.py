@@ -1,6 +1,6 @@
-"""Which control shows the options of a question, so that each can be read in full and none is dropped. Pure.
+"""Choose the control for a question's options, so that each can be read in full and none is dropped. Pure.
 
-A platform brings its limits; what it makes of the choice between buttons, a menu and a list as text is its own.
+A platform supplies its limits, and renders the choice between buttons, a menu and a text list in its own way.
 """
 
 from __future__ import annotations
@@ -14,67 +14,67 @@ from answerback_chat.sanitize import one_line
 from answerback_chat.text_fitting import fits_line
 
 MAX_BUTTONS: Final = 5
-"""Options up to which each is a button: more of them side by side are not read."""
+"""Up to this many options are buttons; people do not read a longer row."""
 
 
 class OptionLimits(NamedTuple):
-    """What a platform's controls hold, in units."""
+    """How much text a platform's controls hold, in units."""
 
     button: int
-    """A button's label, up to which no client cuts it."""
+    """A button's label, which no client truncates up to this length."""
     label: int
     """An option's label in a menu."""
     description: int
     """An option's description in a menu."""
     sections: int = 0
-    """Options up to which each described one is a text with its button beside it; 0: a platform without."""
+    """Up to this many options can each be a text with a button next to it; 0: the platform has no such layout."""
 
     def fits_buttons(self, question: Question) -> bool:
-        """Whether there are so few and short options that each is a button."""
+        """Whether the options are few and short enough to be buttons."""
         if question.answer_type is not AnswerType.SELECT or len(question.options) > MAX_BUTTONS:
             return False
-        return not _described(question) and self._on_buttons(question)
+        return not _has_descriptions(question) and self._labels_fit_buttons(question)
 
     def fits_sections(self, question: Question) -> bool:
-        """Whether each option is a text with its button beside it: there are few, and some are described."""
+        """Whether each option is a text with a button next to it: there are few, and some have a description."""
         few = question.answer_type is AnswerType.SELECT and len(question.options) <= self.sections
-        return few and _described(question)
+        return few and _has_descriptions(question)
 
-    def _on_buttons(self, question: Question) -> bool:
+    def _labels_fit_buttons(self, question: Question) -> bool:
         return all(fits_line(each.label, self.button) for each in question.options)
 
     def needs_text_list(self, question: Question) -> bool:
-        """Whether the options stand in the message as text, numbered, because no control shows all of them."""
+        """Whether the message lists the options as numbered text, because no control shows them in full."""
         if self.fits_buttons(question):
             return False
         if self.fits_sections(question):
-            return not self._on_buttons(question) or _alike(question.options)
-        return not all(map(self.fits_menu, question.options)) or _alike(question.options)
+            return not self._labels_fit_buttons(question) or _look_alike(question.options)
+        return not all(map(self.fits_menu, question.options)) or _look_alike(question.options)
 
     def fits_menu(self, option: Option) -> bool:
-        """Whether a menu shows all of an option."""
+        """Whether a menu shows an option in full."""
         return fits_line(option.label, self.label) and fits_line(
             option.description or "", self.description
         )
 
     def option_labels(self, question: Question, indexes: Iterable[int]) -> list[str]:
-        """The labels of options, with their numbers where the options are spelled out as text."""
+        """Return the labels of options, numbered if the options are listed as text."""
         numbered = self.needs_text_list(question)
         labels = [(i, question.options[i].label) for i in indexes]
         return [f"{i + 1}. {label}" if numbered else label for i, label in labels]
 
 
 def chosen_indexes(prompt: Prompt) -> list[int]:
-    """The options that are chosen from the start."""
+    """Return the indexes of the options that are preselected."""
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else [prompt.chosen]
     values = {value for value in chosen if isinstance(value, str)}
     return [i for i, option in enumerate(prompt.question.options) if option.value in values]
 
 
-def _described(question: Question) -> bool:
+def _has_descriptions(question: Question) -> bool:
     return any((each.description or "").strip() for each in question.options)
 
 
-def _alike(options: Iterable[Option]) -> bool:
+def _look_alike(options: Iterable[Option]) -> bool:
     labels = [one_line(each.label) for each in options]
     return len(set(labels)) < len(labels)

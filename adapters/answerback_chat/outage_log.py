@@ -1,4 +1,4 @@
-"""An outage of a platform in the log: a line when it begins, one when it is over, and one every few minutes between."""
+"""Log a platform's outage: a line when it begins, one when it ends, and one every few minutes in between."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from collections.abc import Callable
 from typing import Final
 
 REMIND_AFTER: Final = 300.0
-"""Seconds of an outage after which the log says again that it lasts, and why."""
+"""Seconds after which the log repeats that an outage continues, and why."""
 
 
 class Outage:
-    """What of a platform cannot be reached now. It is over once all of it can be reached.
+    """The parts of a platform that cannot be reached now. The outage ends once all of them can.
 
     Args:
-        logger: of the module that calls the platform.
+        logger: the logger of the module that calls the platform.
         platform: its name, for the log.
-        now: seconds on a clock that only goes forward.
+        now: a monotonic clock, in seconds.
     """
 
     def __init__(
@@ -30,31 +30,31 @@ class Outage:
         self._logger = logger
         self._platform = platform
         self._now = now
-        self._out: set[str] = set()
-        self._began = self._told = 0.0
+        self._unreachable: set[str] = set()
+        self._began = self._logged_at = 0.0
 
     def record_failure(self, part: str, why: object) -> None:
-        """A part of the platform could not be reached, by which it is known that there is an outage."""
+        """Record that a part of the platform could not be reached; the first failure begins an outage."""
         now = self._now()
-        begins = not self._out
-        self._out.add(part)
+        begins = not self._unreachable
+        self._unreachable.add(part)
         if begins:
             self._began = now
-        elif now - self._told < REMIND_AFTER:
+        elif now - self._logged_at < REMIND_AFTER:
             return
-        self._told = now
+        self._logged_at = now
         extra = {"action": "platform_unreachable", "platform": self._platform, "part": part}
         lasts = "" if begins else f" for {(now - self._began) / 60:.0f} minutes"
-        words = "%s cannot be reached%s, and is tried again with growing pauses: %s"
+        words = "%s cannot be reached%s; retrying with growing pauses: %s"
         self._logger.warning(words, self._platform, lasts, why, extra=extra)
 
     def record_success(self, part: str) -> None:
-        """A part can be reached, again or for the first time."""
-        if part not in self._out:
+        """Record that a part can be reached."""
+        if part not in self._unreachable:
             return
-        self._out.discard(part)
-        if not self._out:
+        self._unreachable.discard(part)
+        if not self._unreachable:
             extra = {"action": "platform_reached", "platform": self._platform, "part": part}
             minutes = (self._now() - self._began) / 60
-            words = "%s can be reached again, after %.1f minutes"
+            words = "%s can be reached again after %.1f minutes"
             self._logger.warning(words, self._platform, minutes, extra=extra)

@@ -1,4 +1,7 @@
-"""What platforms and browsers send, as bytes: bounded until it is known who sent it, and refused in plain text."""
+"""Read the request bodies that platforms and browsers send: bounded until the sender is known.
+
+Rejections are plain text.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +12,23 @@ from aiohttp import web
 from answerback.http.request_body import BodyError, BodyMemoryBudget, receive_body
 
 _POOL: Final = 16 * 1024 * 1024
-"""Bytes of large bodies that are arriving at one endpoint, all together."""
+"""Total bytes of large bodies that may be arriving at one endpoint at a time."""
 
 
 class BodyReader:
-    """The bodies of one endpoint.
+    """Reads the request bodies of one endpoint.
 
     Args:
-        most: bytes that one may have.
+        max_bytes: the size limit of one body.
     """
 
-    def __init__(self, most: int) -> None:
-        self._most = most
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
         self._pool = BodyMemoryBudget(_POOL)
 
     async def read(self, request: web.Request) -> bytes | web.Response:
-        """A body, or the answer to a request whose body is not taken."""
+        """Return the body, or the response that rejects the request."""
         try:
-            return await receive_body(request, self._most, pool=self._pool)
+            return await receive_body(request, self._max_bytes, pool=self._pool)
         except BodyError as error:
             return web.Response(status=error.status, text=str(error))

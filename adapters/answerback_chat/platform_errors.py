@@ -1,4 +1,4 @@
-"""A platform's errors as ours: what a row of its table says, and how long it wants us to wait."""
+"""Map a platform's errors to `PlatformError`s, and read how long it asks us to wait."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Code = TypeVar("Code")
 
 
 class ErrorMeaning(NamedTuple):
-    """What a platform's error code stands for."""
+    """The meaning of a platform's error code."""
 
     kind: type[PlatformError]
     advice: str = ""
-    """What is wrong and what to do about it; empty where nothing is known."""
+    """What is wrong and what to do about it; empty if unknown."""
 
 
 def error_table(
     kinds: Mapping[type[PlatformError], Mapping[Code, str]],
 ) -> dict[Code, ErrorMeaning]:
-    """A platform's table: its codes and what to do about them, by the kind of error that they are."""
+    """Build a platform's table from codes and advice, grouped by kind of error."""
     return {
         code: ErrorMeaning(kind, advice)
         for kind, codes in kinds.items()
@@ -30,13 +30,13 @@ def error_table(
 
 
 def without_advice(*codes: Code) -> dict[Code, str]:
-    """Codes that tell the operator nothing to do."""
+    """Return codes that have no advice for the operator."""
     return dict.fromkeys(codes, "")
 
 
-def retry_after_of(*told: object, default: float) -> float:
-    """The first number of seconds among what a platform told; ``default`` where it told none."""
-    for each in told:
+def retry_after_of(*values: object, default: float) -> float:
+    """Return the first of ``values`` that is a number of seconds, or ``default`` if none is."""
+    for each in values:
         try:
             return max(float(str(each)), 0.1)
         except ValueError:

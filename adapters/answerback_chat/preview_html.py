@@ -1,6 +1,6 @@
-"""The parts of a picture of a message, in HTML: near enough to judge the message by. Pure.
+"""HTML parts of a message preview: close enough to the real thing to judge the message by. Pure.
 
-Every text is escaped before it comes here, or here; what an agent sent is never markup of the page.
+Every text is escaped here or before it gets here; what an agent sent never becomes markup of the page.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from markupsafe import Markup
 Json = Mapping[str, object]
 
 
-def tag(name: str, inside: Markup, look: str = "") -> Markup:
-    """An element with a class."""
-    return Markup('<{} class="{}">{}</{}>').format(name, look, inside, name)
+def tag(name: str, inside: Markup, css_class: str = "") -> Markup:
+    """Return an element with a class."""
+    return Markup('<{} class="{}">{}</{}>').format(name, css_class, inside, name)
 
 
-def button(label: Markup, look: str) -> Markup:
-    """A button."""
-    return Markup('<button type="button" class="{}">{}</button>').format(look, label)
+def button(label: Markup, css_class: str) -> Markup:
+    """Return a button."""
+    return Markup('<button type="button" class="{}">{}</button>').format(css_class, label)
 
 
 def menu(placeholder: Markup, options: Sequence[Markup]) -> Markup:
-    """A menu with its options."""
+    """Return a menu with its options."""
     rows = Markup("").join(Markup("<option>{}</option>").format(option) for option in options)
     return Markup("<select><option>{}</option>{}</select>").format(placeholder or "…", rows)
 
 
 def box(kind: str, label: Markup, description: Markup, *, checked: bool) -> Markup:
-    """A checkbox or radio button with its words."""
+    """Return a checkbox or radio button with its label."""
     return Markup('<label><input type="{}"{}> {} <small>{}</small></label>').format(
         kind, Markup(" checked") if checked else Markup(""), label, description
     )
 
 
 def objects(of: Json, name: str) -> Sequence[Json]:
-    """The objects of a list in a payload; none where there is no list."""
-    found = of.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    """Return the objects in a payload's list; none if there is no such list."""
+    items = of.get(name)
+    return [each for each in items if isinstance(each, dict)] if isinstance(items, list) else []

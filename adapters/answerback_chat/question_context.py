@@ -1,6 +1,6 @@
-"""A question's context within the room of a chat message: its blocks, cut where there is no more room. Pure.
+"""Fit a question's context into a chat message: its blocks, cut when the space runs out. Pure.
 
-What a platform draws them with is the platform's matter; what is cut is in "Show in full".
+Each platform renders the blocks in its own way; "Show in full" shows what was cut.
 """
 
 from __future__ import annotations
@@ -34,33 +34,33 @@ from answerback_chat.sanitize import visible
 from answerback_chat.text_fitting import ELLIPSIS, shorten, utf16_length
 
 CODE_LINES: Final = 40
-"""Lines of one piece of code that a message shows; the 30 lines of an ordinary migration stand in full."""
+"""How many lines of one code block a message shows; the 30 lines of an ordinary migration are shown in full."""
 
 
 class FittedBlocks(NamedTuple):
-    """Blocks that have room."""
+    """The blocks that fit."""
 
     blocks: tuple[Block, ...]
     whole: bool
-    """Whether that is all of them."""
+    """Whether nothing was cut."""
     lines: int | None = None
-    """Lines of the code that was cut."""
+    """The total lines of the code block that was cut."""
 
     def more_label(self, labels: Labels) -> str | None:
-        """What the button says that leads to the rest; None where that is all."""
+        """Return the label of the button that shows the rest; None if nothing was cut."""
         if self.whole:
             return None
         return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
 
 
 def fit_context(prompt: Prompt, room: int) -> FittedBlocks:
-    """The context of a question in about ``room`` units of text, as a platform may count them."""
+    """Fit the context of a question into about ``room`` units of text, as a platform may count them."""
     is_markdown = prompt.context_format == "markdown"
     return fit_text(prompt.question.context or "", room, is_markdown=is_markdown)
 
 
 def fit_text(text: str, room: int, *, is_markdown: bool = True) -> FittedBlocks:
-    """A text in about ``room`` units, drawn as Markdown or else verbatim."""
+    """Fit a text into about ``room`` units, as Markdown or else verbatim."""
     source = visible(text)
     blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
     whole = True
@@ -72,9 +72,9 @@ def fit_text(text: str, room: int, *, is_markdown: bool = True) -> FittedBlocks:
 
 
 def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
-    """`asides` in about ``room`` units of text: where that is too little, the newest of them."""
+    """Fit the `asides` into about ``room`` units of text; if they do not fit, keep the newest."""
     blocks, whole = asides(view, labels), True
-    while len(blocks) > 1 and sum(utf16_length(blocks_to_text((one,))) for one in blocks) > room:
+    while len(blocks) > 1 and sum(utf16_length(blocks_to_text((each,))) for each in blocks) > room:
         blocks, whole = blocks[1:], False
     cut = _Cut(room)
     kept = tuple(cut.blocks(blocks))
@@ -82,7 +82,7 @@ def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
 
 
 def align_columns(table: Table) -> str:
-    """A table as lines of text, its columns below each other where every character is as wide as the next."""
+    """Format a table as lines of text, with columns aligned in a monospaced font."""
     rows = [[spans_to_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -94,12 +94,12 @@ def align_columns(table: Table) -> str:
 
 
 def has_plain_numbering(block: List) -> bool:
-    """Whether the numbers of a list are those that a platform's own list has: 1, 2, 3 and so on."""
+    """Whether a list is numbered as a platform's own list is: 1, 2, 3 and so on."""
     return [item.number for item in block.items] == [str(n + 1) for n in range(len(block.items))]
 
 
 class _Cut:
-    """Takes blocks until there is no more room."""
+    """Takes blocks until the space runs out."""
 
     def __init__(self, room: int) -> None:
         self._left = room

@@ -1,4 +1,4 @@
-"""Who may act on an ask, as far as a surface can tell by itself; the service decides in the end."""
+"""Who may act on an ask, as far as a surface alone can know; the service has the final decision."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from answerback.ports.surface import Actor, SupportsGroups
 
 
 def responder_groups(ask: Ask) -> frozenset[str]:
-    """The groups (without the leading @) among an ask's responders."""
+    """Return the groups among an ask's responders, without the leading @."""
     return frozenset(who[1:] for who in ask.responders if who.startswith("@"))
 
 
 def is_excluded(ask: Ask, actor: Actor) -> bool:
-    """Whether it is certain that this person may not act: nobody named them, and their groups are known."""
+    """Whether this person certainly may not act: they are not a responder, and none of their known groups is."""
     if ANYONE in ask.responders or actor.person.user_id in ask.responders:
         return False
     groups = responder_groups(ask)
@@ -21,10 +21,10 @@ def is_excluded(ask: Ask, actor: Actor) -> bool:
 
 
 async def resolve_actor(ask: Ask, person: Person, surface: SupportsGroups) -> Actor:
-    """A person with those of their groups that decide whether they may act; looked up only where they do.
+    """Return a person with those of their groups that are responders; looks groups up only if they matter.
 
     Raises:
-        PlatformError: the platform does not tell.
+        PlatformError: the platform cannot look up the groups.
     """
     groups = responder_groups(ask)
     if not groups or ANYONE in ask.responders or person.user_id in ask.responders:

@@ -1,4 +1,4 @@
-"""Trying again, a few times, what failed and may not fail again."""
+"""Retry calls that failed for a temporary reason, a few times."""
 
 from __future__ import annotations
 
@@ -17,40 +17,40 @@ T = TypeVar("T")
 
 _FIRST_PAUSE: Final = 0.25
 _LONGEST_PAUSE: Final = 3.0
-_LONGEST_LIMIT: Final = 10.0
-"""Seconds for which a platform's limit is waited for, however long it lasts."""
+_MAX_RATE_LIMIT_WAIT: Final = 10.0
+"""Seconds to wait at most for a platform's rate limit, however long it lasts."""
 _TRIES: Final = 4
 
 
-def _passing(error: Exception) -> float | None:
-    """How long to wait before a failure may have passed, at the least; None where it will not pass."""
+def _min_retry_delay(error: Exception) -> float | None:
+    """The minimum delay before a retry; None if the failure is permanent."""
     if isinstance(error, RateLimitedError):
-        return min(error.retry_after, _LONGEST_LIMIT)
+        return min(error.retry_after, _MAX_RATE_LIMIT_WAIT)
     return 0.0 if isinstance(error, (PlatformUnavailableError, StoreError)) else None
 
 
 async def retry(
     work: Callable[[], Awaitable[T]],
     *,
-    passing: Callable[[Exception], float | None] = _passing,
+    passing: Callable[[Exception], float | None] = _min_retry_delay,
     backoff: Backoff | None = None,
     tries: int = _TRIES,
 ) -> T:
-    """What ``work`` gives, tried again while the platform or the database cannot be had; a limit's pause is kept.
+    """Return what ``work`` returns, retrying while the platform or database is unavailable; respects rate limits.
 
     Args:
-        passing: says of a failure how long to wait before the next try, at the least; None: it is not tried again.
+        passing: returns the minimum delay before the next try after a failure; None: do not retry.
 
     Raises:
-        PlatformError: it failed for good, or once too often.
-        StoreError: so did the database.
+        PlatformError: the platform failed permanently, or on every try.
+        StoreError: the database did.
     """
     backoff = backoff or Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=4.0)
     for _ in range(tries - 1):
         try:
             return await work()
         except (PlatformError, StoreError) as error:
-            if (least := passing(error)) is None:
+            if (min_delay := passing(error)) is None:
                 raise
-        await backoff.wait(least)
+        await backoff.wait(min_delay)
     return await work()

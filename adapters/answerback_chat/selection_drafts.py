@@ -1,4 +1,4 @@
-"""What is selected in a multi-select before it is handed in: kept beside the ask, changed by one click at a time."""
+"""Drafts of multi-select answers that are not submitted yet: stored next to the ask, changed by one click at a time."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from answerback.ports.surface import Asks
 
 
 class SelectionDrafts:
-    """The selection of every ask at its open question. It outlives what is asked back there, and explained."""
+    """The selection at each ask's open question. Asking back and the agent's explanation leave it as it was."""
 
     def __init__(self, asks: Asks) -> None:
         self._asks = asks
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     def lock(self, ask_id: str) -> AbstractAsyncContextManager[None]:
-        """A click's turn at the selection of an ask: clicks have theirs in the order in which they came."""
-        return self._turns.setdefault(ask_id, asyncio.Lock())
+        """Return the lock on an ask's selection; clicks acquire it in the order in which they came."""
+        return self._locks.setdefault(ask_id, asyncio.Lock())
 
     async def load(self, ask: Ask) -> tuple[int, ...] | None:
-        """What is selected, where anybody has changed it; None: what the prefill has selected."""
-        kept = await self._asks.draft(_key(ask))
-        chosen = kept.get("chosen") if isinstance(kept, dict) else None
+        """Return the selected indexes, or None if nobody has changed the prefill's selection."""
+        draft = await self._asks.draft(_key(ask))
+        chosen = draft.get("chosen") if isinstance(draft, dict) else None
         return tuple(i for i in chosen if isinstance(i, int)) if isinstance(chosen, list) else None
 
     async def save(self, ask: Ask, chosen: tuple[int, ...]) -> None:
-        """Keeps what is selected now."""
+        """Store the current selection."""
         await self._asks.save_draft(_key(ask), {"chosen": [*chosen]})
 
 

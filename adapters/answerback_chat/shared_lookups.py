@@ -1,4 +1,4 @@
-"""What is looked up at a platform: one time only for all who wait for it, and given up at the end."""
+"""Lookups at a platform that are shared by everyone waiting for the same key."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ V = TypeVar("V")
 
 
 class SharedLookups(Generic[K, V]):
-    """The lookups that are under way, and those that are kept.
+    """The lookups in progress, and the results that are still cached.
 
     Args:
         name: what is looked up, for the names of the tasks.
-        look: looks one up.
-        done: told of each that is over; for how many seconds it is kept, and found by who asks again.
+        look: looks up one key.
+        done: called with each finished lookup; returns the number of seconds to cache it for.
     """
 
     def __init__(
@@ -31,28 +31,28 @@ class SharedLookups(Generic[K, V]):
         self._tasks: dict[K, asyncio.Task[V]] = {}
 
     def start(self, key: K) -> asyncio.Task[V]:
-        """The lookup of a key: the one that is under way or kept, or a new one."""
+        """Return the lookup of a key: the one in progress or cached, or else a new one."""
         task = self._tasks.get(key)
         if task is None:
             task = asyncio.create_task(self._look(key), name=f"{self._name} {key}")
             self._tasks[key] = task
-            task.add_done_callback(lambda over: self._over(key, over))
+            task.add_done_callback(lambda done: self._on_done(key, done))
         return task
 
     async def get(self, key: K) -> V:
-        """What is found; who stops waiting leaves it to the others."""
+        """Wait for a key's result; a caller that is cancelled does not cancel the lookup for the others."""
         return await asyncio.shield(self.start(key))
 
     async def stop(self) -> None:
-        """Gives up what is being looked up."""
+        """Cancel the lookups in progress."""
         tasks = [*self._tasks.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _over(self, key: K, task: asyncio.Task[V]) -> None:
-        kept = 0.0 if task.cancelled() else self._done(task)
-        if kept:
-            task.get_loop().call_later(kept, self._tasks.pop, key, None)
+    def _on_done(self, key: K, task: asyncio.Task[V]) -> None:
+        ttl = 0.0 if task.cancelled() else self._done(task)
+        if ttl:
+            task.get_loop().call_later(ttl, self._tasks.pop, key, None)
         else:
             self._tasks.pop(key, None)

@@ -1,4 +1,4 @@
-"""What a person enters in words: what its input asks and starts from, and the action that the words stand for. Pure."""
+"""Text inputs: their label and initial value, and the action that the entered text stands for. Pure."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from answerback_chat.sanitize import as_json
 
 
 class TextEntry(NamedTuple):
-    """One text input, however many a platform divides it into."""
+    """One text input; a platform may divide it into several fields."""
 
     label: str
     start: str = ""
@@ -26,7 +26,7 @@ class TextEntry(NamedTuple):
 
 
 def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
-    """What a control opens as text, a schema as JSON; None where it opens none on this view (any more)."""
+    """Return the text input that a control opens (a schema as JSON); None if it opens none on the current view."""
     if verb is Verb.REPLY:
         label, hint = labels.reply_label, labels.reply_hint
         needed = view.reply_needs_text
@@ -54,7 +54,7 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
 
 
 def action_from_text(verb: Verb, text: str) -> Action | AskBack | Problem:
-    """The action that words stand for which were entered behind a control, or what is wrong with them."""
+    """Return the action for the text entered in a control's input, or the problem with it."""
     match verb:
         case Verb.REPLY:
             return Reply(text=text or None)

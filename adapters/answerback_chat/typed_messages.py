@@ -1,6 +1,6 @@
-"""Words that people type for asks: which ask they are meant for, what becomes of them, and that nobody is told twice.
+"""Handle messages that people type as answers: find their ask, apply them, and notify the author at most once.
 
-The platform contributes where words may stand, and how their author is answered; see `Platform`.
+The platform determines where such messages may appear and how their author is notified; see `Platform`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Message(Protocol):
 
     @property
     def delivery(self) -> str:
-        """The id under which it counts once, however it came."""
+        """The id by which it counts once, whichever way it arrived."""
 
     @property
     def at(self) -> float | None:
@@ -40,78 +40,78 @@ M_contra = TypeVar("M_contra", bound=Message, contravariant=True)
 
 
 class Platform(Protocol[M_contra]):
-    """What one platform adds."""
+    """The platform-specific part."""
 
-    async def find_candidates(self, said: M_contra) -> Sequence[Ask]:
-        """The open asks that a message may be meant for: it is taken where there is one alone."""
+    async def find_candidates(self, message: M_contra) -> Sequence[Ask]:
+        """Return the open asks that a message may be for; it is applied if there is exactly one."""
 
-    def words(self, said: M_contra) -> str:
-        """What was typed, as the person sees it, without what addresses it."""
+    def words(self, message: M_contra) -> str:
+        """Return the typed text as the person sees it, without the mention that addresses the bot."""
 
-    def disambiguation_note(self, said: M_contra, meant: Sequence[Ask]) -> str:
-        """What the author of words is told that may be meant for none, or for several; empty: nothing."""
+    def disambiguation_note(self, message: M_contra, candidates: Sequence[Ask]) -> str:
+        """Return the note to the author of a message that may be for no ask or for several; empty: no note."""
 
-    def refusal(self, rejected: Rejected, said: M_contra) -> str:
-        """Why words were not taken, in the platform's markup, and where the question stands."""
+    def refusal(self, rejected: Rejected, message: M_contra) -> str:
+        """Say why a message was not taken, in the platform's markup, and where the question is."""
 
-    async def mark_taken(self, said: M_contra) -> None:
-        """Marks words as taken."""
+    async def mark_taken(self, message: M_contra) -> None:
+        """Mark a message as taken."""
 
-    async def tell_author(self, said: M_contra, text: str) -> None:
-        """Tells the author, and as few others as may be."""
+    async def tell_author(self, message: M_contra, text: str) -> None:
+        """Notify the author, visible to as few others as possible."""
 
 
 class TypedMessageHandler(Generic[M]):
-    """Takes in the messages that are meant for asks."""
+    """Applies the messages that are meant for asks."""
 
     def __init__(self, asks: Asks, platform: Platform[M], background: BackgroundTasks) -> None:
         self._asks = asks
         self._platform = platform
         self._background = background
 
-    async def handle(self, said: M) -> None:
-        """One message: taken and marked, or its author is told why not.
+    async def handle(self, message: M) -> None:
+        """Take and mark one message, or tell its author why it is not taken.
 
         Raises:
-            StoreError: nothing is known to be saved; the message is to be handed in again.
-            PlatformError: what it is for cannot be told yet; neither.
+            StoreError: nothing is known to be saved; handle the message again.
+            PlatformError: which ask it is for cannot be determined yet; handle the message again.
         """
-        if await self._asks.draft(_told(said)) is not None:
+        if await self._asks.draft(_notified_key(message)) is not None:
             return
-        meant = await self._platform.find_candidates(said)
-        if len(meant) != 1:
-            if sentence := self._platform.disambiguation_note(said, meant):
-                self.tell_author_once(said, sentence)
+        candidates = await self._platform.find_candidates(message)
+        if len(candidates) != 1:
+            if note := self._platform.disambiguation_note(message, candidates):
+                self.tell_author_once(message, note)
             return
-        words = TypedText(self._platform.words(said))
-        intent = Intent(meant[0].id, words, delivery=said.delivery, at=said.at)
+        words = TypedText(self._platform.words(message))
+        intent = Intent(candidates[0].id, words, delivery=message.delivery, at=message.at)
         try:
-            told = await self._asks.apply(intent, said.actor)
+            result = await self._asks.apply(intent, message.actor)
         except LeaseLostError:
-            return  # another process hears what is typed now, and reads what it did not hear
-        if isinstance(told, Acted):
-            self._background.spawn("mark", retry(lambda: self._platform.mark_taken(said)))
-        elif told.why is RejectReason.UNCHECKED:
-            raise PlatformUnavailableError("Whether who typed this may answer is not known yet")
+            return  # the new holder receives messages from now on, and reads those it missed
+        if isinstance(result, Acted):
+            self._background.spawn("mark", retry(lambda: self._platform.mark_taken(message)))
+        elif result.why is RejectReason.UNCHECKED:
+            raise PlatformUnavailableError("It is not known yet whether the author may answer")
         else:
-            self.tell_author_once(said, self._platform.refusal(told, said))
+            self.tell_author_once(message, self._platform.refusal(result, message))
 
-    def tell_author_once(self, said: M, text: str) -> None:
-        """Tells the author why their words were not taken, once, in the background."""
+    def tell_author_once(self, message: M, text: str) -> None:
+        """Tell the author why their message was not taken, once, in the background."""
 
         async def tell_author_once() -> None:
             try:
-                await retry(lambda: self._platform.tell_author(said, text))
+                await retry(lambda: self._platform.tell_author(message, text))
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
-                words = "Somebody could not be told about their words: %s"
+                words = "The author of a message could not be told why it was not taken: %s"
                 logger.warning(words, error, extra=extra)
                 return
-            await self._asks.save_draft(_told(said), value=True)
+            await self._asks.save_draft(_notified_key(message), value=True)
 
         self._background.spawn("note", tell_author_once())
 
 
-def _told(said: Message) -> str:
-    """The key under which it is kept that somebody was told why their words were not taken."""
-    return f"told:{said.delivery}"
+def _notified_key(message: Message) -> str:
+    """The draft key that records that the author was told why their message was not taken."""
+    return f"told:{message.delivery}"

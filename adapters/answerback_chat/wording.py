@@ -1,4 +1,4 @@
-"""The sentences that every surface says alike: private notes to a person, and how an ask ended."""
+"""Sentences that all surfaces share: private notes to a person, and how an ask ended."""
 
 from __future__ import annotations
 
@@ -11,38 +11,38 @@ from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
 
 _RACE_SECONDS: Final = 10.0
-"""How long after a change somebody may have pressed what was there before it; later, their copy was out of date."""
+"""Seconds after a change within which a click on the old state is a race; later, the person's copy was outdated."""
 
 
 class ActedOnVersion(NamedTuple):
-    """What a person acted on: a message that showed this revision, and when they did (seconds since the epoch)."""
+    """The revision that a person's copy of the message showed, and when they acted (seconds since the epoch)."""
 
     revision: int
     at: float
 
 
 def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
-    """Who asks, and how far they are: ``Assistant asks [2/3]``."""
+    """Return who asks, with the progress: ``Assistant asks [2/3]``."""
     line = who_asks(view, labels, briefly=briefly)
     progress = view.prompt.progress if view.prompt else None
     return f"{line} {progress}" if progress else line
 
 
 def reminder_subject(view: View, labels: Labels) -> str:
-    """What a reminder is about: the open question, or that the answers are to be checked."""
+    """Return the subject of a reminder: the open question, or that the answers need to be reviewed."""
     return view.prompt.question.text if view.prompt else labels.review_title
 
 
 def who_asks(view: View, labels: Labels, *, briefly: bool = False) -> str:
-    """Who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
+    """Return who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
     if view.unattended and view.outcome is None and not briefly:
         return labels.asked_unattended.format(label=view.label)
-    words = labels.asked if view.unattended or view.outcome is not None else labels.asks
-    return words.format(label=view.label)
+    line = labels.asked if view.unattended or view.outcome is not None else labels.asks
+    return line.format(label=view.label)
 
 
 def ending(view: View, labels: Labels) -> str:
-    """How an ask ended, without who ended it; empty while it is open."""
+    """Return how an ask ended, without who ended it; empty while it is open."""
     if view.outcome is None:
         return ""
     return labels.erased if view.erased else _ending(view, view.outcome.status, labels)
@@ -70,10 +70,10 @@ def _ending(view: View, status: Status, labels: Labels) -> str:
 
 
 def ending_with_person(view: View, labels: Labels, name: str | None = None) -> str:
-    """How an ask ended and by whom; empty while it is open.
+    """Return how an ask ended and by whom; empty while it is open.
 
     Args:
-        name: what stands for the person; None: the name that they are known by.
+        name: what to call the person; None: their display name.
     """
     how = ending(view, labels)
     by = view.outcome.ended_by if view.outcome else None
@@ -81,12 +81,12 @@ def ending_with_person(view: View, labels: Labels, name: str | None = None) -> s
 
 
 def display_name(person: Person) -> str:
-    """A person as others are told of them."""
+    """Return the name by which others see a person."""
     return person.name or person.user_id
 
 
 def source_note(source: Source, labels: Labels) -> str | None:
-    """What marks an answer that no person gave; None for a person's own."""
+    """Return the note on an answer that no person gave; None for a person's own."""
     return {
         Source.DEFAULT: labels.source_default,
         Source.CONFIG: labels.source_config,
@@ -103,13 +103,13 @@ def rejection_note(
     reader: str | None = None,
     copy: ActedOnVersion | None = None,
 ) -> str:
-    """What a person is privately told whose action changed nothing.
+    """Return the private note to a person whose action was rejected.
 
     Args:
-        view: the view of ``rejected.ask``; None when there is none.
+        view: the view of ``rejected.ask``; None if there is no ask.
         who: the responders, as this surface names them.
-        reader: the id of the person who reads it: nobody is faster than themselves.
-        copy: what they acted on; None where it is always up to date.
+        reader: the id of the person who acted, so that the note does not call them someone else.
+        copy: the version they acted on; None if it is always current.
     """
     match rejected.why:
         case RejectReason.NOT_FOUND:
@@ -129,13 +129,13 @@ def rejection_note(
 
 
 def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: ActedOnVersion | None) -> str:
-    """Why an action did not fit the question as it stands: somebody was faster, or the copy was out of date."""
+    """Say why an action does not fit the current question: somebody was faster, or the copy was out of date."""
     by = ask.acted_by if ask else None
     if ask is not None and copy is not None:
         if copy.at - ask.updated_at > _RACE_SECONDS:
             return labels.out_of_date
         if ask.acted_revision <= copy.revision:
-            by = None  # nobody was faster: the clock moved it
+            by = None  # nobody was faster: a timer moved the ask on
     if by is None:
         return labels.too_late_unknown
     own = by.user_id == reader
@@ -143,5 +143,5 @@ def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: ActedOnVer
 
 
 def is_open_to_all(ask: Ask) -> bool:
-    """Whether everybody who sees the prompt may act on it."""
+    """Whether everyone who sees the prompt may act on it."""
     return ANYONE in ask.responders

@@ -47,4 +47,4 @@ async def test_a_clock_that_is_wrong_is_told_where_clicks_come_by_http(
         found = await look(http)
     [clock] = [finding for finding in found if finding.what.endswith(": clock")]
     assert clock.is_ok is well
-    assert well or "Set it by NTP; from 5 minutes on" in clock.fix
+    assert well or "Synchronise it with NTP; once it is off by 5 minutes" in clock.fix

@@ -22,12 +22,12 @@ def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
     outage.record_success("api")
     outage.record_success("api")
     assert [record.getMessage() for record in caplog.records] == [
-        "Discord cannot be reached, and is tried again with growing pauses: no route",
+        "Discord cannot be reached; retrying with growing pauses: no route",
         *(
-            f"Discord cannot be reached for {minutes} minutes, and is tried again with growing pauses: no route"
+            f"Discord cannot be reached for {minutes} minutes; retrying with growing pauses: no route"
             for minutes in (5, 10, 15)
         ),
-        "Discord can be reached again, after 16.7 minutes",
+        "Discord can be reached again after 16.7 minutes",
     ]
 
 

@@ -134,7 +134,7 @@ async def test_who_cannot_renew_the_lease_in_time_stops_and_begins_anew_later(
     setattr(store, how, False)
     await ann.until("began", "ended", "began")
     assert ann.leading.fence().epoch == 2
-    assert "is not held any more" in caplog.text
+    assert "no longer holds the lease" in caplog.text
 
 
 async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_else(
@@ -148,13 +148,13 @@ async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_el
     store.failing = True
     await ann.leading.stop()
     assert "cannot be taken now: the server is starting" in caplog.text
-    assert "cannot be given back now: the server is starting" in caplog.text
+    assert "cannot be released now: the server is starting" in caplog.text
 
 
 async def test_a_stop_that_hangs_is_not_waited_for(
     store: Clumsy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("answerback_chat.leader_lease._END_WITHIN", 0.05)
+    monkeypatch.setattr("answerback_chat.leader_lease._END_TIMEOUT", 0.05)
 
     async def begin() -> None:
         await asyncio.Event().wait()
