@@ -1,8 +1,8 @@
 """The web surface: an inbox and a page per ask, over aiohttp.
 
-Owns the routes and where pages are. There is no live message to keep up to date: a page is made
-of the stored ask whenever it is asked for, and follows its ask while it is open. The listeners need
-``handler_cancellation``, or a stream whose browser left lives on.
+Owns the routes and the pages' addresses. There is no live message to keep up to date: a page is
+rendered from the stored ask on each request, and follows its ask while it is open. The listeners need
+``handler_cancellation``; without it, an event stream would continue after the browser has left.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ class WebSurface:
     """The web page as a surface.
 
     Args:
-        secret: 32 bytes that stay the same: links and tokens are made of them.
-        labels: every word that is shown.
-        local_url: the address of the agents' listener, known once it listens.
-        public_url: the address of the public listener as the world sees it; None where there is none.
-        holders: whose keys are valid, the service's own first.
+        secret: 32 fixed bytes, the key of links and tokens.
+        labels: all texts on the pages.
+        local_url: returns the address of the agents' listener, known once it listens.
+        public_url: returns the public address of the public listener; None if there is none.
+        holders: returns the holders of valid keys, the service's own first.
         tokens: whether agents need tokens.
-        agents: who asks, as people see it, by the agents' names.
-        now: the time in seconds since the epoch.
-        proxies: who signs people in on the public listener.
+        agents: the agents' labels by name.
+        now: returns the time in seconds since the epoch.
+        proxies: the proxies that sign people in on the public listener.
     """
 
     name = NAME
@@ -57,7 +57,7 @@ class WebSurface:
         proxies: TrustedProxies | None = None,
     ) -> None:
         access = PageLinks(secret)
-        self._front = Site(access, labels, local_url, public_url, now, holders, agents or {})
+        self._site = Site(access, labels, local_url, public_url, now, holders, agents or {})
         self._local = Visitors(access, holders, TrustedProxies(), operators=True)
         self._public = Visitors(access, holders, proxies or TrustedProxies(), operators=False)
         self._tokens = tokens
@@ -65,57 +65,57 @@ class WebSurface:
     # --- the surface -------------------------------------------------------------------------------
 
     async def start(self, asks: Asks) -> None:
-        """Begins to serve."""
-        self._front.asks = asks
+        """Start serving pages."""
+        self._site.asks = asks
 
     async def stop(self) -> None:
-        """Nothing to disconnect: the listeners finish what is under way."""
+        """Do nothing: the listeners finish the requests in progress."""
 
     def unready_reason(self) -> str | None:
-        """A page can always be opened."""
+        """Return None: pages can always be opened."""
         return None
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
-        """Names the page; what it shows is the stored ask."""
+        """Return the page's address; the page itself is rendered from the stored ask."""
         return Shown(ask.revision, {}, Thread(url=self.url(ask.id)))
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
-        """Whoever can open the page."""
+        """Return anyone, that is, everyone who can open the page."""
         return (ANYONE,)
 
     def destination_problem(self, destination: Destination) -> str | None:
-        """There is one page and no place on it."""
+        """Reject channels, threads and users: the web page has none."""
         if destination.channel or destination.thread or destination.user:
             return 'The web page has no channels and no users: write "web".'
         return None
 
     def url(self, ask_id: str) -> str:
-        """Where an ask's page is. The agent is told this address, so it only shows the ask."""
-        return self._front.link(ask_id)
+        """Return the address of an ask's page. Agents receive this address, so it only shows the ask."""
+        return self._site.link(ask_id)
 
     async def inbox_url(self) -> str:
-        """The address that opens the inbox, with the key: for the operator's eyes alone."""
-        operator = (await self._front.holders())[0]
-        return f"{self._front.local_url()}/?key={quote(operator.link_secret)}"
+        """Return the address that opens the inbox. It contains the key, so it is only for the operator."""
+        operator = (await self._site.holders())[0]
+        return f"{self._site.local_url()}/?key={quote(operator.link_secret)}"
 
     async def answering_url(self, ask_id: str) -> str:
-        """The address where the operator may answer one ask, on this machine."""
-        holder = (await self._front.holders())[0]
-        return f"{self._front.local_url()}/a/{self._front.access.answering_link(ask_id, holder)}"
+        """Return the address at which the operator may answer one ask, on this machine."""
+        holder = (await self._site.holders())[0]
+        return f"{self._site.local_url()}/a/{self._site.access.answering_link(ask_id, holder)}"
 
     # --- routes ------------------------------------------------------------------------------------
 
     def routes(self) -> list[web.RouteDef]:
-        """What the agents' listener serves."""
+        """Return the routes of the agents' listener."""
         return self._routes(self._local)
 
     def public_routes(self) -> list[web.RouteDef]:
-        """What the public listener may serve: single asks by their links, and people's own inboxes."""
+        """Return the routes of the public listener: single asks by their links, and people's own inboxes."""
         return self._routes(self._public)
 
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
-        inbox = Inbox(self._front, visitors, tokens=self._tokens)
-        asks = AskPages(self._front, visitors)
+        inbox = Inbox(self._site, visitors, tokens=self._tokens)
+        asks = AskPages(self._site, visitors)
         return [
             web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
             web.post("/", responses.with_compiled_templates(inbox.sign_in)),

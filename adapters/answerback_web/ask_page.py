@@ -1,4 +1,4 @@
-"""The page of one ask: shown, followed, and what its form leads to."""
+"""Handlers of the page of one ask: show it, follow its changes, and handle its form."""
 
 from __future__ import annotations
 
@@ -41,24 +41,24 @@ _STATUS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Place:
-    """One ask's page under one of its addresses."""
+class _Visit:
+    """A visit to one ask's page by one of its links."""
 
     ask_id: str
     here: str
-    """The last part of the address: what the page calls itself by."""
+    """The last part of the page's address."""
     visitor: Visitor | None
-    """Who may answer here; None: nobody, the page only shows the ask."""
+    """Who may answer here; None: nobody, so the page only shows the ask."""
     home: str | None
-    """Where that person's inbox is; None where this listener has none."""
+    """The address of that person's inbox; None if they have none on this listener."""
 
     @property
     def person(self) -> Person | None:
-        """The visitor as somebody who acts."""
+        """The visitor as a person who may act."""
         return self.visitor.person if self.visitor else None
 
     def may_answer(self, ask: Ask) -> bool:
-        """Whether the visitor may: nobody is in a group here."""
+        """Whether the visitor may answer; the web has no groups."""
         person = self.person
         if ask.destination.surface != NAME:
             return False
@@ -66,235 +66,234 @@ class _Place:
 
 
 class OtherSurface(NamedTuple):
-    """Another place where an ask is answered."""
+    """The other surface where an ask is answered."""
 
     url: str | None
 
 
-_Handler: TypeAlias = Callable[[web.Request, _Place], Awaitable[web.StreamResponse]]
+_Handler: TypeAlias = Callable[[web.Request, _Visit], Awaitable[web.StreamResponse]]
 
 
 class AskPages:
-    """The handlers of the pages of single asks, for the visitors of one listener."""
+    """The handlers of ask pages, for the visitors of one listener."""
 
-    def __init__(self, front: Site, visitors: Visitors) -> None:
-        self._front = front
+    def __init__(self, site: Site, visitors: Visitors) -> None:
+        self._site = site
         self._visitors = visitors
 
     def with_link_access(self, handler: _Handler) -> responses.Handler:
-        """A handler for the pages that a link opens."""
+        """Wrap a handler of the pages that a link opens."""
 
         async def handle(request: web.Request) -> web.StreamResponse:
             try:
-                found = await self._visitors.find_by_link(request)
-                if found is None:
-                    message = self._front.labels.page_missing
-                    return self._front.notice_page(404, message, root="../", home=None)
+                opened = await self._visitors.find_by_link(request)
+                if opened is None:
+                    message = self._site.labels.page_missing
+                    return self._site.notice_page(404, message, root="../", home=None)
                 mark_request_verified(request)
-                return await handler(request, self._place(*found))
+                return await handler(request, self._visit_of(*opened))
             except StoreError as error:
                 logger.exception("A page failed", extra={"action": "page"})
-                labels = self._front.labels
+                labels = self._site.labels
                 reading = request.method == "GET" and not isinstance(error, UnreadableRowError)
                 message = labels.unavailable if reading else labels.save_error_message(error)
-                return self._front.notice_page(503, message, root="../", home=None)
+                return self._site.notice_page(503, message, root="../", home=None)
 
         return handle
 
-    def _place(self, opened: LinkTarget, visitor: Visitor | None) -> _Place:
+    def _visit_of(self, opened: LinkTarget, visitor: Visitor | None) -> _Visit:
         here = self._visitors.link(opened.ask_id, visitor)
         inbox = self._visitors.inbox_name(visitor) if visitor else None
-        return _Place(opened.ask_id, here, visitor, f"../inbox/{inbox}" if inbox else None)
+        return _Visit(opened.ask_id, here, visitor, f"../inbox/{inbox}" if inbox else None)
 
-    async def get(self, request: web.Request, place: _Place) -> web.StreamResponse:
-        """The ask as it stands."""
-        ask = await self._load(place)
+    async def get(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+        """Show the current state of the ask."""
+        ask = await self._load(visit)
         if ask is None:
-            return self._missing(place)
-        return await self._ask_page(place, ask)
+            return self._missing(visit)
+        return await self._ask_page(visit, ask)
 
-    async def events(self, request: web.Request, place: _Place) -> web.StreamResponse:
-        """Says once that the ask is not at the page's revision any more."""
+    async def events(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+        """Send one event when the ask is no longer at the page's revision."""
         seen = request.query.get("revision")
 
         async def event() -> str:
-            with self._front.service.follow(place.ask_id) as following:
-                ask = await self._load(place)
+            with self._site.service.follow(visit.ask_id) as following:
+                ask = await self._load(visit)
                 while ask is not None and str(ask.revision) == seen:
                     ask = await following.next_commit()
-            # Without an ask the process is stopping: the browser comes back by itself.
+            # Without an ask the process is stopping: the browser reconnects automatically.
             return "moved" if ask is not None else "stopping"
 
         return await responses.send_one_event(request, event)
 
-    async def post(self, request: web.Request, place: _Place) -> web.StreamResponse:
-        """What the page's form leads to: the page again, or on to it once something was done."""
-        signed_in = place.visitor is not None and place.visitor.holder is None
-        post = await self._front.read_post(
-            request, root="../", home=place.home, signed_in=signed_in
-        )
+    async def post(self, request: web.Request, visit: _Visit) -> web.StreamResponse:
+        """Handle the page's form: show the page again, or redirect to it after an action."""
+        signed_in = visit.visitor is not None and visit.visitor.holder is None
+        post = await self._site.read_post(request, root="../", home=visit.home, signed_in=signed_in)
         if isinstance(post, web.Response):
             return post
         action = None if "key" in post.fields else parse.action_without_input(post)
-        if place.person is not None and action is not None:
-            return await self._act(place, place.person, post, action)
-        ask = await self._load(place)
+        if visit.person is not None and action is not None:
+            return await self._act(visit, visit.person, post, action)
+        ask = await self._load(visit)
         if ask is None:
-            return self._missing(place)
+            return self._missing(visit)
         if "key" in post.fields:
-            return await self._unlock(place, ask, post)
-        if place.person is None:
-            notice, kept = self._front.labels.page_expired, parse.typed_texts(post)
-            return await self._ask_page(place, ask, 403, notice=notice, kept=kept)
-        return await self._answered(place, place.person, ask, post)
+            return await self._unlock(visit, ask, post)
+        if visit.person is None:
+            notice, texts = self._site.labels.page_expired, parse.typed_texts(post)
+            return await self._ask_page(visit, ask, 403, notice=notice, unsaved_texts=texts)
+        return await self._handle_post(visit, visit.person, ask, post)
 
-    async def _answered(
-        self, place: _Place, person: Person, ask: Ask, post: Post
+    async def _handle_post(
+        self, visit: _Visit, person: Person, ask: Ask, post: Post
     ) -> web.StreamResponse:
-        """What comes of a post to the page of ``ask``."""
-        if ask.open and not place.may_answer(ask):
-            return await self._rejected(place, post, Rejected(RejectReason.NOT_ALLOWED, ask))
-        meant = parse.interpret_post(post, ask, self._front.labels)
+        """Handle a post by a person to the page of ``ask``."""
+        if ask.open and not visit.may_answer(ask):
+            return await self._rejected(visit, post, Rejected(RejectReason.NOT_ALLOWED, ask))
+        meaning = parse.interpret_post(post, ask, self._site.labels)
         if (
-            isinstance(meant, InvalidPost | ConfirmEndTurn | KeepTurn)
+            isinstance(meaning, InvalidPost | ConfirmEndTurn | KeepTurn)
             and post.revision != ask.revision
         ):
             why = RejectReason.STALE if ask.open else RejectReason.ENDED
-            return await self._rejected(place, post, Rejected(why, ask))
-        match meant:
+            return await self._rejected(visit, post, Rejected(why, ask))
+        match meaning:
             case InvalidPost():
-                return await self._ask_page(place, ask, 422, post=post, problems=meant.problems)
+                return await self._ask_page(visit, ask, 422, post=post, problems=meaning.problems)
             case ConfirmEndTurn():
-                return self._confirm(place, ask, post)
+                return self._confirm(visit, ask, post)
             case KeepTurn():
-                return await self._ask_page(place, ask, post=post)
+                return await self._ask_page(visit, ask, post=post)
             case _:
-                return await self._act(place, person, post, meant)
+                return await self._act(visit, person, post, meaning)
 
-    async def _unlock(self, place: _Place, ask: Ask, post: Post) -> web.StreamResponse:
-        """Leads whoever entered their key on to the page where they may answer."""
+    async def _unlock(self, visit: _Visit, ask: Ask, post: Post) -> web.StreamResponse:
+        """Redirect a person who entered their key to the page where they may answer."""
         visitor = await self._visitors.find_by_key(post.first("key"))
         if visitor is None:
-            return await self._ask_page(place, ask, 403, key_error=self._front.labels.key_wrong)
+            return await self._ask_page(visit, ask, 403, key_error=self._site.labels.key_wrong)
         return responses.see_other(self._visitors.link(ask.id, visitor))
 
     async def _act(
-        self, place: _Place, person: Person, post: Post, action: Action | AskBack
+        self, visit: _Visit, person: Person, post: Post, action: Action | AskBack
     ) -> web.StreamResponse:
-        # A double click sends the same post from the same page: it counts once, and as itself.
-        delivery = f"{NAME}:{place.ask_id}:{person.user_id}:{post.digest}"
-        intent = Intent(place.ask_id, action, post.revision, delivery, surface=NAME)
+        # A double click sends the same post from the same page: it counts once, and succeeds both times.
+        delivery = f"{NAME}:{visit.ask_id}:{person.user_id}:{post.digest}"
+        intent = Intent(visit.ask_id, action, post.revision, delivery, surface=NAME)
         try:
-            told = await self._front.service.apply(intent, Actor(person))
+            result = await self._site.service.apply(intent, Actor(person))
         except StoreError as error:
-            logger.exception("A post failed", extra={"action": "page", "ask_id": place.ask_id})
-            ask = await self._load(place)
+            logger.exception("A post failed", extra={"action": "page", "ask_id": visit.ask_id})
+            ask = await self._load(visit)
             if ask is None:
-                return self._missing(place)
-            notice = self._front.labels.save_error_message(error)
-            return await self._ask_page(place, ask, 503, post=post, notice=notice)
-        if isinstance(told, Acted):
+                return self._missing(visit)
+            notice = self._site.labels.save_error_message(error)
+            return await self._ask_page(visit, ask, 503, post=post, notice=notice)
+        if isinstance(result, Acted):
             rest = parse.without_ask_back(post) if isinstance(action, AskBack) else None
-            # What else was entered is not lost: the question is still open.
+            # The question is still open, so keep what else was entered.
             return (
-                await self._ask_page(place, told.ask, post=rest)
+                await self._ask_page(visit, result.ask, post=rest)
                 if rest
-                else responses.see_other(place.here)
+                else responses.see_other(visit.here)
             )
-        return await self._rejected(place, post, told)
+        return await self._rejected(visit, post, result)
 
-    async def _rejected(self, place: _Place, post: Post, rejected: Rejected) -> web.StreamResponse:
+    async def _rejected(self, visit: _Visit, post: Post, rejected: Rejected) -> web.StreamResponse:
         ask = rejected.ask
         if ask is None:
-            return self._missing(place)
+            return self._missing(visit)
         status = _STATUS[rejected.why]
         if rejected.why is RejectReason.INVALID:
             problems = [_into_value(problem) for problem in rejected.problems]
-            return await self._ask_page(place, ask, status, post=post, problems=problems)
-        labels = self._front.labels  # ids of a chat platform would tell nobody who they are
-        reader = place.person.user_id if place.person else None
+            return await self._ask_page(visit, ask, status, post=post, problems=problems)
+        labels = self._site.labels  # a chat platform's ids would mean nothing to the reader
+        reader = visit.person.user_id if visit.person else None
         notice = wording.rejection_note(rejected, view_of(ask), labels, labels.those_asked, reader)
-        kept = parse.typed_texts(post)
-        return await self._ask_page(place, ask, status, notice=notice, kept=kept)
+        texts = parse.typed_texts(post)
+        return await self._ask_page(visit, ask, status, notice=notice, unsaved_texts=texts)
 
-    # --- answers to the browser ----------------------------------------------------------------------
+    # --- responses to the browser --------------------------------------------------------------------
 
     async def _ask_page(
         self,
-        place: _Place,
+        visit: _Visit,
         ask: Ask,
         status: int = 200,
         *,
         post: Post | None = None,
         problems: tuple[Problem, ...] | list[Problem] = (),
         notice: str | None = None,
-        kept: tuple[str, ...] = (),
+        unsaved_texts: tuple[str, ...] = (),
         key_error: str | None = None,
     ) -> web.Response:
-        draw = partial(
+        build_page = partial(
             render.ask_page,
             ask,
-            self._front.labels,
+            self._site.labels,
             post=post,
             problems=problems,
             notice=notice,
-            kept=kept,
+            unsaved_texts=unsaved_texts,
         )
-        page = await asyncio.to_thread(draw) if question_context.is_slow_to_render(ask) else draw()
+        is_slow = question_context.is_slow_to_render(ask)
+        page = await asyncio.to_thread(build_page) if is_slow else build_page()
         return responses.page_response(
-            self._front.render_template(
+            self._site.render_template(
                 "ask",
                 root="../",
-                home=place.home,
-                here=place.here,
+                home=visit.home,
+                here=visit.here,
                 page=page,
-                answering=place.may_answer(ask),
-                stranger=place.person is not None,
+                answering=visit.may_answer(ask),
+                identified=visit.person is not None,
                 elsewhere=_elsewhere(ask),
-                record=await self._record(place, ask),
-                you=render.visitor_line(place.person, self._front.labels),
+                record=await self._record(visit, ask),
+                you=render.visitor_line(visit.person, self._site.labels),
                 key_error=key_error,
-                share=self._front.link(ask.id) if place.person is not None else None,
+                share=self._site.link(ask.id) if visit.person is not None else None,
             ),
             status,
         )
 
-    def _confirm(self, place: _Place, ask: Ask, post: Post) -> web.Response:
-        """Asks whether the turn is to end, and carries along what was entered."""
-        kept = [(name, value) for name, values in post.fields.items() for value in values]
+    def _confirm(self, visit: _Visit, ask: Ask, post: Post) -> web.Response:
+        """Ask the person to confirm that the turn ends; the page carries what they entered."""
+        fields = [(name, value) for name, values in post.fields.items() for value in values]
         return responses.page_response(
-            self._front.render_template(
+            self._site.render_template(
                 "confirm",
                 root="../",
-                home=place.home,
-                here=place.here,
-                page=render.ask_page(ask, self._front.labels),
-                kept=[(name, value) for name, value in kept if name != "do"],
+                home=visit.home,
+                here=visit.here,
+                page=render.ask_page(ask, self._site.labels),
+                fields=[(name, value) for name, value in fields if name != "do"],
             )
         )
 
-    def _missing(self, place: _Place) -> web.Response:
-        return self._front.notice_page(
-            404, self._front.labels.page_missing, root="../", home=place.home
+    def _missing(self, visit: _Visit) -> web.Response:
+        return self._site.notice_page(
+            404, self._site.labels.page_missing, root="../", home=visit.home
         )
 
-    async def _load(self, place: _Place) -> Ask | None:
-        """The ask of a page; asks that are shown elsewhere have one for the operator alone."""
-        ask = await self._front.service.get(place.ask_id)
+    async def _load(self, visit: _Visit) -> Ask | None:
+        """Load the ask of a page; asks that are shown elsewhere have a page only for the operator."""
+        ask = await self._site.service.get(visit.ask_id)
         if ask is None or ask.destination.surface == NAME:
             return ask
-        return ask if place.visitor is not None and place.visitor.is_operator else None
+        return ask if visit.visitor is not None and visit.visitor.is_operator else None
 
-    async def _record(self, place: _Place, ask: Ask) -> Sequence[RecordLine]:
-        """What happened to an ask that has ended, for who is known."""
-        if ask.open or place.visitor is None:
+    async def _record(self, visit: _Visit, ask: Ask) -> Sequence[RecordLine]:
+        """Return the record of an ask that has ended, for an identified visitor."""
+        if ask.open or visit.visitor is None:
             return ()
-        entries = await self._front.service.record(ask.id)
-        return record.record_lines(entries, ask, self._front.labels)
+        entries = await self._site.service.record(ask.id)
+        return record.record_lines(entries, ask, self._site.labels)
 
 
 def _elsewhere(ask: Ask) -> OtherSurface | None:
-    """Where an ask is answered that is shown in another place; None for the page's own."""
+    """Return the other surface where an ask is answered; None if it belongs to the web."""
     if ask.destination.surface == NAME:
         return None
     url = ask.thread.url if ask.thread else None
@@ -302,5 +301,5 @@ def _elsewhere(ask: Ask) -> OtherSurface | None:
 
 
 def _into_value(problem: Problem) -> Problem:
-    """A problem as the page's inputs know it: its pointer leads into the value, not into the action."""
+    """Adapt a problem to the page's inputs: its pointer leads into the value, not into the action."""
     return problem.model_copy(update={"pointer": problem.pointer.removeprefix("/value")})

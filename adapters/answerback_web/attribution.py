@@ -1,4 +1,4 @@
-"""Who may answer and who answered, as the page shows it. Pure."""
+"""Who may answer and who answered, as HTML for the page. Pure."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ from answerback_chat.sanitize import one_line, visible
 
 
 def audience_line(view: View, surface: str, labels: Labels) -> Markup:
-    """Who may answer and until when; empty where there is nothing to say.
+    """Return who may answer and until when; empty if there is nothing to show.
 
     Args:
-        surface: where the ask is put, which says what the ids of its responders are.
+        surface: the ask's surface, which determines what its responders' ids mean.
     """
 
     def responder(who: str) -> str | None:
         name = attribution.responder_name(surface, who)
-        return None if name is None else _isolated(name)
+        return None if name is None else _isolate(name)
 
     marks = AttributionFormat(
         lambda words: str(escape(words)), responder, _person, lambda at: str(time(at))
     )
-    said = attribution.audience_line(view.responders, view.closes_at, labels, marks)
-    return Markup(said)
+    line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
+    return Markup(line)
 
 
 def byline(person: Person | None, labels: Labels) -> str | None:
-    """Who did something; None where no person did."""
+    """Return who did something; None if no person did."""
     return labels.by.format(name=name_with_proof(person, labels)) if person else None
 
 
 def name_with_proof(person: Person, labels: Labels) -> str:
-    """A person's name, and how it is known where no platform says it."""
+    """Return a person's name and, if no platform vouches for it, how it is known."""
     name = visible(wording.display_name(person))
     known = {
         AuthMethod.KEY: labels.known_key,
@@ -51,17 +51,17 @@ def name_with_proof(person: Person, labels: Labels) -> str:
 
 
 def time(at: float) -> Markup:
-    """A time, which the page's script shows on the reader's own clock."""
+    """Return a time, which the page's script converts to the reader's time zone."""
     moment = datetime.fromtimestamp(at, UTC)
-    said = moment.strftime("%Y-%m-%d %H:%M UTC")
-    machine = moment.isoformat(timespec="seconds")
-    return Markup('<time class="local" datetime="{}">{}</time>').format(machine, said)
+    text = moment.strftime("%Y-%m-%d %H:%M UTC")
+    iso = moment.isoformat(timespec="seconds")
+    return Markup('<time class="local" datetime="{}">{}</time>').format(iso, text)
 
 
 def _person(person: Person) -> str:
-    return _isolated(wording.display_name(person))
+    return _isolate(wording.display_name(person))
 
 
-def _isolated(name: str) -> str:
-    """A name in text of ours, whose direction is its own."""
+def _isolate(name: str) -> str:
+    """Isolate a name in our text, so that it keeps its own text direction."""
     return str(Markup("<bdi>{}</bdi>").format(one_line(name)))

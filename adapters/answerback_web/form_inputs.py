@@ -1,6 +1,6 @@
 """The native inputs of a flat schema, and choices, as plain values for the templates; pure.
 
-Inputs are named by their place (``f0``, ``f1``, …): a property's name may be anything.
+Inputs are named by their index (``f0``, ``f1``, …), because a property can have any name.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from answerback_web import limits
 
 
 class Widget(StrEnum):
-    """How an input looks."""
+    """The kind of control for an input."""
 
     LINE = "line"
     AREA = "area"
@@ -32,7 +32,7 @@ class Widget(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing to choose; ``value`` is what it sends."""
+    """One choice; ``value`` is the form value it submits."""
 
     value: str
     label: str
@@ -55,10 +55,10 @@ class Input:
     bounds: str | None = None
     value: str = ""
     unseen: str | None = None
-    """The value spelled out, where it has characters that cannot be seen."""
+    """The value spelled out, if it has invisible characters."""
     type: str = "text"
     mode: str | None = None
-    """Which keyboard a phone shows."""
+    """The keyboard that a phone shows."""
     example: str | None = None
     choices: tuple[Choice, ...] = ()
 
@@ -78,7 +78,7 @@ def inputs_of(
     entered: dict[str, FieldEntry] | None,
     labels: Labels,
 ) -> tuple[Input, ...]:
-    """The inputs of these fields, holding what was entered, else what the prefill or the defaults give."""
+    """Return the inputs of these fields, filled with what was entered, or else with the prefill or the defaults."""
     entries = entries_from_value(fields, prefill) if entered is None else entered
     return tuple(
         _input(f"f{i}", field, entries[field.name], labels) for i, field in enumerate(fields)
@@ -117,13 +117,13 @@ def _widget(field: Field, text: str, choices: int) -> Widget:
 
 def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, ...]:
     if field.kind is FieldKind.BOOLEAN:
-        made = [
+        choices = [
             Choice("true", labels.yes, entry is True),
             Choice("false", labels.no, entry is False),
         ]
     elif field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         chosen = entry if isinstance(entry, list) else []
-        made = [
+        choices = [
             Choice(
                 str(i),
                 visible(choice.title) or choice.title,
@@ -135,12 +135,12 @@ def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, .
     else:
         return ()
     if field.kind is not FieldKind.CHOICES and (field.nullable or not field.required):
-        made.append(Choice("", labels.none_chosen, entry is None or entry == []))
-    return tuple(made)
+        choices.append(Choice("", labels.none_chosen, entry is None or entry == []))
+    return tuple(choices)
 
 
 def _bounds(field: Field) -> str | None:
-    """The numbers that bound a number or how much is chosen, in signs that need no language."""
+    """Return the bounds of a number or of how many choices to make, in symbols that need no translation."""
     signs: tuple[tuple[str, float | None], ...] = (
         ("≥", field.minimum),
         (">", field.exclusive_minimum),

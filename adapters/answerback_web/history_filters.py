@@ -1,4 +1,4 @@
-"""What somebody narrows the history to, as it stands in the address of a page; pure."""
+"""The filters of the history, as in a page's query string; pure."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from answerback.core.walker import Person
 from answerback.ports.search import Search, answerer_word, split_words
 from answerback_web import limits
 
-_LAST: Final = datetime(9999, 12, 30, tzinfo=UTC)
-_ELSEWHERE: Final = re.compile(r"([a-z][a-z0-9_]*):(.+)")
+_LAST_DAY: Final = datetime(9999, 12, 30, tzinfo=UTC)
+_OTHER_SURFACE: Final = re.compile(r"([a-z][a-z0-9_]*):(.+)")
 """A person of another surface, as `responders` and the API name them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """The fields of the search form as they were filled in; empty: anything."""
+    """The search form's fields as filled in; empty: anything."""
 
     q: str = ""
     status: str = ""
@@ -32,27 +32,27 @@ class Filters:
 
     @property
     def is_narrowed(self) -> bool:
-        """Whether anything but the words is filled in."""
+        """Whether any field other than the search words is filled in."""
         return any(value for name, value in asdict(self).items() if name != "q")
 
     @property
     def query(self) -> str:
-        """What makes the same search again, at the end of an address."""
+        """The query string that repeats this search."""
         return urlencode({name: value for name, value in asdict(self).items() if value})
 
     def search(self, surface: str) -> Search:
-        """What the store is asked for.
+        """Return the search to run in the store.
 
         Args:
-            surface: where people without a surface in front of their ids are.
+            surface: the surface of people whose ids have no surface prefix.
 
         Raises:
-            ValueError: a date is not one.
+            ValueError: a date is invalid.
         """
         words = split_words(self.q)
         if self.by:
-            named = _ELSEWHERE.fullmatch(self.by)
-            person = Person(surface=named[1], user_id=named[2]) if named else None
+            match = _OTHER_SURFACE.fullmatch(self.by)
+            person = Person(surface=match[1], user_id=match[2]) if match else None
             words = (*words, answerer_word(person or Person(surface=surface, user_id=self.by)))
         until = _midnight(self.until)
         return Search(
@@ -65,19 +65,20 @@ class Filters:
 
 
 def parse_filters(query: Mapping[str, str]) -> Filters:
-    """The filters that an address has; a status that there is none of is no filter."""
-    found = {
-        one.name: query.get(one.name, "").strip()[: limits.FILTER_LENGTH] for one in fields(Filters)
+    """Parse the filters in a query string; an unknown status is ignored."""
+    values = {
+        field.name: query.get(field.name, "").strip()[: limits.FILTER_LENGTH]
+        for field in fields(Filters)
     }
-    if found["status"] not in Status.__members__.values():
-        found["status"] = ""
-    return Filters(**found)
+    if values["status"] not in Status.__members__.values():
+        values["status"] = ""
+    return Filters(**values)
 
 
 def _midnight(date: str) -> datetime | None:
-    """The beginning of a day; the last one there is would have no day after it."""
-    found = datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC) if date else None
-    return min(found, _LAST) if found else None
+    """Return the start of a day; capped, because the last day of the calendar has no next day."""
+    start = datetime.strptime(date, "%Y-%m-%d").replace(tzinfo=UTC) if date else None
+    return min(start, _LAST_DAY) if start else None
 
 
 def _seconds(time: datetime | None) -> float | None:

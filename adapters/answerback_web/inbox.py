@@ -1,4 +1,4 @@
-"""The inbox: what waits for somebody, live while it is open; the history; and the door that takes the key to both."""
+"""The inbox, which shows a person's open asks and updates live; the history; and the sign-in page for both."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from answerback_web.visitors import PROXY_INBOX, Visitor, Visitors
 logger = logging.getLogger(__name__)
 
 _PAGE: Final = 30
-"""Asks a page: a screen or two."""
+"""Asks per page: a screen or two."""
 
 
-class _Frame(NamedTuple):
-    """Where a page lies among the others."""
+class _Links(NamedTuple):
+    """A page's relative links to the site's root and the visitor's inbox."""
 
     root: str
     home: str | None
-    """Where the visitor's inbox is."""
+    """The visitor's inbox."""
 
 
 class Inbox:
     """The handlers of the inbox.
 
     Args:
-        tokens: whether agents need tokens: the example shows one then.
+        tokens: whether agents need tokens; the example then shows one.
     """
 
-    def __init__(self, front: Site, visitors: Visitors, *, tokens: bool) -> None:
-        self._front = front
+    def __init__(self, site: Site, visitors: Visitors, *, tokens: bool) -> None:
+        self._site = site
         self._visitors = visitors
         self._tokens = tokens
 
     async def sign_in_page(self, request: web.Request) -> web.StreamResponse:
-        """Asks for the key; the addresses that `answerback serve` and `answerback person` print carry it.
+        """Ask for the key; the addresses that `answerback serve` and `answerback person` print contain it.
 
-        Whoever the proxy names goes straight in. Where nobody can have an inbox, there is no door.
+        A person whom the proxy names skips this page. If nobody can have an inbox, the page does not exist.
         """
         try:
             if self._visitors.find_by_proxy(request) is not None:
@@ -56,42 +56,42 @@ class Inbox:
             if not await self._visitors.can_have_inboxes():
                 raise web.HTTPNotFound(headers=responses.HEADERS)
             if "key" not in request.query:
-                return self._closed(200, root="")
-            return await self._let_in(request, request.query["key"])
+                return self._door_page(200, root="")
+            return await self._check_key(request, request.query["key"])
         except StoreError:
-            return self._failed("")
+            return self._unavailable_page("")
 
     async def sign_in(self, request: web.Request) -> web.StreamResponse:
-        """Takes the key that was entered at the door."""
+        """Handle the key that was entered on the sign-in page."""
         try:
             if not await self._visitors.can_have_inboxes():
                 raise web.HTTPNotFound(headers=responses.HEADERS)
-            post = await self._front.read_post(request, root="", home=None)
+            post = await self._site.read_post(request, root="", home=None)
             if isinstance(post, web.Response):
                 return post
-            return await self._let_in(request, post.first("key"))
+            return await self._check_key(request, post.first("key"))
         except StoreError:
-            return self._failed("")
+            return self._unavailable_page("")
 
-    async def _let_in(self, request: web.Request, key: str) -> web.StreamResponse:
+    async def _check_key(self, request: web.Request, key: str) -> web.StreamResponse:
         visitor = await self._visitors.find_by_key(key)
         if visitor is None:
-            return self._closed(403, root="", error=self._front.labels.key_wrong)
+            return self._door_page(403, root="", error=self._site.labels.key_wrong)
         mark_request_verified(request)
         name = self._visitors.inbox_name(visitor)
         if name is None:
-            return self._closed(403, root="", error=self._front.labels.key_elsewhere)
+            return self._door_page(403, root="", error=self._site.labels.key_elsewhere)
         return responses.see_other(f"inbox/{name}")
 
-    def _closed(self, status: int, *, root: str, error: str | None = None) -> web.Response:
-        body = self._front.render_template(
+    def _door_page(self, status: int, *, root: str, error: str | None = None) -> web.Response:
+        body = self._site.render_template(
             "door", root=root, home=None, here=root or "./", error=error
         )
         return responses.page_response(body, status)
 
-    def _failed(self, root: str) -> web.Response:
+    def _unavailable_page(self, root: str) -> web.Response:
         logger.exception("The inbox failed", extra={"action": "page"})
-        return self._front.notice_page(503, self._front.labels.unavailable, root=root, home=None)
+        return self._site.notice_page(503, self._site.labels.unavailable, root=root, home=None)
 
     async def _visitor(self, request: web.Request) -> Visitor | None:
         visitor = await self._visitors.find_by_inbox(request)
@@ -102,106 +102,111 @@ class Inbox:
         return visitor
 
     async def get(self, request: web.Request) -> web.StreamResponse:
-        """What waits for somebody, the oldest first."""
-        return await self._shown(request, "../", self._waiting)
+        """Show the asks that wait for the visitor, oldest first."""
+        return await self._show_to_visitor(request, "../", self._inbox_page)
 
     async def history(self, request: web.Request) -> web.StreamResponse:
-        """What somebody may see of all that was asked, the newest first."""
-        return await self._shown(request, "../../", self._past)
+        """Show the asks, open and ended, that the visitor may see, newest first."""
+        return await self._show_to_visitor(request, "../../", self._history_page)
 
-    async def _shown(
+    async def _show_to_visitor(
         self,
         request: web.Request,
         root: str,
-        draw: Callable[[web.Request, Visitor, _Frame], Awaitable[web.Response]],
+        show: Callable[[web.Request, Visitor, _Links], Awaitable[web.Response]],
     ) -> web.StreamResponse:
-        frame = _Frame(root, None)
+        links = _Links(root, None)
         try:
             visitor = await self._visitor(request)
             if visitor is None:
-                me = request.match_info["name"] == PROXY_INBOX  # whom the proxy has not named
-                error = None if me else self._front.labels.link_invalid
-                return self._closed(403, root=root, error=error)
-            frame = _Frame(root, f"{root}inbox/{self._visitors.inbox_name(visitor)}")
-            return await draw(request, visitor, frame)
+                # At the proxy's inbox the link is valid, but the proxy named nobody.
+                is_proxy_inbox = request.match_info["name"] == PROXY_INBOX
+                error = None if is_proxy_inbox else self._site.labels.link_invalid
+                return self._door_page(403, root=root, error=error)
+            links = _Links(root, f"{root}inbox/{self._visitors.inbox_name(visitor)}")
+            return await show(request, visitor, links)
         except StoreError:
-            return self._failed(root)
+            return self._unavailable_page(root)
         except ValueError:
-            missing = self._front.labels.page_missing
-            return self._front.notice_page(404, missing, root=root, home=frame.home)
+            missing = self._site.labels.page_missing
+            return self._site.notice_page(404, missing, root=root, home=links.home)
 
-    async def _waiting(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
+    async def _inbox_page(
+        self, request: web.Request, visitor: Visitor, links: _Links
+    ) -> web.Response:
         after = request.query.get("after")
-        found = await self._front.service.list_waiting_for(visitor.person, after, _PAGE)
+        found = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
         return self._page(
             "inbox",
             visitor,
-            frame,
+            links,
             found,
             after,
-            events=f"{frame.home}/events?state={_state(found)}{cursor}",
+            events=f"{links.home}/events?state={_state(found)}{cursor}",
             curl=self._curl() if visitor.is_operator else None,
         )
 
-    async def _past(self, request: web.Request, visitor: Visitor, frame: _Frame) -> web.Response:
-        filled, after = history_filters.parse_filters(request.query), request.query.get("after")
-        wrong: str | None = None
+    async def _history_page(
+        self, request: web.Request, visitor: Visitor, links: _Links
+    ) -> web.Response:
+        filters, after = history_filters.parse_filters(request.query), request.query.get("after")
+        error: str | None = None
         found: Page[Ask] = Page((), None)
         try:
-            wanted = filled.search(NAME)
+            search = filters.search(NAME)
         except ValueError:
-            wrong = self._front.labels.filter_wrong_date
+            error = self._site.labels.filter_wrong_date
         else:
-            whose = None if visitor.is_operator else visitor.person
-            found = await self._front.service.search_for(whose, wanted, after, _PAGE)
-        labels = self._front.labels
+            person = None if visitor.is_operator else visitor.person
+            found = await self._site.service.search_for(person, search, after, _PAGE)
+        labels = self._site.labels
         people = await self._visitors.link_holder_names() if visitor.is_operator else None
         form = SearchForm(
-            filled,
+            filters,
             inbox_items.statuses(labels, own=people is None),
-            self._front.agents,
+            self._site.agents,
             people,
-            wrong,
+            error,
         )
-        return self._page("history", visitor, frame, found, after, search=form)
+        return self._page("history", visitor, links, found, after, search=form)
 
     def _page(
         self,
         name: str,
         visitor: Visitor,
-        frame: _Frame,
+        links: _Links,
         found: Page[Ask],
         after: str | None,
         **more: object,
     ) -> web.Response:
-        labels = self._front.labels
+        labels = self._site.labels
         page = inbox_items.inbox_page(
-            found.rows, labels, now=self._front.now(), after=found.after, first=not after
+            found.rows, labels, now=self._site.now(), after=found.after, first=not after
         )
-        links = {
-            ask.id: f"{frame.root}a/{self._visitors.link(ask.id, visitor)}"
+        ask_links = {
+            ask.id: f"{links.root}a/{self._visitors.link(ask.id, visitor)}"
             for ask in found.rows
             if visitor.is_operator or ask.destination.surface == NAME
         }
         you = render.visitor_line(visitor.person, labels)
         return responses.page_response(
-            self._front.render_template(
-                name, root=frame.root, home=frame.home, you=you, page=page, links=links, **more
+            self._site.render_template(
+                name, root=links.root, home=links.home, you=you, page=page, links=ask_links, **more
             )
         )
 
     async def events(self, request: web.Request) -> web.StreamResponse:
-        """Says once that the inbox does not look as the browser has it."""
+        """Send one event when the inbox no longer looks as the browser shows it."""
         visitor = await self._visitor(request)
         if visitor is None:
             return web.Response(status=403, headers=responses.HEADERS)
         after = request.query.get("after")
 
         async def event() -> str:
-            with self._front.service.follow(NAME) as following:
+            with self._site.service.follow(NAME) as following:
                 try:
-                    found = await self._front.service.list_waiting_for(visitor.person, after, _PAGE)
+                    found = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
                 except ValueError:
                     return "gone"
                 if _state(found) == request.query.get("state"):
@@ -213,12 +218,12 @@ class Inbox:
     def _curl(self) -> str:
         token = ' -H "Authorization: Bearer $ANSWERBACK_TOKEN"' if self._tokens else ""
         return (
-            f"curl -s {self._front.local_url()}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
+            f"curl -s {self._site.local_url()}/v1/asks{token} -H 'Content-Type: application/json' \\\n"
             """  -d '{"name": "ask_user", "arguments": {"question": "Which port?"}, "to": "web"}'"""
         )
 
 
 def _state(found: Page[Ask]) -> str:
-    """What a page of the inbox shows, in short: another state is another page."""
+    """Return a digest of what a page of the inbox shows; it changes when the page does."""
     text = " ".join(f"{ask.id}:{ask.revision}" for ask in found.rows) + f" {found.after}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""What the inbox and the history show, as plain values for the templates; pure."""
+"""The contents of the inbox and the history, as plain values for the templates; pure."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class InboxItem:
     text: str
     progress: str | None
     outcome: str | None
-    """How it ended, as a class of the stylesheet; None while it is open."""
+    """How it ended, as a CSS class; None while it is open."""
     ended: str | None
     """How it ended and by whom, in words."""
     at: float
-    """Since when it waits, or when it ended."""
+    """When it was asked, or when it ended."""
     age: str
 
 
@@ -43,27 +43,31 @@ class InboxPage:
 
 @dataclass(frozen=True, slots=True)
 class SearchForm:
-    """What the search form offers."""
+    """The values and choices of the search form."""
 
     filled: Filters
     statuses: Mapping[str, str]
     agents: Mapping[str, str]
-    """The agents' labels by their names; none where no agent has a token."""
+    """The agents' labels by name; empty if no agent has a token."""
     people: Sequence[str] | None
-    """Who may be looked for; None: only the visitor's own answers can be found."""
+    """The people to search for; None: the visitor can only find their own answers."""
     wrong: str | None = None
-    """A mistake in what was filled in."""
+    """The error in the filters, if any."""
 
 
 def inbox_page(
     asks: Sequence[Ask], labels: Labels, *, now: float, after: str | None, first: bool
 ) -> InboxPage:
-    """A list as it stands at ``now`` (seconds since the epoch)."""
+    """Return a page of a list, with ages as of ``now`` (seconds since the epoch)."""
     return InboxPage(tuple(_item(ask, labels, now) for ask in asks), after, first)
 
 
 def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
-    """The statuses to choose from, in words. Of their own asks somebody sees the open ones or the ended ones."""
+    """Return the statuses to choose from and their labels.
+
+    Args:
+        own: whether the visitor only sees the asks that they answered.
+    """
     named = {
         Status.OPEN: labels.status_open,
         Status.ANSWERED: labels.answered,

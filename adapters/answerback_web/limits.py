@@ -1,4 +1,4 @@
-"""The bounds of the web page: nobody imposes them on us, so each says why it is what it is."""
+"""Limits of the web page. No platform imposes them, so each states its reason."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Final
 EXCERPT_LENGTH: Final = 160
 """UTF-16 units of a question that the inbox shows: two lines."""
 FILTER_LENGTH: Final = 200
-"""Characters of each field of the search form that count."""
+"""Characters of each field of the search form that are used."""
 MAX_POST: Final = 1024 * 1024
 """Bytes of a form post: 20,000 characters in any field of a large form, percent-encoded."""
 MAX_POST_FIELDS: Final = 5_000
-"""Fields of a form post: every option of the largest question chosen, with room to spare."""
+"""Fields of a form post: enough for every option of the largest question, with a margin."""
 FILTER_FROM: Final = 12
-"""Options from which a box to filter them is offered."""
+"""The number of options from which a filter box is offered."""
 RADIOS_UP_TO: Final = 8
-"""Choices of a form's field that are shown all at once; more are a menu."""
+"""Up to this many choices of a form field are radio buttons; more are a menu."""
 MAX_ONE_LINE: Final = 200
-"""Characters up to which a field that bounds its length is one line."""
+"""A field whose maximum length is at most this many characters is one line."""
 NUMBER_KEYS: Final = 9
 """Options that have a number key."""
 MAX_OPEN_ANSWERS: Final = 400
-"""Characters of questions and answers up to which they stand open above the next question."""
+"""Up to this many characters, earlier questions and answers are expanded above the next question."""
 CODE_LINES: Final = 40
-"""Lines of code that stand open; longer code is folded, and says how many lines it has."""
+"""Lines of code that are shown in full; longer code is collapsed, with its number of lines."""
 CODE_LINES_SHOWN: Final = 25
-"""Lines of folded code that stand open."""
+"""Lines of collapsed code that stay visible."""
 MAX_HIGHLIGHTED: Final = 4_000
-"""Characters of code that are coloured: a lexer may take a time that grows with their square."""
+"""Characters of code that are highlighted: a lexer may take time quadratic in the length."""
 MAX_RENDERED_INLINE: Final = 1_000
-"""Characters of a context up to which a page is drawn on the event loop; a longer one takes a thread."""
+"""Characters of context up to which a page is rendered on the event loop; longer ones use a thread."""
 PING_SECONDS: Final = 15.0
-"""Between two signs of life on an event stream: under the 30 s after which common proxies hang up."""
+"""Seconds between pings on an event stream: less than the 30 s after which common proxies disconnect."""

@@ -1,8 +1,8 @@
-"""Who may see a page and whose form post counts: links, and the guard against other sites. Pure.
+"""Who may see a page and whose form posts count: capability links, and protection against cross-site posts. Pure.
 
-What may be done with a page stands in its address, and never in a cookie: browsers send the cookies of a host to every
-port of it, and so to whatever else listens on this machine. An address is an HMAC, made of a secret that stays the
-same (it shows an ask) or of a person's key (it answers): nothing is stored, and a replaced key closes its addresses.
+A page's address, never a cookie, determines what may be done with it: browsers send a host's cookies to all of its
+ports, and so to anything else that listens on this machine. An address contains an HMAC under a fixed secret (to show
+an ask) or a person's key (to answer it): nothing is stored, and replacing a key revokes its addresses.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from urllib.parse import urlsplit
 from answerback.ports.person_key import KeyHolder
 
 _DIGEST_LENGTH: Final = 32
-"""Hex digits that are kept of an HMAC: 128 bits, past guessing."""
+"""Hex digits of the truncated HMAC: 128 bits, too many to guess."""
 _DIGEST: Final = rf"([0-9a-f]{{{_DIGEST_LENGTH}}})"
 _LINK: Final = re.compile(rf"((ask_[0-9a-z]{{1,40}})\.{_DIGEST})(?:\.{_DIGEST})?")
 
 
 class LinkTarget(NamedTuple):
-    """What a link opens: an ask to read, and to answer where the link is somebody's."""
+    """What a link opens: an ask to read and, if the link belongs to a person, to answer."""
 
     ask_id: str
     link: str
@@ -34,56 +34,56 @@ class LinkTarget(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """Makes links and reads them; ``secret`` makes those that show an ask."""
+    """Creates and resolves links; ``secret`` is the key of those that show an ask."""
 
     secret: bytes
 
     def link(self, ask_id: str) -> str:
-        """The unguessable name of one ask's page: who knows it may read the ask, and not answer."""
+        """Return the unguessable name of an ask's page: anyone who has it may read the ask, but not answer."""
         return f"{ask_id}.{_digest(self.secret, 'link', ask_id)}"
 
     def answering_link(self, ask_id: str, holder: KeyHolder) -> str:
-        """The name under which one person may answer the ask; it opens nothing else."""
+        """Return the name that lets one person answer the ask; it opens nothing else."""
         return f"{self.link(ask_id)}.{_digest(holder.link_secret, 'answer', ask_id)}"
 
     def resolve(self, link: str, holders: Iterable[KeyHolder]) -> LinkTarget | None:
-        """What a link opens, or None for a link that we did not make.
+        """Return what a link opens, or None for a link that is not one of ours.
 
-        A link whose key was replaced still shows its ask.
+        A link whose key has been replaced still shows its ask.
         """
         match = _LINK.fullmatch(link)
         if match is None or not hmac.compare_digest(match[1], self.link(match[2])):
             return None
-        wanted = [one for one in holders if _same(link, self.answering_link(match[2], one))]
-        return LinkTarget(match[2], match[1], wanted[0] if wanted else None)
+        matches = [each for each in holders if _same(link, self.answering_link(match[2], each))]
+        return LinkTarget(match[2], match[1], matches[0] if matches else None)
 
     def inbox_name(self, holder: KeyHolder) -> str:
-        """The name of a person's inbox."""
+        """Return the name of a person's inbox."""
         return _digest(holder.link_secret, "inbox", "")
 
     def find_inbox_holder(self, name: str, holders: Iterable[KeyHolder]) -> KeyHolder | None:
-        """Whose inbox this is, or None."""
-        found = [one for one in holders if _same(name, self.inbox_name(one))]
-        return found[0] if found else None
+        """Return the person whose inbox this is, or None."""
+        matches = [each for each in holders if _same(name, self.inbox_name(each))]
+        return matches[0] if matches else None
 
 
 def _digest(secret: bytes, purpose: str, text: str) -> str:
-    made = hmac.new(secret, f"answerback:web:{purpose}:{text}".encode(), hashlib.sha256)
-    return made.hexdigest()[:_DIGEST_LENGTH]
+    digest = hmac.new(secret, f"answerback:web:{purpose}:{text}".encode(), hashlib.sha256)
+    return digest.hexdigest()[:_DIGEST_LENGTH]
 
 
-def _same(given: str, made: str) -> bool:
-    return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), made.encode())
+def _same(received: str, expected: str) -> bool:
+    return hmac.compare_digest(received.encode("utf-8", "surrogateescape"), expected.encode())
 
 
 def is_own_page(origin: str | None, site: str | None, own_host: str) -> bool:
-    """Whether a browser says that a form post comes from our own page.
+    """Whether the browser's headers say that a form post comes from our own page.
 
-    Programs that are no browser send neither header: they need the page's address all the same
+    Programs other than browsers send neither header, but they still need the page's address
     (https://w3c.github.io/webappsec-fetch-metadata/#sec-fetch-site-header).
 
     Args:
-        own_host: where the page is; nothing comes from "", as ``Origin: null`` would.
+        own_host: the page's host; "" matches nothing, or else ``Origin: null`` would match it.
     """
     if site is not None:
         return site == "same-origin"

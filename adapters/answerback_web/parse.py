@@ -1,6 +1,6 @@
-"""A form post as the action it stands for; pure.
+"""Parse a form post into the action it stands for; pure.
 
-What a person entered is kept word for word, for the page to show it again where it is no answer yet.
+What a person entered is kept verbatim, so that the page can show it again if it is not a valid answer.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, R
 from answerback_web import limits
 
 OTHER = "other"
-"""The value of the last choice, "Something else…", beside the options' indexes."""
+"""The value of the last choice, "Something else…"; the other choices' values are option indexes."""
 
 
-_ABOUT: Final = ("revision", "at")
-"""The fields that say which question a page was about."""
-_ASKS_BACK: Final = frozenset({"do", "ask_back", *_ABOUT})
-_TYPED: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"})
-"""The inputs for words."""
+_QUESTION_FIELDS: Final = ("revision", "at")
+"""The fields that identify the question that a page showed."""
+_ASK_BACK_FIELDS: Final = frozenset({"do", "ask_back", *_QUESTION_FIELDS})
+_TEXT_FIELDS: Final = frozenset({"text", "json", "other", "note", "ask_back", "reply"})
+"""The text inputs."""
 
 
 class PageAction(StrEnum):
@@ -47,67 +47,67 @@ class PageAction(StrEnum):
     ASK_BACK = "ask_back"
     REPLY = "reply"
     END_TURN = "end_turn"
-    """Asks to confirm."""
+    """Asks for confirmation."""
     END_TURN_NOW = "end_turn_now"
     STAY = "stay"
-    """Not confirmed: back to the question."""
+    """Not confirmed: return to the question."""
     SUBMIT = "submit"
     EDIT = "edit"
 
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """What the browser sent: every field with its values in order; line ends are ``\\n``."""
+    """A form post: every field with its values in order; line ends are ``\\n``."""
 
     fields: Mapping[str, tuple[str, ...]]
     digest: str
-    """The same for the same post from the same page: a double click."""
+    """Identical for identical posts, so that a double click is recognised."""
 
     def first(self, name: str) -> str:
-        """A field's first value; empty where there is none."""
+        """Return a field's first value; empty if there is none."""
         return self.fields.get(name, ("",))[0]
 
     def all_values(self, name: str) -> tuple[str, ...]:
-        """All values of a field."""
+        """Return all values of a field."""
         return self.fields.get(name, ())
 
     @property
     def revision(self) -> int:
-        """The revision of the page that was sent; 0 where it does not say."""
+        """The revision of the page that was posted; 0 if it is missing."""
         text = self.first("revision")
         return int(text) if text.isascii() and text.isdecimal() and len(text) < 10 else 0
 
     @property
     def do(self) -> PageAction | None:
-        """What the button does, or None for a button that we did not make."""
+        """The action of the button, or None for an unknown button."""
         name = self.first("do").partition(":")[0]
         return PageAction(name) if name in PageAction.__members__.values() else None
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidPost:
-    """What was entered is no answer yet; pointers lead into the value, as those of a refusal do."""
+    """The input is not a valid answer; pointers lead into the value, as in a rejection."""
 
     problems: tuple[Problem, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class ConfirmEndTurn:
-    """The person is to confirm that the turn ends."""
+    """The person has to confirm that the turn ends."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeepTurn:
-    """The person did not confirm; the page is shown as it was left."""
+    """The person did not confirm; the page is shown as they left it."""
 
 
 PostMeaning: TypeAlias = Action | AskBack | InvalidPost | ConfirmEndTurn | KeepTurn
 
 
 def parse_post(body: bytes) -> Post | None:
-    """A form post, or None where the body is none.
+    """Parse a request body; None if it is not a form post.
 
-    Bytes that are no UTF-8 become replacement characters, as in any page that a browser decodes.
+    Bytes that are not UTF-8 become replacement characters, as in any page that a browser decodes.
     """
     try:
         pairs = parse_qsl(
@@ -124,23 +124,23 @@ def parse_post(body: bytes) -> Post | None:
 
 
 def typed_texts(post: Post) -> tuple[str, ...]:
-    """The words a person typed into a page, whatever it was about."""
-    names = [name for name in post.fields if name in _TYPED]
+    """Return the texts a person typed into a page, whichever question it showed."""
+    names = [name for name in post.fields if name in _TEXT_FIELDS]
     names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
     texts = [post.first(name) for name in names]
     return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
 
 
 def without_ask_back(post: Post) -> Post | None:
-    """What was entered beside a question that is asked back; None: nothing."""
-    rest = {name: values for name, values in post.fields.items() if name not in _ASKS_BACK}
-    something = any(value.strip() for values in rest.values() for value in values)
-    about = {name: post.fields[name] for name in _ABOUT if name in post.fields}
-    return replace(post, fields=rest | about) if something else None
+    """Return the post with only what was entered besides the ask-back text; None if nothing was."""
+    rest = {name: values for name, values in post.fields.items() if name not in _ASK_BACK_FIELDS}
+    has_input = any(value.strip() for values in rest.values() for value in values)
+    question = {name: post.fields[name] for name in _QUESTION_FIELDS if name in post.fields}
+    return replace(post, fields=rest | question) if has_input else None
 
 
 def action_without_input(post: Post) -> Action | None:
-    """What a post wants whatever its question is, and with nothing that was entered; None where that is not known."""
+    """Return the action of a post that depends on neither its question nor its input; None for any other."""
     match post.do:
         case PageAction.BACK:
             return Back()
@@ -153,7 +153,7 @@ def action_without_input(post: Post) -> Action | None:
 
 
 def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
-    """What a post to the page of ``ask`` stands for; the post's revision is the caller's to compare."""
+    """Interpret a post to the page of ``ask``; the caller has to compare the post's revision."""
     do = post.do
     match do:
         case (
@@ -174,7 +174,7 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
         case PageAction.STAY:
             return KeepTurn()
         case PageAction.EDIT:
-            edited = _at(post.first("do").partition(":")[2], ask)
+            edited = _question_at(post.first("do").partition(":")[2], ask)
             return Edit(question_id=edited.id) if edited else _unknown(labels)
         case PageAction.BACK | PageAction.SUBMIT | PageAction.END_TURN_NOW | None:
             return action_without_input(post) or _unknown(labels)
@@ -183,7 +183,7 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
 
 
 def parse_entries(post: Post, fields: tuple[Field, ...]) -> dict[str, FieldEntry]:
-    """What was entered in the inputs of a flat schema; the page names them by their place."""
+    """Return what was entered in the inputs of a flat schema; the page names them by their index."""
     return {field.name: _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
 
 
@@ -193,18 +193,18 @@ def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> A
         return Answer(value=do in {PageAction.YES, PageAction.YES_FOR_TURN}, remember=for_turn)
     match question.answer_type:
         case AnswerType.BOOLEAN:
-            return _wrong("required", labels.choose_first.format(submit=labels.answer))
+            return _invalid("required", labels.choose_first.format(submit=labels.answer))
         case AnswerType.TEXT:
             return Answer(value=post.first("text"))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return _chosen(post, question, labels)
+            return _choice_answer(post, question, labels)
         case AnswerType.SCHEMA:
-            return _schema(post, question)
+            return _schema_answer(post, question)
         case _:
             assert_never(question.answer_type)
 
 
-def _chosen(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
+def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
     chosen = post.all_values("choice")
     own_words = post.first("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
@@ -213,30 +213,30 @@ def _chosen(post: Post, question: Question, labels: Labels) -> Action | InvalidP
     if indexes is None:
         return _unknown(labels)
     values: list[JsonValue] = [question.options[i].value for i in indexes]
-    # Words without a choice are meant: a person without JavaScript may forget to tick the choice.
+    # Text without a choice counts: a person without JavaScript may forget to tick the choice.
     if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
         return Other(text=own_words, value=values if several else None)
     if several and question.other and own_words.strip():
         message = labels.other_unticked.format(other=labels.other)
         return InvalidPost((Problem(pointer="/text", code="unknown_value", message=message),))
     if not (several or indexes):
-        return _wrong("required", labels.choose_first.format(submit=labels.answer))
+        return _invalid("required", labels.choose_first.format(submit=labels.answer))
     value = values if several else values[0]
     return Answer(value=value, note=post.first("note") or None)
 
 
-def _schema(post: Post, question: Question) -> Action | InvalidPost:
+def _schema_answer(post: Post, question: Question) -> Action | InvalidPost:
     fields = fields_from_schema(question.json_schema)
     if fields is None:
         value = parse_json_answer(post.first("json"))
         return InvalidPost((value,)) if isinstance(value, Problem) else Answer(value=value)
-    found = value_from_entries(fields, parse_entries(post, fields))
-    return InvalidPost(found) if isinstance(found, tuple) else Answer(value=found)
+    parsed = value_from_entries(fields, parse_entries(post, fields))
+    return InvalidPost(parsed) if isinstance(parsed, tuple) else Answer(value=parsed)
 
 
 def _entry(post: Post, name: str, field: Field) -> FieldEntry:
     if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-        # An index that was never offered stays one, so that it is refused and not forgotten.
+        # An index that was never offered becomes -1, so that it is rejected rather than ignored.
         sent = [text for text in post.all_values(name) if text]
         return [int(t) if t.isascii() and t.isdecimal() and len(t) < 6 else -1 for t in sent]
     text = post.first(name)
@@ -255,18 +255,18 @@ def _indexes(sent: tuple[str, ...], count: int) -> list[int] | None:
 
 
 def _question(post: Post, ask: Ask) -> Question | None:
-    """The question that the page was about, which a stale page's is not any more."""
-    return _at(post.first("at"), ask)
+    """Return the question that the page showed, which for a stale page is not the open one."""
+    return _question_at(post.first("at"), ask)
 
 
-def _at(text: str, ask: Ask) -> Question | None:
+def _question_at(text: str, ask: Ask) -> Question | None:
     indexes = _indexes((text,), len(ask.form.questions))
     return ask.form.questions[indexes[0]] if indexes else None
 
 
 def _unknown(labels: Labels) -> InvalidPost:
-    return _wrong("unknown_value", labels.too_late_unknown)
+    return _invalid("unknown_value", labels.too_late_unknown)
 
 
-def _wrong(code: str, message: str) -> InvalidPost:
+def _invalid(code: str, message: str) -> InvalidPost:
     return InvalidPost((Problem(pointer="", code=code, message=message),))

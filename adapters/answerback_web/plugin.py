@@ -1,4 +1,4 @@
-"""The web page as a plug-in: always there, with nothing that has to be configured."""
+"""The web page's plug-in: always available, with no required settings."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_CLIENTS_OWN: Final = frozenset(
+_CLIENT_HEADERS: Final = frozenset(
     {"authorization", "cookie", "forwarded", "from", "host", "origin", "referer", "user-agent"}
 )
-"""Headers that browsers send themselves, or that proxies pass on as they come."""
-_BROAD: Final = {4: 16, 6: 48}
-"""Networks with a shorter prefix have more hosts than anybody knows."""
+"""Headers that browsers send themselves, or that proxies pass on unchanged."""
+_MIN_PREFIX: Final = {4: 16, 6: 48}
+"""Networks with a shorter prefix have too many hosts for anyone to know them all."""
 
 
-def _proxys_own(header: str) -> str:
-    if header.lower() in _CLIENTS_OWN or header.lower() == "x-forwarded-for":
+def _validate_proxy_header(header: str) -> str:
+    if header.lower() in _CLIENT_HEADERS or header.lower() == "x-forwarded-for":
         raise ValueError(
-            f"{header} holds what the client writes into it; name a header that your proxy sets"
+            f"{header} is set by the client, so anyone can forge it; use a header that your proxy sets"
         )
     return header
 
 
-def _networks(names: tuple[str, ...]) -> tuple[str, ...]:
+def _validate_networks(names: tuple[str, ...]) -> tuple[str, ...]:
     for name in names:
         try:
             network = ipaddress.ip_network(name)
@@ -52,28 +52,31 @@ def _networks(names: tuple[str, ...]) -> tuple[str, ...]:
                 f"{name!r} is not an address or a network such as 10.0.0.0/24"
             ) from error
         if network.prefixlen == 0:
-            raise ValueError(f"{name} is every address there is: anybody could name anybody")
+            raise ValueError(f"{name} covers every address: anyone could claim to be anyone")
     return names
 
 
 class WebPerson(Table):
-    """``[web.people.<name>]``: somebody whom a personal link or the proxy names."""
+    """``[web.people.<name>]``: a person identified by a personal link or by the proxy."""
 
     label: Annotated[str, Field(min_length=1, max_length=100)]
-    """What people see in place of the name."""
+    """The name to display instead."""
 
 
 class WebSettings(SurfaceSettings):
-    """Who people on the page are, where a proxy signs them in."""
+    """``[web]``: how people on the page are identified when a proxy signs them in."""
 
     user_header: (
-        Annotated[str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(_proxys_own)] | None
+        Annotated[
+            str, Field(pattern=r"^[A-Za-z0-9-]{1,100}$"), AfterValidator(_validate_proxy_header)
+        ]
+        | None
     ) = None
-    """The header with the name of whom the proxy has signed in."""
-    trusted_proxies: Annotated[Names, AfterValidator(_networks)] = ()
-    """Where the proxies' connections come from; the header is ignored on all others."""
+    """The header with the name of the person the proxy has signed in."""
+    trusted_proxies: Annotated[Names, AfterValidator(_validate_networks)] = ()
+    """The addresses that the proxies connect from; on other connections the header is ignored."""
     people: dict[str, WebPerson] = Field(default_factory=dict)
-    """What people are called, by their names."""
+    """How to display people, by name."""
 
     def configured(self) -> bool:
         """See `SurfaceSettings.configured`: a page can always be opened."""
@@ -96,22 +99,22 @@ class WebSettings(SurfaceSettings):
     def _trusts_somebody(self) -> Self:
         if self.user_header and not self.trusted_proxies:
             raise ValueError(
-                "user_header counts only from trusted_proxies: name the addresses from which your proxy connects"
+                "user_header is only read from trusted_proxies: list the addresses that your proxy connects from"
             )
         return self
 
 
 def _risks(settings: WebSettings) -> Iterator[Finding]:
-    """Whom else than proxies the settings let say who somebody is."""
+    """Warn if the settings let more than the proxies assert someone's identity."""
     for name in settings.trusted_proxies if settings.user_header else ():
         what, network = f"web.trusted_proxies {name}", ipaddress.ip_network(name)
         if network.is_loopback:
-            wrong = "every program on this machine, agents too, can say who somebody is"
+            wrong = "any program on this machine, including agents, can claim to be anyone"
             fix = "Run the proxy elsewhere, or keep agents from connecting to the public listener."
             yield Finding(what, wrong, fix, warning=True)
-        elif network.prefixlen < _BROAD[network.version]:
-            wrong = "every host of this network can say who somebody is"
-            yield Finding(what, wrong, "Name the proxies' addresses alone.", warning=True)
+        elif network.prefixlen < _MIN_PREFIX[network.version]:
+            wrong = "any host on this network can claim to be anyone"
+            yield Finding(what, wrong, "List only the proxies' addresses.", warning=True)
 
 
 class WebPlugin(SurfacePlugin[WebSettings]):
@@ -125,7 +128,7 @@ class WebPlugin(SurfacePlugin[WebSettings]):
 
     def load(self) -> None:
         """See `SurfacePlugin.load`."""
-        from answerback_web import adapter  # noqa: F401 - to have it loaded
+        from answerback_web import adapter  # noqa: F401 - imported to load it
 
     async def build(self, settings: WebSettings, host: Host) -> BuiltSurface:
         """See `SurfacePlugin.build`."""
@@ -169,8 +172,10 @@ class WebPlugin(SurfacePlugin[WebSettings]):
         from answerback_web import render, responses
 
         page = render.ask_page(ask, labels)
-        whole = responses.render_standalone(
-            "ask", labels, page=page, answering=True, stranger=False, key_error=None, share=None
+        document = responses.render_standalone(
+            "ask", labels, page=page, answering=True, identified=False, key_error=None, share=None
         )
-        frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(self.title, whole)
-        return Preview(payload=whole, html=frame, hint="The page without its script.")
+        frame = Markup('<iframe sandbox title="{}" srcdoc="{}"></iframe>').format(
+            self.title, document
+        )
+        return Preview(payload=document, html=frame, hint="The page without its script.")

@@ -1,6 +1,6 @@
-"""Who a proxy says somebody is that signs people in: taken from proxies that the operator trusts, and from nobody else.
+"""Identify people by the header that an authenticating proxy sets; only proxies that the operator trusts count.
 
-What counts is the peer of the connection. ``X-Forwarded-For`` says what anybody writes into it.
+A proxy is recognised by the peer address of the connection, because anyone can forge ``X-Forwarded-For``.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SURFACE: Final = "web"
 
 
 class TrustedProxies:
-    """The proxies that are trusted to name people.
+    """The proxies that are trusted to identify people.
 
     Args:
-        header: the header with the name; None where no proxy signs people in.
-        networks: where the trusted proxies' connections come from.
-        address: the address at which people reach the proxy. A request for another host is not for us: a page that
-            somebody visits can have its own name lead here (DNS rebinding).
-        name_of: what somebody is called, by the name in the header.
+        header: the header with the name; None if no proxy signs people in.
+        networks: the networks that the trusted proxies connect from.
+        address: the address at which people reach the proxy. A request for another host is not for us: a malicious
+            page can make its own host name resolve to this address (DNS rebinding).
+        name_of: returns a person's display name for the name in the header.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class TrustedProxies:
         self._networks = networks
         self._address = address
         self._name_of = name_of
-        self._told: set[str] = set()
+        self._logged: set[str] = set()
 
     @property
     def is_configured(self) -> bool:
@@ -53,25 +53,25 @@ class TrustedProxies:
         return self._header is not None
 
     def signed_in_person(self, request: web.Request) -> Person | None:
-        """Whom a trusted proxy names; None where none does."""
+        """Return the person whom a trusted proxy names; None if none does."""
         if self._header is None or not (sent := request.headers.getall(self._header, [])):
             return None
         name = sent[0].strip()
         peer, address = _peer(request), self._address() or ""
-        wrong = name_problem(name, _SURFACE)
+        problem = name_problem(name, _SURFACE)
         if not any(peer in network for network in self._networks if peer is not None):
             self._ignore("peer", f"it comes from {peer}, which web.trusted_proxies does not list")
         elif len(sent) > 1:
             self._ignore(
-                "twice", "it is there twice; the proxy has to remove the one that the browser sent"
+                "twice", "it was sent twice; the proxy has to remove the one from the browser"
             )
         elif _host(f"//{request.host}") != _host(address):
             self._ignore(
                 "host",
                 f"the request is not for {address}; the proxy has to pass on the Host header",
             )
-        elif name and wrong is not None:
-            self._ignore("name", f"nobody can be called that: {wrong}")
+        elif name and problem is not None:
+            self._ignore("name", f"the name in it is not allowed: {problem}")
         elif name:
             return Person(
                 surface=_SURFACE, user_id=name, name=self._name_of(name), known=AuthMethod.PROXY
@@ -79,24 +79,24 @@ class TrustedProxies:
         return None
 
     def _ignore(self, kind: str, why: str) -> None:
-        """Says why the header is ignored: each kind of reason once, since strangers can repeat it as they like."""
-        if kind not in self._told:
-            self._told.add(kind)
+        """Log why the header is ignored, once per kind of reason: anyone can repeat such requests at will."""
+        if kind not in self._logged:
+            self._logged.add(kind)
             extra = {"action": "header_ignored", "reason": kind}
             logger.warning("The header %s is ignored: %s.", self._header, why, extra=extra)
 
 
 def _peer(request: web.Request) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The other end of the connection; an IPv4 address within an IPv6 address is that IPv4 address."""
+    """Return the connection's peer address; an IPv4-mapped IPv6 address becomes its IPv4 address."""
     name = request.transport.get_extra_info("peername") if request.transport else None
     if not isinstance(name, tuple):
-        return None  # it has gone
+        return None  # the connection is closed
     address = ipaddress.ip_address(name[0])
     return getattr(address, "ipv4_mapped", None) or address
 
 
 def _host(url: str) -> tuple[str | None, int | None]:
-    """Host and port of an address; a port that goes without saying is None."""
+    """Return host and port of an address; a default port is None."""
     try:
         parts = urlsplit(url)
         return parts.hostname, None if parts.port in {80, 443} else parts.port

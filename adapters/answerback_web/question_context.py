@@ -1,6 +1,6 @@
-"""A context's blocks as HTML: semantic, escaped, links that show where they lead, code coloured and folded.
+"""Render a context's blocks as HTML: escaped, links with their addresses shown, code highlighted and collapsed.
 
-Only what stands here is ever markup: every text of an agent's is escaped where it is put in.
+All markup comes from this module: every text from an agent is escaped when it is inserted.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _LANGUAGES: Final = {
     }.items()
     for name in names
 }
-"""The lexer for each language that is coloured, by the names that stand behind a fence."""
+"""The lexer for each language that is highlighted, by the language names used on code fences."""
 _CLASSES: Final = {
     token.Comment: "comment",
     token.Keyword: "keyword",
@@ -63,11 +63,11 @@ _CLASSES: Final = {
     token.Name.Class: "name",
 }
 _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
-"""How a line of a diff looks, by its first character."""
+"""The CSS class of a line of a diff, by its first character."""
 
 
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
-    """The context of a question; None where there is none."""
+    """Render the context of a question; None if there is none."""
     source = prompt.question.context
     return (
         render_blocks(parse_context(visible(source), prompt.context_format), labels)
@@ -77,7 +77,7 @@ def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
 
 
 def is_slow_to_render(ask: Ask) -> bool:
-    """Whether to draw the texts of the open question may take longer than the event loop may be held."""
+    """Whether rendering the open question's texts could block the event loop for too long."""
     texts: list[str | None] = [aside.text for aside in ask.asides]
     if (question := ask.question) is not None:
         texts += [question.context, *(option.preview for option in question.options)]
@@ -85,17 +85,17 @@ def is_slow_to_render(ask: Ask) -> bool:
 
 
 def render_preview(source: str, labels: Labels) -> Markup:
-    """An option's preview: Markdown, as the tools that have previews say."""
+    """Render an option's preview as Markdown, as the tools that have previews specify."""
     return render_blocks(parse_context(visible(source), "markdown"), labels)
 
 
 def render_asides(view: View, labels: Labels) -> Markup:
-    """What was asked back about the open question, and explained; empty where nothing was."""
+    """Render the questions and explanations about the open question; empty if there are none."""
     return render_blocks(chat.asides(view, labels), labels)
 
 
 def render_blocks(blocks: Iterable[Block], labels: Labels) -> Markup:
-    """Blocks as HTML."""
+    """Render blocks as HTML."""
     return Markup("\n").join(_block(block, labels) for block in blocks)
 
 
@@ -104,7 +104,7 @@ def _block(block: Block, labels: Labels) -> Markup:
         case Paragraph(spans):
             return _element("p", _spans(spans), "text")
         case Heading(level, spans):
-            # Below the page's own headings: the question is one of the first level.
+            # Below the page's own headings: the question is at level 1.
             return Markup(
                 '<div class="text heading" dir="auto" role="heading" aria-level="{}">{}</div>'
             ).format(min(level + 1, 6), _spans(spans))
@@ -147,7 +147,7 @@ def _table(block: Table) -> Markup:
         )
         for cell, row in (("td" if i else "th", row) for i, row in enumerate(block.rows))
     )
-    # A wide table scrolls by itself, and by keyboard: the page does not.
+    # A wide table scrolls on its own, also by keyboard; the page does not scroll sideways.
     return Markup(
         '<div class="scroll" tabindex="0" role="group"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
     ).format(head, Markup("").join(body))
@@ -159,9 +159,9 @@ def _spans(spans: Spans) -> Markup:
 
 def _span(span: Span) -> Markup:
     shown = escape(span.text)
-    looks = (("code", span.code), ("strong", span.bold), ("em", span.italic), ("s", span.strike))
-    for name, has in looks:
-        if has:
+    styles = (("code", span.code), ("strong", span.bold), ("em", span.italic), ("s", span.strike))
+    for name, applies in styles:
+        if applies:
             shown = Markup("<{0}>{1}</{0}>").format(name, shown)
     if span.link is None:
         return shown
@@ -185,13 +185,13 @@ def _code(code: Code, labels: Labels) -> Markup:
 
 
 def _pre(text: str, language: str) -> Markup:
-    # It scrolls sideways by keyboard too: lines of code are not broken.
+    # Lines of code are not wrapped, so it has to scroll sideways by keyboard too.
     return Markup('<pre class="code" tabindex="0"><code>{}</code></pre>').format(
-        Markup("").join(_coloured(text, language))
+        Markup("").join(_highlight(text, language))
     )
 
 
-def _coloured(text: str, language: str) -> Iterator[Markup]:
+def _highlight(text: str, language: str) -> Iterator[Markup]:
     if language in {"diff", "patch"}:
         yield from (_part(line, _DIFF.get(line[:1])) for line in text.splitlines(keepends=True))
         return

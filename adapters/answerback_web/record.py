@@ -1,4 +1,4 @@
-"""The record of an ask as people read it: what was asked, answered and taken back, when and by whom; pure."""
+"""The record of an ask as people read it: what was asked, answered and undone, when and by whom; pure."""
 
 from __future__ import annotations
 
@@ -29,17 +29,19 @@ class RecordLine:
 def record_lines(
     entries: Iterable[StoredEntry], ask: Ask, labels: Labels
 ) -> tuple[RecordLine, ...]:
-    """The record's lines, the oldest first."""
+    """Return the record's lines, oldest first."""
     return tuple(_line(stored.entry, ask, labels) for stored in entries)
 
 
 def _line(entry: RecordEntry, ask: Ask, labels: Labels) -> RecordLine:
-    what, said = _words(entry, ask, labels)
-    shown = visible(said if isinstance(said, str) else as_json(said)) if said is not None else None
-    return RecordLine(entry.at, what, shown, attribution.byline(entry.by, labels))
+    what, value = _title_and_value(entry, ask, labels)
+    text = None
+    if value is not None:
+        text = visible(value if isinstance(value, str) else as_json(value))
+    return RecordLine(entry.at, what, text, attribution.byline(entry.by, labels))
 
 
-def _words(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
+def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str, JsonValue]:
     body = entry.body
     match entry.kind:
         case "request":

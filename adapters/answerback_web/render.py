@@ -1,7 +1,7 @@
-"""What a page shows, as plain values for the templates: View → `AskPage`; pure.
+"""Convert a View to an `AskPage`, the plain values for the page's templates; pure.
 
-Owns what is shown where and with which words; the templates own the markup. Texts of agents and
-people pass through `visible` here, once; what goes back into inputs stays as it is.
+Owns what is shown where and in which words; the templates own the markup. Texts from agents and
+people pass through `visible` once, here; input values are left unchanged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Error:
-    """A mistake in words, and the id of the input that it is about (None: the page as a whole)."""
+    """An error message, and the id of the input it is about (None: the page as a whole)."""
 
     text: str
     target: str | None
@@ -58,16 +58,16 @@ class Row:
     """Whether the answer is JSON."""
     note: str | None
     by: str | None
-    """Who answered it; None where no person did."""
+    """Who answered it; None if no person did."""
     at: float | None
-    """When they did."""
+    """When they answered."""
     edit: str | None
-    """What the Edit button sends."""
+    """The value that the Edit button sends."""
 
 
 @dataclass(frozen=True, slots=True)
 class PromptPart:
-    """The open question and its inputs; exactly the inputs of its answer type are set."""
+    """The open question and its inputs; only the inputs of its answer type are set."""
 
     at: int
     header: str | None
@@ -78,25 +78,25 @@ class PromptPart:
     many: bool = False
     filtered: bool = False
     other: str | None = None
-    """What stands in "Something else…"; None where it is not offered."""
+    """The text in "Something else…"; None if it is not offered."""
     other_chosen: bool = False
     note: str | None = None
-    """What stands in the note beside what is chosen; None where the question takes none."""
+    """The text of the note that goes with the choice; None if the question takes no note."""
     other_replaces: bool = False
-    """Whether the words replace what is selected."""
+    """Whether "Something else…" replaces the selected options."""
     written: str | None = None
-    """A text answer's text; None where the question is of another type."""
+    """The text of a text answer; None for other types of question."""
     inputs: tuple[Input, ...] = ()
     json: str | None = None
-    """What stands in the JSON editor; None where there is none."""
+    """The text in the JSON editor; None if there is none."""
     schema: str | None = None
     unseen: str | None = None
-    """What stands in the one input, spelled out, where that has characters that cannot be seen."""
+    """The text of the only input, spelled out, if it has invisible characters."""
 
 
 @dataclass(frozen=True, slots=True)
 class AskPage:
-    """All that the page of one ask shows."""
+    """Everything that the page of one ask shows."""
 
     ask_id: str
     revision: int
@@ -106,45 +106,45 @@ class AskPage:
     asks: str
     progress: str | None
     place: tuple[int, int] | None
-    """Position and total, for the bar."""
+    """Position and total, for the progress bar."""
     prompt: PromptPart | None
     review: bool
-    moves: bool
-    """Whether moving to another question discards no answer."""
-    again: bool
+    can_move: bool
+    """Whether moving to another question keeps all answers."""
+    answered_before: bool
     """Whether the open question was answered before."""
     rows: tuple[Row, ...]
     folded: bool
-    """Whether "so far" is too long to stand above the question."""
+    """Whether "so far" is too long to be shown above the question, and starts collapsed."""
     controls: frozenset[str]
     needs_words: bool
     asides: Markup
-    """What was asked back about the question, and explained."""
-    walked: int
-    """Changes where another question is shown, or the same one anew."""
-    filled: bool
-    """Whether it shows what somebody entered, which is stored nowhere."""
+    """What people asked back about the question, and what the agent explained."""
+    walk_revision: int
+    """Changes when another question is shown, or the same one again."""
+    has_unsaved_input: bool
+    """Whether it shows input that is not stored anywhere."""
     ask_back: str
-    """What stands in the box for asking back."""
+    """The text in the box for asking back."""
     reply: str
-    """What stands in the reply box."""
+    """The text in the reply box."""
     reply_open: bool
     ended: str | None
     ended_by: str | None
     outcome: str | None
     replied: str | None
-    """The words of the reply that ended the ask."""
+    """The text of the reply that ended the ask."""
     failure: str | None
     audience: Markup
-    """Who may answer and until when; empty where there is nothing to say."""
+    """Who may answer and until when; empty if there is nothing to show."""
     ended_at: float | None
     errors: tuple[Error, ...] = ()
     notice: str | None = None
-    kept: tuple[str, ...] = ()
-    """Texts that a person entered into a page that was too late."""
+    unsaved_texts: tuple[str, ...] = ()
+    """Texts that a person entered into a page that was out of date."""
 
     def errors_of(self, target: str) -> tuple[Error, ...]:
-        """The mistakes in one input."""
+        """Return the errors in one input."""
         return tuple(error for error in self.errors if error.target == target)
 
 
@@ -155,15 +155,15 @@ def ask_page(
     post: Post | None = None,
     problems: Sequence[Problem] = (),
     notice: str | None = None,
-    kept: tuple[str, ...] = (),
+    unsaved_texts: tuple[str, ...] = (),
 ) -> AskPage:
-    """The page of an ask as it stands.
+    """Return the page that shows the current state of an ask.
 
     Args:
-        post: what the person entered, to be shown again in place of what the prompt starts from.
-        problems: what is wrong with that.
-        notice: a sentence above everything.
-        kept: texts to show below it that would be lost otherwise.
+        post: what the person entered; it is shown again instead of the prefill.
+        problems: what is wrong with it.
+        notice: a sentence to show at the top.
+        unsaved_texts: texts to show below the notice, which would be lost otherwise.
     """
     view = view_of(ask)
     prompt = view.prompt
@@ -180,16 +180,16 @@ def ask_page(
         place=(prompt.position, prompt.total) if prompt and prompt.progress else None,
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
-        moves=view.reviewed,
-        again=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
+        can_move=view.reviewed,
+        answered_before=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
         rows=rows,
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows)
         > limits.MAX_OPEN_ANSWERS,
         controls=frozenset(control.value for control in view.controls),
         needs_words=view.reply_needs_text,
         asides=question_context.render_asides(view, labels),
-        walked=walk_revision(ask),
-        filled=post is not None,
+        walk_revision=walk_revision(ask),
+        has_unsaved_input=post is not None,
         ask_back=post.first("ask_back") if post else "",
         reply=post.first("reply") if post else "",
         reply_open=post is not None and bool(post.first("reply") or post.do is PageAction.REPLY),
@@ -202,12 +202,12 @@ def ask_page(
         ended_at=outcome.at if outcome else None,
         errors=errors,
         notice=visible(notice) if notice else None,
-        kept=tuple(visible(text) for text in kept),
+        unsaved_texts=tuple(visible(text) for text in unsaved_texts),
     )
 
 
 def visitor_line(person: Person | None, labels: Labels) -> str | None:
-    """Who the visitor of a page is, and how that is known; None for a visitor who is nobody in particular."""
+    """Return who the visitor of a page is, and how that is known; None for an anonymous visitor."""
     if person is None:
         return None
     return labels.you_are.format(name=attribution.name_with_proof(person, labels))
@@ -228,24 +228,24 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
         text=visible(question.text),
         context=question_context.render_context(prompt, labels),
     )
-    again = post if post is not None and post.first("at") == str(part.at) else None
+    entered = post if post is not None and post.first("at") == str(part.at) else None
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return replace(part, buttons=_buttons(prompt, labels))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return _with_choices(part, prompt, again, labels)
+            return _with_choices(part, prompt, entered, labels)
         case AnswerType.TEXT:
             start = prompt.prefill if isinstance(prompt.prefill, str) else ""
-            text = again.first("text") if again else start
+            text = entered.first("text") if entered else start
             return replace(part, written=text, unseen=unseen(text))
         case AnswerType.SCHEMA:
-            return _with_schema(part, prompt, again, labels)
+            return _with_schema(part, prompt, entered, labels)
         case _:
             assert_never(question.answer_type)
 
 
 def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
-    # Without a default neither button is the primary one: nothing nudges the person.
+    # Without a default neither button is primary, so as not to nudge the person.
     yes, no = prompt.prefill is True, prompt.prefill is False
     plain = (
         Button(PageAction.YES, labels.yes, yes, "y"),
@@ -261,16 +261,16 @@ def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
 
 
 def _with_choices(
-    part: PromptPart, prompt: Prompt, again: Post | None, labels: Labels
+    part: PromptPart, prompt: Prompt, entered: Post | None, labels: Labels
 ) -> PromptPart:
     question = prompt.question
     many = question.answer_type is AnswerType.MULTI_SELECT
-    if again is not None:
-        chosen = set(again.all_values("choice"))
-        other, other_chosen = again.first("other"), OTHER in chosen
+    if entered is not None:
+        chosen = set(entered.all_values("choice"))
+        other, other_chosen = entered.first("other"), OTHER in chosen
     else:
         start = prompt.chosen
-        chosen = _places(question, start if isinstance(start, list) else [start])
+        chosen = _option_indexes(question, start if isinstance(start, list) else [start])
         other, other_chosen = prompt.words or "", prompt.words is not None
     return replace(
         part,
@@ -292,30 +292,28 @@ def _with_choices(
         filtered=len(question.options) >= limits.FILTER_FROM,
         other=other if question.other else None,
         other_chosen=other_chosen,
-        note=_note(prompt, again) if question.notes else None,
+        note=_note(prompt, entered) if question.notes else None,
         unseen=unseen(other),
         other_replaces=question.other and many and not question.other_beside,
     )
 
 
-def _places(question: Question, values: Sequence[JsonValue]) -> set[str]:
+def _option_indexes(question: Question, values: Sequence[JsonValue]) -> set[str]:
     return {str(i) for i, option in enumerate(question.options) if option.value in values}
 
 
-def _note(prompt: Prompt, again: Post | None) -> str:
-    return again.first("note") if again else prompt.note or ""
+def _note(prompt: Prompt, entered: Post | None) -> str:
+    return entered.first("note") if entered else prompt.note or ""
 
 
-def _with_schema(
-    part: PromptPart, prompt: Prompt, again: Post | None, labels: Labels
-) -> PromptPart:
+def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: Labels) -> PromptPart:
     schema = prompt.question.json_schema
     fields = fields_from_schema(schema)
     if fields is None:
         start = "" if prompt.prefill is None else as_json(prompt.prefill)
-        text = again.first("json") if again else start
+        text = post.first("json") if post else start
         return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
-    entered = parse.parse_entries(again, fields) if again else None
+    entered = parse.parse_entries(post, fields) if post else None
     return replace(part, inputs=form_inputs.inputs_of(fields, prompt.prefill, entered, labels))
 
 
@@ -343,7 +341,7 @@ def _error(problem: Problem, prompt: Prompt | None, post: Post | None) -> Error:
 
 
 def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | None:
-    """The input that a problem's pointer leads to."""
+    """Return the id of the input that a problem's pointer leads to."""
     do = post.do if post else None
     if do in {PageAction.REPLY, PageAction.ASK_BACK}:
         return do.value
@@ -354,8 +352,8 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
         return {"/text": "other", "/note": "note"}[pointer]
     fields = fields_from_schema(question.json_schema) if question.json_schema is not None else None
     if fields is not None:
-        found = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]
-        return f"f{found[0]}" if found else None
+        matches = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]
+        return f"f{matches[0]}" if matches else None
     return {
         AnswerType.TEXT: "text",
         AnswerType.SCHEMA: "json",
@@ -365,5 +363,5 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
 
 
 def _leads_to(pointer: str, field_pointer: str) -> bool:
-    """Whether a pointer is a field's or leads into its value."""
+    """Whether a pointer leads to a field or into its value."""
     return f"{pointer}/".startswith(f"{field_pointer}/")

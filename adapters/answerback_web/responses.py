@@ -1,7 +1,7 @@
-"""Pages as HTTP responses: templates, static files, streams, and the headers that shut everything else out.
+"""Pages as HTTP responses: templates, static files, event streams, and the security headers.
 
 Templates and files are read once, at import: no request waits for the disk. Templates are compiled when the first page
-is asked for: that takes a tenth of a second, which most services need not wait for when they start.
+is requested: that takes a tenth of a second, which would delay the start of services that show no page.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HEADERS: Final = {
     ),
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not "no-referrer": browsers then send "Origin: null" with our own forms, which says nothing.
+    # Not "no-referrer": browsers would then send "Origin: null" with our own forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -51,12 +51,12 @@ def _iso(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="seconds")
 
 
-def _exactly(at: float) -> str:
+def _utc_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
 def _environment() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=DictLoader(
             {each.name: each.read_text("utf-8") for each in (_FILES / "templates").iterdir()}
         ),
@@ -66,8 +66,8 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters |= {"iso": _iso, "time": attribution.time, "exactly": _exactly}
-    return made
+    environment.filters |= {"iso": _iso, "time": attribution.time, "utc_time": _utc_time}
+    return environment
 
 
 _ENVIRONMENT: Final = _environment()
@@ -79,12 +79,12 @@ _SCRIPT: Final = re.compile(r"<script [^>]*></script>")
 _STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
 
 
-_NOTHING: Final[dict[str, object]] = {"you": None, "search": None, "record": (), "elsewhere": None}
-"""What only some pages have."""
+_DEFAULTS: Final[dict[str, object]] = {"you": None, "search": None, "record": (), "elsewhere": None}
+"""Template variables that only some pages set."""
 
 
 def with_compiled_templates(handler: Handler) -> Handler:
-    """A handler that begins once every template is compiled; the event loop does not wait for them."""
+    """Wrap a handler so that it runs once all templates are compiled, without blocking the event loop."""
 
     async def handle(request: web.Request) -> web.StreamResponse:
         if not _compile.cache_info().currsize:
@@ -101,31 +101,31 @@ def _compile() -> None:
 
 
 def render_template(name: str, **context: object) -> str:
-    """A page's markup; everything in ``context`` is escaped where it is put in."""
-    return _ENVIRONMENT.get_template(f"{name}.html").render(_NOTHING | context)
+    """Render a page's markup; everything in ``context`` is escaped when it is inserted."""
+    return _ENVIRONMENT.get_template(f"{name}.html").render(_DEFAULTS | context)
 
 
 def render_standalone(name: str, labels: Labels, **context: object) -> str:
-    """A page's markup with its looks in it, for where no service answers; its script is left out."""
-    made = render_template(name, labels=labels, lang="en", root="", home=None, here="", **context)
-    looks = f"<style>{_STATIC['page.css'].decode()}</style>"
-    made = _STYLESHEET.sub(lambda _: looks, _SCRIPT.sub("", made))
+    """Render a page as a self-contained document with its styles inlined and without its script."""
+    html = render_template(name, labels=labels, lang="en", root="", home=None, here="", **context)
+    style = f"<style>{_STATIC['page.css'].decode()}</style>"
+    html = _STYLESHEET.sub(lambda _: style, _SCRIPT.sub("", html))
     icon = base64.b64encode(_STATIC["icon.svg"]).decode()
-    return made.replace("a/-/icon.svg", f"data:image/svg+xml;base64,{icon}")
+    return html.replace("a/-/icon.svg", f"data:image/svg+xml;base64,{icon}")
 
 
 def page_response(body: str, status: int = 200) -> web.Response:
-    """A page with the headers that every page has."""
+    """Return a page with the common headers."""
     return web.Response(text=body, status=status, content_type="text/html", headers=HEADERS)
 
 
 def see_other(place: str) -> web.Response:
-    """Sends the browser on to a page (an address relative to this one)."""
+    """Redirect the browser to a page (an address relative to this one)."""
     return web.Response(status=303, headers=HEADERS | {"Location": place})
 
 
 async def static_file(request: web.Request) -> web.Response:
-    """A file that the pages load."""
+    """Serve a file that the pages load."""
     name = request.match_info["name"]
     if name not in _STATIC:
         raise web.HTTPNotFound(headers=HEADERS)
@@ -138,19 +138,19 @@ async def static_file(request: web.Request) -> web.Response:
 
 
 def event_stream() -> EventSourceResponse:
-    """An event stream that no proxy takes for dead while there is nothing to tell."""
+    """Return an event stream that sends pings, so that no proxy closes it while there is no event."""
     return EventSourceResponse(headers=_STREAM_HEADERS, ping_interval=limits.PING_SECONDS)
 
 
 async def send_one_event(
     request: web.Request, event: Callable[[], Awaitable[str]]
 ) -> web.StreamResponse:
-    """An event stream that tells one event, once it is known; the browser then asks afresh."""
+    """Send one event on a stream once it is known, and close it; the browser then fetches the page and reconnects."""
     response = event_stream()
     try:
         await response.prepare(request)
         async with response:
             await response.send("", event=await event())
     except (ConnectionResetError, StoreError):
-        pass  # the browser has left, or comes again by itself in a moment
+        pass  # the browser has left, or will reconnect in a moment
     return response

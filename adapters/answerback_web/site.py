@@ -1,4 +1,4 @@
-"""What every page shares: whose keys are valid, the words, the addresses, form posts, and the service behind it."""
+"""What all pages share: key holders, labels, addresses, reading form posts, and the service."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 @dataclass(slots=True)
 class Site:
-    """The one thing that the handlers of all pages are given. ``asks`` is None until the surface starts."""
+    """The context that the handlers of all pages share. ``asks`` is None until the surface starts."""
 
     access: PageLinks
     labels: Labels
@@ -37,13 +37,13 @@ class Site:
 
     @property
     def service(self) -> Asks:
-        """The service; before the surface has started a page says 503."""
+        """The service; until the surface has started, pages respond with 503."""
         if self.asks is None:
             raise web.HTTPServiceUnavailable(headers=responses.HEADERS)
         return self.asks
 
     def link(self, ask_id: str) -> str:
-        """The address that shows an ask: where the world reaches it, else on this machine."""
+        """Return the address that shows an ask: at the public URL if there is one, else on this machine."""
         return f"{(self.public_url() or self.local_url()).rstrip('/')}/a/{self.access.link(ask_id)}"
 
     async def read_post(
@@ -54,11 +54,11 @@ class Site:
         home: str | None,
         signed_in: bool = False,
     ) -> Post | web.Response:
-        """A form post of one of our own pages, or the page that says why it is refused.
+        """Return a form post from one of our own pages, or the page that says why it is rejected.
 
         Args:
-            signed_in: whether a proxy says who sends it: a browser then answers for its person on any site's behalf,
-                so it has to say where the post comes from.
+            signed_in: whether a proxy identifies the sender. Any site could then make the browser post in that
+                person's name, so the browser has to state where the post comes from.
         """
         if request.content_type != _FORM:
             return self.notice_page(415, self.labels.page_refused, root=root, home=home)
@@ -69,25 +69,25 @@ class Site:
         if post is None:
             return self.notice_page(413, self.labels.page_too_large, root=root, home=home)
         headers = request.headers
-        said = headers.get("Origin"), headers.get("Sec-Fetch-Site")
-        own = page_access.is_own_page(*said, request.host) or self._is_public_page(*said)
-        if own and (any(said) or not signed_in):
+        source = headers.get("Origin"), headers.get("Sec-Fetch-Site")
+        own = page_access.is_own_page(*source, request.host) or self._is_public_page(*source)
+        if own and (any(source) or not signed_in):
             return post
         return self.notice_page(403, self.labels.page_refused, root=root, home=home)
 
     def _is_public_page(self, origin: str | None, site: str | None) -> bool:
-        """Whether the post comes from our page at the address that people use, where a proxy changes the Host."""
+        """Whether the post comes from our page at its public address; a proxy may have changed the Host."""
         return page_access.is_own_page(origin, site, urlsplit(self.public_url() or "").netloc)
 
     def notice_page(
         self, status: int, message: str, *, root: str, home: str | None
     ) -> web.Response:
-        """A page that says one thing; ``home`` is where the inbox is, for whom may open it."""
+        """Return a page with one message; ``home`` is the visitor's inbox, if they have one."""
         title = self.labels.inbox_title if home is not None else "Answerback"
         body = self.render_template("notice", root=root, home=home, title=title, message=message)
         return responses.page_response(body, status)
 
     def render_template(self, name: str, **context: object) -> str:
-        """A page's markup, in the configured words."""
+        """Render a page's markup with the configured labels."""
         lang = "en" if self.labels == Labels() else "und"
         return responses.render_template(name, labels=self.labels, lang=lang, **context)

@@ -1,4 +1,4 @@
-"""Who somebody is on a page: by a key, which its address is made of, or by the name that a trusted proxy gives."""
+"""Identify a page's visitor: by the key that its address is derived from, or by the name a trusted proxy gives."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from answerback_web.page_access import LinkTarget, PageLinks
 from answerback_web.proxy_identity import TrustedProxies
 
 PROXY_INBOX: Final = "me"
-"""The name of the inbox of whomever the proxy names."""
+"""The name of the inbox of the person whom the proxy names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """Somebody who may answer."""
+    """An identified person."""
 
     person: Person
     holder: KeyHolder | None
-    """Whose key their pages' addresses are made of; None: the proxy names them, and an address opens nothing."""
+    """The holder of the key in their pages' addresses; None: the proxy names them, and addresses prove nothing."""
 
     @property
     def is_operator(self) -> bool:
-        """Whether it is the operator, who may see everything."""
+        """Whether this is the operator, who may see everything."""
         return self.holder is not None and self.holder.is_operator
 
 
@@ -36,7 +36,7 @@ class Visitors:
 
     Args:
         operators: whether the service's own key opens its inbox here, as on the agents' listener.
-        proxies: who signs people in on this listener.
+        proxies: the proxies that sign people in on this listener.
     """
 
     access: PageLinks
@@ -49,31 +49,31 @@ class Visitors:
         return self.operators or self.proxies.is_configured or len(await self.holders()) > 1
 
     async def link_holder_names(self) -> list[str]:
-        """Who has a personal link."""
-        return [one.person.user_id for one in await self.holders() if not one.is_operator]
+        """Return the names of the people who have a personal link."""
+        return [each.person.user_id for each in await self.holders() if not each.is_operator]
 
     def find_by_proxy(self, request: web.Request) -> Visitor | None:
-        """Whom the proxy names."""
+        """Return the person whom the proxy names."""
         person = self.proxies.signed_in_person(request)
         return Visitor(person, None) if person is not None else None
 
     async def find_by_key(self, key: str) -> Visitor | None:
-        """Whoever has this key."""
+        """Return the holder of this key."""
         holder = holder_of(key.strip(), await self.holders())
         return Visitor(holder.person, holder) if holder is not None else None
 
     async def find_by_inbox(self, request: web.Request) -> Visitor | None:
-        """Whose inbox an address is, by the name in it; the proxy's word counts before that."""
-        name, named = request.match_info["name"], self.find_by_proxy(request)
-        if named is not None or name == PROXY_INBOX:
-            return named
+        """Return the person whose inbox an address opens; a person whom the proxy names takes precedence."""
+        name, from_proxy = request.match_info["name"], self.find_by_proxy(request)
+        if from_proxy is not None or name == PROXY_INBOX:
+            return from_proxy
         holder = self.access.find_inbox_holder(name, await self.holders())
         if holder is None or not self.may_have_inbox(holder):
             return None
         return Visitor(holder.person, holder)
 
     async def find_by_link(self, request: web.Request) -> tuple[LinkTarget, Visitor | None] | None:
-        """What an ask's address opens, and to whom: the proxy's word counts before the address."""
+        """Return what an ask's address opens, and for whom; a person whom the proxy names takes precedence."""
         opened = self.access.resolve(request.match_info["link"], await self.holders())
         if opened is None:
             return None
@@ -83,17 +83,17 @@ class Visitors:
         return opened, visitor
 
     def may_have_inbox(self, holder: KeyHolder | None) -> bool:
-        """Whether somebody has an inbox on this listener."""
+        """Whether the holder has an inbox on this listener."""
         return self.operators or holder is None or not holder.is_operator
 
     def inbox_name(self, visitor: Visitor) -> str | None:
-        """The name of somebody's inbox; None where they have none on this listener."""
+        """Return the name of a visitor's inbox; None if they have none on this listener."""
         if not self.may_have_inbox(visitor.holder):
             return None
         return PROXY_INBOX if visitor.holder is None else self.access.inbox_name(visitor.holder)
 
     def link(self, ask_id: str, visitor: Visitor | None) -> str:
-        """The name of an ask's page for somebody; for nobody, the one that only shows it."""
+        """Return the name of an ask's page for a visitor; without one, the page only shows the ask."""
         if visitor is None or visitor.holder is None:
             return self.access.link(ask_id)
         return self.access.answering_link(ask_id, visitor.holder)

@@ -1,25 +1,25 @@
-// What the page can do beyond plain forms: it follows its ask, never losing what is being entered,
-// takes keys, and lets nobody decide by accident. Without this file every control works all the same.
-// It is loaded before the page's content: a key that is pressed while that appears is already seen here.
+// What the page does beyond plain forms: it follows its ask without losing what is being entered,
+// handles keyboard shortcuts, and prevents accidental answers. All controls also work without this file.
+// It is loaded before the page's content, so it sees keys that are pressed while the content appears.
 "use strict";
 
 (() => {
   const SETTLING = 500; // ms
-  let settling = true; // whether what can be pressed has only just changed
+  let settling = true; // whether the controls have only just changed
   let timer = 0;
-  let byPointer = false; // whether the last click came from a pointer, and not from a key
+  let byPointer = false; // whether the last click came from a pointer rather than a key
   let source = null;
   let sending = false;
-  let shownAt = 0; // when the page was last fetched: a busy inbox is fetched once a second at the most
+  let fetchedAt = 0; // when the page was last fetched: a busy inbox is fetched at most once a second
 
   const form = () => document.querySelector("main form");
   const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
 
-  function entered() {
-    const now = form();
-    if (!now) return false;
-    if (now.dataset.filled !== undefined) return true;
-    return Array.from(now.elements).some((e) => {
+  function hasInput() {
+    const current = form();
+    if (!current) return false;
+    if (current.dataset.filled !== undefined) return true;
+    return Array.from(current.elements).some((e) => {
       if (e.matches("input[type=radio], input[type=checkbox]")) return e.checked !== e.defaultChecked;
       if (e.matches("input[type=search]")) return false;
       if (e.matches("textarea, input")) return e.value !== e.defaultValue;
@@ -27,9 +27,9 @@
     });
   }
 
-  // --- nobody decides by accident ----------------------------------------------------------------
+  // --- preventing accidental answers -------------------------------------------------------------
 
-  // page.css keeps the pointer off as long.
+  // page.css blocks the pointer for the same time.
   function settle() {
     settling = true;
     document.getElementById("main").classList.add("settling");
@@ -40,58 +40,58 @@
     }, SETTLING);
   }
 
-  // Whether a key can choose or answer something where it is pressed.
-  function decides(event) {
+  // Whether a key press can choose or answer something at its target.
+  function canAnswer(event) {
     if (event.key === "Enter") return event.ctrlKey || event.metaKey || !event.target.matches("textarea");
     return !inText(event.target) && (event.key === " " || /^([1-9]|Arrow.*)$/.test(event.key));
   }
 
-  // A key or a click that was meant for what stood here before, or a key that is still held down.
-  function tooSoon(event) {
-    const now = form();
-    if (!now || (event.type === "click" && !now.contains(event.target))) return;
-    if (event.type === "keydown" && !decides(event)) return;
+  // Blocks a key or click that was meant for the previous content, and a key that is still held down.
+  function blockIfTooSoon(event) {
+    const current = form();
+    if (!current || (event.type === "click" && !current.contains(event.target))) return;
+    if (event.type === "keydown" && !canAnswer(event)) return;
     const held = event.repeat && !inText(event.target) && (event.key === "Enter" || event.key === " ");
     if (!held && !settling) return;
     event.preventDefault();
     event.stopImmediatePropagation();
   }
 
-  for (const type of ["click", "keydown", "submit"]) addEventListener(type, tooSoon, true);
+  for (const type of ["click", "keydown", "submit"]) addEventListener(type, blockIfTooSoon, true);
 
-  // --- what is cut says so -----------------------------------------------------------------------
+  // --- cutting tall boxes ------------------------------------------------------------------------
 
-  // Boxes that are too tall scroll, by keyboard too, and say so below. Without this file they are not cut.
-  function cut(within) {
-    const boxes = Array.from(within.querySelectorAll(".long:not(.cut)")).filter((box) => box.checkVisibility());
+  // Boxes that are too tall scroll, also by keyboard, with a note below. Without this file they are not cut.
+  function cutTallBoxes(container) {
+    const boxes = Array.from(container.querySelectorAll(".long:not(.cut)")).filter((box) => box.checkVisibility());
     for (const box of boxes) box.classList.add("cut");
     const tall = boxes.filter((box) => box.scrollHeight - box.clientHeight > box.clientHeight / 4);
     for (const box of boxes) if (!tall.includes(box)) box.classList.remove("cut");
-    for (const box of tall) sign(box);
+    for (const box of tall) addMoreNote(box);
   }
 
-  function sign(box) {
+  function addMoreNote(box) {
     const main = document.getElementById("main");
-    const made = document.createElement("p");
+    const note = document.createElement("p");
     const below = document.createElement("span");
-    const full = document.createElement("a"); // no button: those of a page that only shows are disabled
-    made.className = "more";
+    const full = document.createElement("a"); // not a button: on a read-only page, buttons are disabled
+    note.className = "more";
     below.textContent = `${main.dataset.below} ↓`;
     full.href = "#main";
     full.textContent = main.dataset.full;
-    made.append(below, full);
-    const look = () => below.classList.toggle("none", box.scrollTop + box.clientHeight >= box.scrollHeight - 2);
+    note.append(below, full);
+    const update = () => below.classList.toggle("none", box.scrollTop + box.clientHeight >= box.scrollHeight - 2);
     box.tabIndex = 0;
     box.setAttribute("role", "region");
     box.setAttribute("aria-label", box.dataset.name);
-    box.addEventListener("scroll", look);
+    box.addEventListener("scroll", update);
     full.addEventListener("click", (event) => {
       event.preventDefault();
       box.classList.remove("cut", "long");
       for (const name of ["tabindex", "role", "aria-label"]) box.removeAttribute(name);
-      made.remove();
+      note.remove();
     });
-    box.after(made);
+    box.after(note);
   }
 
   // --- following the ask -------------------------------------------------------------------------
@@ -100,10 +100,10 @@
     const path = document.body.dataset.events;
     if (!path || source || document.hidden) return;
     source = new EventSource(path);
-    source.addEventListener("moved", moved);
+    source.addEventListener("moved", onMoved);
     source.addEventListener("gone", stop);
     source.addEventListener("error", () => {
-      // The browser connects again by itself, but for answers that are no stream: a restart, say.
+      // The browser reconnects automatically, except after a response that is not a stream, as during a restart.
       if (source && source.readyState === EventSource.CLOSED) {
         stop();
         setTimeout(follow, 5000);
@@ -116,46 +116,46 @@
     source = null;
   }
 
-  async function moved() {
+  async function onMoved() {
     stop();
     if (sending) return;
-    const soon = shownAt + 1000 - Date.now();
-    if (soon > 0) await new Promise((done) => setTimeout(done, soon));
-    shownAt = Date.now();
-    const asking = document.querySelector("dialog[open], main .summary");
-    if (asking) tell();
+    const wait = fetchedAt + 1000 - Date.now();
+    if (wait > 0) await new Promise((done) => setTimeout(done, wait));
+    fetchedAt = Date.now();
+    const isBeingRead = document.querySelector("dialog[open], main .summary");
+    if (isBeingRead) offerRefresh();
     else await refresh();
   }
 
-  function tell() {
+  function offerRefresh() {
     const text = document.body.dataset.moved;
     if (!text) return;
-    const words = document.createElement("span");
-    words.textContent = text;
-    const show = document.createElement("a");
-    show.href = location.href;
-    show.textContent = document.body.dataset.show;
-    document.getElementById("live").replaceChildren(words, show);
+    const message = document.createElement("span");
+    message.textContent = text;
+    const link = document.createElement("a");
+    link.href = location.href;
+    link.textContent = document.body.dataset.show;
+    document.getElementById("live").replaceChildren(message, link);
   }
 
   async function refresh() {
-    let answer;
+    let response;
     try {
-      answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+      response = await fetch(location.href, { headers: { Accept: "text/html" } });
     } catch {
       setTimeout(follow, 2000);
       return;
     }
-    const html = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const html = new DOMParser().parseFromString(await response.text(), "text/html");
     const main = html.getElementById("main");
     if (!main) return;
     const before = form();
     const after = main.querySelector("form");
-    const keeps = entered();
-    if (keeps) {
-      // An explanation leaves its question open, and what is entered there alone.
-      if (!after || after.dataset.walked !== before.dataset.walked) return tell();
-      carry(before, after);
+    const keepInput = hasInput();
+    if (keepInput) {
+      // An explanation leaves its question open, so the input still belongs to it.
+      if (!after || after.dataset.walked !== before.dataset.walked) return offerRefresh();
+      copyInput(before, after);
     }
     const focused = document.activeElement;
     const hadFocus = document.getElementById("main").contains(focused);
@@ -170,44 +170,44 @@
     prepare();
     const same = link && Array.from(main.querySelectorAll("a")).find((a) => a.getAttribute("href") === link);
     if (same) same.focus({ preventScroll: true });
-    else if (hadFocus && keeps && again(focused, after)) focusAgain(focused, again(focused, after));
+    else if (hadFocus && keepInput && counterpart(focused, after)) restoreFocus(focused, counterpart(focused, after));
     else if (hadFocus) focusFirst();
     announce();
     follow();
   }
 
-  // The control that another one was before the page was fetched anew.
-  function again(control, within) {
-    if (!within || !control.name) return undefined;
+  // The control in the new form that corresponds to one in the old form.
+  function counterpart(control, newForm) {
+    if (!newForm || !control.name) return undefined;
     const exact = control.matches("[type=radio], [type=checkbox], button");
-    return Array.from(within.elements).find((e) => e.name === control.name && (!exact || e.value === control.value));
+    return Array.from(newForm.elements).find((e) => e.name === control.name && (!exact || e.value === control.value));
   }
 
-  function focusAgain(before, now) {
-    now.focus({ preventScroll: true });
-    if (now.matches("textarea")) now.setSelectionRange(before.selectionStart, before.selectionEnd);
+  function restoreFocus(oldControl, newControl) {
+    newControl.focus({ preventScroll: true });
+    if (newControl.matches("textarea")) newControl.setSelectionRange(oldControl.selectionStart, oldControl.selectionEnd);
   }
 
-  // Puts what is entered in a form into the same form as it is shown now.
-  function carry(from, to) {
-    for (const old of from.querySelectorAll("textarea, select, input:not([type=hidden])")) {
-      const now = again(old, to);
-      if (!now) continue;
-      if (old.matches("[type=radio], [type=checkbox]")) now.checked = old.checked;
-      else if (old.matches("select")) for (const o of now.options) o.selected = Array.from(old.selectedOptions).some((s) => s.value === o.value);
-      else now.value = old.value;
+  // Copies what was entered in the old form into the new one.
+  function copyInput(from, to) {
+    for (const oldControl of from.querySelectorAll("textarea, select, input:not([type=hidden])")) {
+      const newControl = counterpart(oldControl, to);
+      if (!newControl) continue;
+      if (oldControl.matches("[type=radio], [type=checkbox]")) newControl.checked = oldControl.checked;
+      else if (oldControl.matches("select")) for (const o of newControl.options) o.selected = Array.from(oldControl.selectedOptions).some((s) => s.value === o.value);
+      else newControl.value = oldControl.value;
     }
-    for (const old of from.querySelectorAll("details[id]")) {
-      const now = to.querySelector(`#${old.id}`);
-      if (now) now.open = old.open;
+    for (const oldDetails of from.querySelectorAll("details[id]")) {
+      const newDetails = to.querySelector(`#${oldDetails.id}`);
+      if (newDetails) newDetails.open = oldDetails.open;
     }
   }
 
   function announce() {
-    // The whole of what is to be decided: who asks, how far along, the question, and what stands above it.
+    // Everything needed to decide: who asks, the progress, the question, and the context above it.
     const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides"));
-    const words = parts.map((part) => part.textContent.replace(/\s+/g, " ").trim());
-    const sentences = words.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
+    const texts = parts.map((part) => part.textContent.replace(/\s+/g, " ").trim());
+    const sentences = texts.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
     document.getElementById("said").textContent = sentences.join(" ");
   }
 
@@ -220,14 +220,14 @@
 
   function prepare() {
     settle();
-    cut(document.getElementById("main"));
+    cutTallBoxes(document.getElementById("main"));
     for (const time of document.querySelectorAll("time.local")) {
       time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
     }
     const filter = document.querySelector(".filter");
     if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;
-      filter.addEventListener("input", () => narrow(filter.value));
+      filter.addEventListener("input", () => filterOptions(filter.value));
     }
     const other = document.getElementById("other");
     if (other) {
@@ -237,11 +237,11 @@
     }
   }
 
-  function narrow(text) {
-    const wanted = text.trim().toLowerCase();
+  function filterOptions(text) {
+    const query = text.trim().toLowerCase();
     for (const option of document.querySelectorAll(".choices .option:not(.other)")) {
       const chosen = option.querySelector("input").checked;
-      option.hidden = !chosen && !option.textContent.toLowerCase().includes(wanted);
+      option.hidden = !chosen && !option.textContent.toLowerCase().includes(query);
     }
   }
 
@@ -276,13 +276,13 @@
       return;
     }
     sending = true;
-    // After the browser has read which button it was; a disabled one would not be sent.
+    // Only after the browser has read which button it was: a disabled button would not be sent.
     setTimeout(() => {
       for (const button of document.querySelectorAll("main button")) button.disabled = true;
     });
   });
 
-  // A page that comes back from the browser's memory may be old.
+  // A page that the browser restores from its back/forward cache may be outdated.
   addEventListener("pageshow", (event) => {
     if (!event.persisted) return;
     stop();
@@ -296,63 +296,63 @@
 
   document.addEventListener("toggle", (event) => {
     if (!(event.target instanceof HTMLDetailsElement) || !event.target.open) return;
-    cut(event.target);
-    // A scrolled page would move other controls under the pointer.
+    cutTallBoxes(event.target);
+    // Scrolling the page would move other controls under the pointer.
     const box = { replying: "reply", asking: "ask_back" }[event.target.id];
     if (box) document.getElementById(box).focus({ preventScroll: byPointer });
   }, true);
 
   document.addEventListener("keydown", (event) => {
-    const now = form();
-    if (!now || event.isComposing) return;
+    const current = form();
+    if (!current || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
-      const at = document.activeElement && document.activeElement.id;
-      const answering = document.querySelector(".yesno button:focus") || now.querySelector(".answers:not(.yesno) button.primary");
-      const button = ["reply", "ask_back"].includes(at) ? now.querySelector(`button[value=${at}]`) : answering;
+      const focusedId = document.activeElement && document.activeElement.id;
+      const answering = document.querySelector(".yesno button:focus") || current.querySelector(".answers:not(.yesno) button.primary");
+      const button = ["reply", "ask_back"].includes(focusedId) ? current.querySelector(`button[value=${focusedId}]`) : answering;
       if (button) {
         event.preventDefault();
-        now.requestSubmit(button);
+        current.requestSubmit(button);
       }
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || inText(document.activeElement)) return;
     if (document.querySelector("dialog[open]")) return;
-    if (event.key.startsWith("Arrow")) move(event, now);
+    if (event.key.startsWith("Arrow")) moveByArrow(event, current);
     if (!/^[1-9]$/.test(event.key)) return;
-    const boxes = now.querySelectorAll("#choices input[name=choice]");
-    const buttons = now.querySelectorAll(".yesno button");
-    const place = Number(event.key) - 1;
-    if (boxes[place]) {
+    const boxes = current.querySelectorAll("#choices input[name=choice]");
+    const buttons = current.querySelectorAll(".yesno button");
+    const index = Number(event.key) - 1;
+    if (boxes[index]) {
       event.preventDefault();
-      boxes[place].focus();
-      boxes[place].click();
-    } else if (buttons[place]) {
+      boxes[index].focus();
+      boxes[index].click();
+    } else if (buttons[index]) {
       event.preventDefault();
-      buttons[place].focus();
+      buttons[index].focus();
     }
   });
 
-  // Between the questions of a form with a review, where moving discards nothing; what was entered stays.
-  function move(event, now) {
+  // Moves between the questions of a form with a review, where this discards no answers; never discards input.
+  function moveByArrow(event, current) {
     const { moves, again } = document.querySelector("main .card").dataset;
     if (moves === undefined || event.shiftKey) return;
-    if (/^Arrow(Left|Right)$/.test(event.key)) event.preventDefault(); // which would choose: up and down do
-    if (entered()) return;
-    const edits = Array.from(now.querySelectorAll(".edit button"));
-    const there = edits.indexOf(document.activeElement);
-    if (event.key === "ArrowLeft") press(now, "button[value=back]");
-    else if (event.key === "ArrowRight" && again !== undefined) press(now, ".answers button.primary");
-    else if (event.key === "ArrowDown" && edits.length) focusOn(event, edits[(there + 1) % edits.length]);
-    else if (event.key === "ArrowUp" && edits.length) focusOn(event, edits.at(there < 1 ? -1 : there - 1));
+    if (/^Arrow(Left|Right)$/.test(event.key)) event.preventDefault(); // the default would choose an option; up and down still do
+    if (hasInput()) return;
+    const edits = Array.from(current.querySelectorAll(".edit button"));
+    const focused = edits.indexOf(document.activeElement);
+    if (event.key === "ArrowLeft") press(current, "button[value=back]");
+    else if (event.key === "ArrowRight" && again !== undefined) press(current, ".answers button.primary");
+    else if (event.key === "ArrowDown" && edits.length) focusByArrow(event, edits[(focused + 1) % edits.length]);
+    else if (event.key === "ArrowUp" && edits.length) focusByArrow(event, edits.at(focused < 1 ? -1 : focused - 1));
   }
 
-  function press(now, selector) {
-    const button = now.querySelector(selector);
-    if (button) now.requestSubmit(button);
+  function press(current, selector) {
+    const button = current.querySelector(selector);
+    if (button) current.requestSubmit(button);
   }
 
-  function focusOn(event, control) {
-    if (event.target.closest(".cut")) return; // which scrolls
+  function focusByArrow(event, control) {
+    if (event.target.closest(".cut")) return; // the arrow scrolls it
     event.preventDefault();
     control.focus();
   }

@@ -138,7 +138,7 @@ async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> No
     alice = Person(surface="web", user_id="alice", name="Alice")
     async with site(tmp_path, keys={KEY: OPERATOR, "hers": alice}) as shared:
         ask = await shared.ask(TEXT)
-        hers = shared.surface._front.access.answering_link(ask.id, operator_holder("hers", alice))
+        hers = shared.surface._site.access.answering_link(ask.id, operator_holder("hers", alice))
         async with reader(shared.url) as first, reader(shared.url) as second:
             one, other = await first.open(path(ask)), await second.open(f"/a/{hers}")
             done = await first.press(one, path(ask), "answer", {"text": "x"})

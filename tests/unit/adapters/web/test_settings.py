@@ -61,15 +61,15 @@ def test_the_keys_are_environment_variables_too(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (PUBLIC + HEADER, "user_header counts only from trusted_proxies"),
+        (PUBLIC + HEADER, "user_header is only read from trusted_proxies"),
         (HEADER + 'trusted_proxies = ["10.0.0.7"]', "set public.port"),
         ("[public]\nport = 1\n" + HEADER + 'trusted_proxies = ["10.0.0.7"]', "set public.url"),
-        (PUBLIC + HEADER + 'trusted_proxies = ["0.0.0.0/0"]', "is every address there is"),
-        (PUBLIC + HEADER + 'trusted_proxies = ["::/0"]', "is every address there is"),
+        (PUBLIC + HEADER + 'trusted_proxies = ["0.0.0.0/0"]', "covers every address"),
+        (PUBLIC + HEADER + 'trusted_proxies = ["::/0"]', "covers every address"),
         (PUBLIC + HEADER + 'trusted_proxies = ["proxy.internal"]', "not an address or a network"),
         (PUBLIC + HEADER + 'trusted_proxies = ["10.0.0.7/8"]', "not an address or a network"),
-        ('[web]\nuser_header = "X-Forwarded-For"', "holds what the client writes into it"),
-        ('[web]\nuser_header = "Cookie"', "holds what the client writes into it"),
+        ('[web]\nuser_header = "X-Forwarded-For"', "is set by the client"),
+        ('[web]\nuser_header = "Cookie"', "is set by the client"),
         ('[web]\nuser_header = "X User"', "web.user_header"),
         ("[web.people.alice]\n", "web.people.alice.label is missing"),
     ],
@@ -83,10 +83,10 @@ def test_settings_by_which_anybody_could_be_anybody_are_refused(text: str, why: 
 @pytest.mark.parametrize(
     ("proxy", "wrong"),
     [
-        ("127.0.0.1", "every program on this machine"),
-        ("::1", "every program on this machine"),
-        ("10.0.0.0/15", "every host of this network"),
-        ("fd00::/47", "every host of this network"),
+        ("127.0.0.1", "any program on this machine"),
+        ("::1", "any program on this machine"),
+        ("10.0.0.0/15", "any host on this network"),
+        ("fd00::/47", "any host on this network"),
         ("10.0.0.0/16", None),
         ("fd00::/48", None),
     ],
@@ -113,7 +113,7 @@ async def test_the_service_warns_of_it_when_it_starts(
         async with serve(public=public, web=web):
             pass
     (warned,) = [one for one in caplog.messages if "web.trusted_proxies 127.0.0.1" in one]
-    assert "agents too, can say who somebody is" in warned
+    assert "including agents, can claim to be anyone" in warned
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
