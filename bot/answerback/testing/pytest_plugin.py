@@ -1,4 +1,4 @@
-"""The contracts' pytest plug-in; in a ``conftest.py``: ``pytest_plugins = ["answerback.testing.pytest_plugin"]``."""
+"""The contracts' pytest plug-in; put ``pytest_plugins = ["answerback.testing.pytest_plugin"]`` in a ``conftest.py``."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ for _module in (
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes known the mark by which the contracts' tests name the rules that they prove."""
+    """Register the marker with which the contracts' tests name the rules they prove."""
     config.addinivalue_line("markers", "rule(*ids): the rules of the specification it proves")

@@ -1,4 +1,4 @@
-"""What a plug-in's tests bring for `answerback.testing.surface_contract`: a stage, and people in front of it."""
+"""What a plug-in's tests implement for `answerback.testing.surface_contract`: a platform and simulated people."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerback.testing.surface_harness import SurfaceHarness
 
 
 class Capability(StrEnum):
-    """What not every platform has. Each has methods of its own, which only those that have it bring."""
+    """A feature that not every platform has. Each has its own methods, implemented only by platforms that have it."""
 
     MODALS = "modals"
     PRIVATE_NOTES = "private notes"
@@ -27,91 +27,91 @@ class Capability(StrEnum):
 
 
 class Stage(Protocol):
-    """A platform with the service in front of it. All cases of a class share one."""
+    """The test environment: a platform with the service connected to it. All tests of a class share one."""
 
     harness: SurfaceHarness
     place: Destination
     """Where asks are shown."""
 
     async def add_person(self, name: str) -> SimulatedPerson:
-        """Somebody new at that place, of this name; nobody has told them anything yet."""
+        """Return a new person of this name at that place; they have received no private notes yet."""
 
     async def restart(self) -> None:
-        """Stops the service, and starts it anew on the same store; the platform goes on, and so do the people."""
+        """Stop the service and start it again on the same store; the platform and its people keep running."""
 
 
 class SimulatedPerson(Protocol):
-    """A person in front of a surface, who does everything by what they saw when they last looked.
+    """A platform-specific driver that acts as a person, based on what they saw when they last looked.
 
-    Every action waits until the surface has answered it, whatever it answered. What changes afterwards is seen with
-    the next look: until then, the person acts on an old copy.
+    Every action waits until the surface has responded, whatever the response. The person sees later changes only when
+    they look again; until then, they act on an old copy.
     """
 
     user_id: str
     name: str
-    """How others are told of them."""
+    """The name by which others see them."""
 
     async def look_at(self, ask: Ask) -> None:
-        """Sees an ask as the surface shows it now; waits until it does. There is one message of it, not two."""
+        """Look at the surface's current view of an ask, waiting until it is shown. Exactly one message shows it."""
 
     async def read_all_text(self) -> str:
-        """Everything that the person can read of the ask: the message, what its menus offer, "Show in full"."""
+        """Return everything that the person can read of the ask: the message, its menus' options, "Show in full"."""
 
     def available_actions(self) -> set[str]:
-        """Which of back, ask_back, reply, end_turn, submit and other can be used."""
+        """Return which of back, ask_back, reply, end_turn, submit and other can be used."""
 
     async def read_prefill(self, question: Question) -> JsonValue:
-        """The value that the controls of the open question show as chosen or filled in; None: nothing."""
+        """Return the value that the open question's controls show as chosen or filled in; None: nothing."""
 
     async def answer(self, question: Question, value: JsonValue) -> None:
-        """Answers the open question."""
+        """Answer the open question."""
 
     async def answer_other(self, text: str) -> None:
-        """Answers by "Something else…"."""
+        """Answer with "Something else…"."""
 
     async def go_back(self) -> None:
-        """Uses Back."""
+        """Use Back."""
 
     async def edit(self, ask: Ask, question: Question) -> None:
-        """In the review: uses Edit for a question."""
+        """In the review: use Edit on a question."""
 
     async def submit(self) -> None:
-        """In the review: uses Submit."""
+        """In the review: use Submit."""
 
     async def reply(self, text: str | None) -> None:
-        """Uses Reply, with words or without."""
+        """Use Reply, with or without a message."""
 
     async def end_turn(self) -> None:
-        """Uses End Turn, and confirms it."""
+        """Use End Turn, and confirm it."""
 
 
 @runtime_checkable
 class HasModals(Protocol):
-    """People write in a window that opens over the message."""
+    """People enter text in a modal that opens over the message."""
 
     async def open_modal(self) -> bool:
-        """Presses what a text is answered with; whether a window opened."""
+        """Use the control that opens a text question's modal; returns whether one opened."""
 
     async def submit_modal(self, text: str) -> str:
-        """Fills in the window that is open and hands it in; all that is told afterwards, in whatever way."""
+        """Fill in and submit the open modal; returns everything the person is told in response."""
 
 
 @runtime_checkable
 class HasPrivateNotes(Protocol):
-    """The surface tells one person something that others do not see."""
+    """The surface can show one person a note that others do not see."""
 
     async def private_notes(self, count: int) -> list[str]:
-        """What this person has been told, oldest first, once there are so many notes."""
+        """Return the notes this person has received, oldest first, once there are ``count``."""
 
 
 @runtime_checkable
 class HasTypedAnswers(Protocol):
-    """Words that are typed where people write to each other can be an answer."""
+    """People can answer by typing a message where they write to each other."""
 
     async def type_message(self, text: str, *, meant: bool = True) -> bool:
-        """Types to the surface about the ask or, not ``meant``, to other people beside it.
+        """Type a message to the surface about the ask or, if not ``meant``, to other people.
 
-        Returns whether the words were marked as taken, once they are dealt with.
+        Returns whether the message was marked as taken, once it is handled.
         """
 
 
@@ -120,23 +120,23 @@ class HasReminders(Protocol):
     """People can be pinged: the surface is one of `answerback.ports.surface.SupportsReminders`."""
 
     async def count_reminders(self, count: int) -> int:
-        """How many reminders of the ask this person can see, once there are so many."""
+        """Return how many reminders of the ask this person can see, once there are ``count``."""
 
 
 @runtime_checkable
 class HasMentions(Protocol):
-    """Texts can notify people, link and format: it takes care that an agent's do not."""
+    """Texts can notify people, link and format; the surface must prevent an agent's texts from doing so."""
 
     def mentions_and_links(self) -> list[str]:
-        """Whom the texts that this person sees of the ask would notify, and where links lead that hide it."""
+        """Return whom the ask's texts that this person sees would notify, and the targets of disguised links."""
 
 
 @runtime_checkable
 class HasAskingBack(Protocol):
-    """People can ask the agent to explain, where it accepts that: ``ask_back`` is then among what is offered."""
+    """People can ask the agent to explain, if it accepts that; ``ask_back`` is then among the available actions."""
 
     async def ask_back(self, text: str) -> None:
-        """Asks the agent to explain the open question."""
+        """Ask the agent to explain the open question."""
 
 
 @runtime_checkable
@@ -144,18 +144,18 @@ class HasDeletion(Protocol):
     """People can delete the live message."""
 
     async def delete_message(self) -> None:
-        """Deletes the message that was last looked at."""
+        """Delete the message that was last looked at."""
 
 
 @runtime_checkable
 class HasRateLimits(Protocol):
-    """The platform refuses calls that come too fast. This is the stage's, not a person's."""
+    """The platform rejects calls that come too fast. The stage implements this, not a person."""
 
     def rate_limit_next(self, calls: int) -> None:
-        """Refuses so many of the next calls that post or edit a message; 0: none any more."""
+        """Reject the given number of calls that post or edit a message; 0: stop rejecting."""
 
     def count_rate_limited(self) -> int:
-        """How many calls were refused so far."""
+        """Return how many calls were rejected so far."""
 
 
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
@@ -168,16 +168,16 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.DELETION: HasDeletion,
     Capability.RATE_LIMITS: HasRateLimits,
 }
-"""What a desk, or for rate limits the stage, brings for each capability."""
+"""The protocol that a simulated person (for rate limits, the stage) implements for each capability."""
 
 C = TypeVar("C", bound=Callable[..., object])
 
 
 def requires_capability(capability: Capability) -> Callable[[C], C]:
-    """Marks a case of the contract as one for platforms that have this."""
+    """Mark a contract test as one for platforms that have this capability."""
 
-    def marked(case: C) -> C:
+    def mark(case: C) -> C:
         case.needs = capability  # type: ignore[attr-defined] # read by SurfaceContract
         return case
 
-    return marked
+    return mark

@@ -1,4 +1,4 @@
-"""What every store does with asks: submit, change, find again, all or nothing, once."""
+"""Contract tests for how a store creates, changes and finds asks: atomically, and only once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from answerback.testing.store_examples import (
 
 
 class AsksContract:
-    """Asks, their changes and what keeps those from happening twice."""
+    """Asks, their changes, and the ids that keep changes from happening twice."""
 
     async def test_an_ask_comes_back_as_it_was_stored(self, store: Store) -> None:
         ask = new_ask(

@@ -1,4 +1,4 @@
-"""What every store does with claims and leases: two holders share its work, and nothing is done twice."""
+"""Contract tests for a store's claims and leases: two holders share the work, and nothing is done twice."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from answerback.testing.store_examples import (
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
 SHORT_LEASE = 0.2
-"""Seconds of a claim that is to be over soon."""
+"""Seconds of a claim that should expire soon."""
 NOW = 9_000.0
 
 
 async def take_after_lease(since: float, take: Callable[[], Awaitable[object]]) -> None:
-    """Returns when something can be taken, which must not be before the brief claim on it is over."""
+    """Wait until something can be taken, and assert that this is not before the short claim on it has expired."""
     async with asyncio.timeout(PATIENCE):
-        while not await take():  # noqa: ASYNC110 a lease that is over tells nobody
+        while not await take():  # noqa: ASYNC110 the end of a lease is not signalled
             await asyncio.sleep(0.01)
     assert time.monotonic() - since >= SHORT_LEASE - 0.01
 
 
 def advance_decision(claim: Claim | None = None) -> Callable[[Ask | None], Decision[int]]:
-    """Brings the ask to its next revision, and claims the message with that; tells the revision."""
+    """Return a decision that moves the ask to its next revision and claims its message; its result is the revision."""
 
     def decide(ask: Ask | None) -> Decision[int]:
         assert ask is not None
@@ -49,7 +49,7 @@ def advance_decision(claim: Claim | None = None) -> Callable[[Ask | None], Decis
 
 
 def deadline_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
-    """Gives the ask another deadline."""
+    """Return a decision that changes the ask's deadline."""
 
     def decide(ask: Ask | None) -> Decision[None]:
         assert ask is not None
@@ -59,12 +59,12 @@ def deadline_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
 
 
 async def deliveries(store: Store, claim: Claim, limit: int = 10) -> list[str]:
-    """Ids of what is claimed."""
-    return [one.delivery.id for one in await store.claim_deliveries(claim, NOW, limit)]
+    """Claim deliveries and return their ids."""
+    return [each.delivery.id for each in await store.claim_deliveries(claim, NOW, limit)]
 
 
 class ClaimsContract:
-    """Claims of two holders over one store."""
+    """Two holders of claims on one store."""
 
     # --- messages ---
 
@@ -79,13 +79,15 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", ANN) == ask
         await store.change("ask_1", advance_decision())
         await store.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
-        assert await store.claim_message("ask_1", BEN) is None, "it has moved on meanwhile"
+        assert await store.claim_message("ask_1", BEN) is None, "the ask has changed since"
         await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         shown = await store.claim_message("ask_1", BEN)
         assert shown is not None
         assert shown.shown_revision == shown.revision == 2
         await store.change("ask_1", advance_decision())
-        assert await store.claim_message("ask_1", ANN) is not None, "nobody held what was shown"
+        assert await store.claim_message("ask_1", ANN) is not None, (
+            "an up-to-date message has no holder"
+        )
         assert await store.claim_message("ask_1", BEN) is None
         assert await store.claim_message("ask_0", ANN) is None
 
@@ -94,13 +96,13 @@ class ClaimsContract:
         await store.create(Write(new_ask(1), claim=ANN), None)
         assert await store.claim_message("ask_1", BEN) is None
         await store.change("ask_1", advance_decision(BEN))
-        assert await store.claim_message("ask_1", BEN) is None, "it stays the first holder's"
+        assert await store.claim_message("ask_1", BEN) is None, "the first holder keeps it"
         await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
         await store.change("ask_1", advance_decision(BEN))
         assert await store.claim_message("ask_1", ANN) is None
         await store.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
         await store.change("ask_2", advance_decision())
-        assert await store.claim_message("ask_2", BEN) is not None, "it was not to be shown"
+        assert await store.claim_message("ask_2", BEN) is not None, "it did not need to be shown"
 
     @pytest.mark.rule("CLAIM-1")
     async def test_changes_at_the_same_time_leave_the_message_to_the_first(
@@ -144,7 +146,7 @@ class ClaimsContract:
         assert await store.list_outdated(9, "ann") == ["ask_1", "ask_2", "ask_3"]
         assert await store.list_outdated(9, "ben") == ["ask_2", "ask_3", "ask_4"]
         assert await store.list_outdated(1, "ben") == ["ask_2"], (
-            "what is another's takes up no room"
+            "asks claimed by others do not count towards the limit"
         )
 
     # --- timers ---
@@ -175,16 +177,16 @@ class ClaimsContract:
     @pytest.mark.rule("CLAIM-1")
     async def test_what_two_claim_at_the_same_time_is_divided(self, store: Store) -> None:
         for number in range(20):
-            told = new_delivery(number, ask=f"ask_{number}")
+            delivery = new_delivery(number, ask=f"ask_{number}")
             ask = new_ask(number, expires_at=5_000.0)
-            await store.create(Write(ask, deliveries=(told,)), None)
-        timers = await asyncio.gather(*(store.claim_due(one, NOW, 20) for one in (ANN, BEN)))
-        sent = await asyncio.gather(*(deliveries(store, one, 20) for one in (ANN, BEN)))
+            await store.create(Write(ask, deliveries=(delivery,)), None)
+        timers = await asyncio.gather(*(store.claim_due(claim, NOW, 20) for claim in (ANN, BEN)))
+        sent = await asyncio.gather(*(deliveries(store, claim, 20) for claim in (ANN, BEN)))
         shown = await asyncio.gather(
-            *(store.claim_message(f"ask_{n}", one) for n in range(20) for one in (ANN, BEN))
+            *(store.claim_message(f"ask_{n}", claim) for n in range(20) for claim in (ANN, BEN))
         )
-        for found in (timers, sent):
-            ids = [one for part in found for one in part]
+        for shares in (timers, sent):
+            ids = [each for share in shares for each in share]
             assert len(set(ids)) == len(ids) == 20
         assert len([ask for ask in shown if ask is not None]) == 20
 
@@ -197,7 +199,7 @@ class ClaimsContract:
         )
         assert await deliveries(store, ANN) == ["msg_1"]
         assert await deliveries(store, BEN) == []
-        assert await deliveries(store, ANN) == [], "it is at hand"
+        assert await deliveries(store, ANN) == [], "it is being delivered"
         later = delivery_result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
         await store.save_delivery_results([later], [], "ann")
         assert await deliveries(store, BEN) == ["msg_1"]
@@ -226,13 +228,13 @@ class ClaimsContract:
         await store.save_delivery_results([delivered], [line], "ben")
         assert await store.delivery("msg_1") == delivered
         assert len(await store.record("ask_1")) == 1
-        assert not await store.renew_delivery("msg_1", BEN), "there is nothing left to do"
+        assert not await store.renew_delivery("msg_1", BEN), "it is already delivered"
 
     @pytest.mark.rule("CLAIM-3")
     async def test_a_claim_that_is_renewed_goes_on(self, store: Store) -> None:
         await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
-        assert await store.renew_delivery("msg_1", ANN), "nobody has taken it meanwhile"
+        assert await store.renew_delivery("msg_1", ANN), "nobody else has taken it"
         assert await deliveries(store, BEN) == []
         await store.save_delivery_results(
             [delivery_result(new_delivery(), DeliveryState.DELIVERED)], [], "ann"
@@ -247,10 +249,10 @@ class ClaimsContract:
         await store.create(Write(new_ask(2), claim=BEN), None)
         await store.claim_due(ANN, NOW, 1)
         await deliveries(store, ANN)
-        for work in ClaimKind:
-            await store.release(work, "ann")
+        for kind in ClaimKind:
+            await store.release(kind, "ann")
         assert await store.claim_message("ask_1", BEN) is not None
-        assert await store.claim_message("ask_2", ANN) is None, "it is another's"
+        assert await store.claim_message("ask_2", ANN) is None, "another holder has it"
         assert await store.claim_due(BEN, NOW, 1) == ["ask_1"]
         assert await deliveries(store, BEN) == ["msg_1"]
 
@@ -271,7 +273,7 @@ class ClaimsContract:
         await take_after_lease(since, lambda: store.lease("gateway", ANN))
         assert await store.lease("gateway", ANN) == 3
         assert await store.lease("gateway", Claim("ann", 0.0)) == 3
-        assert await store.lease("gateway", ANN) == 4, "in between it was nobody's"
+        assert await store.lease("gateway", ANN) == 4, "in between nobody held it"
 
     @pytest.mark.rule("CLAIM-6")
     async def test_who_lost_a_lease_changes_nothing(self, store: Store) -> None:
@@ -293,7 +295,7 @@ class ClaimsContract:
         assert isinstance(lost, LeaseLostError)
         assert held == (3, False)
 
-    # --- the time, rate limits and news ---
+    # --- the clock, rate limits and notifications ---
 
     @pytest.mark.rule("CLAIM-13")
     async def test_a_store_with_a_clock_of_its_own_tells_the_time(self, store: Store) -> None:
@@ -326,16 +328,16 @@ class ClaimsContract:
 
     @pytest.mark.rule("CLAIM-8")
     async def test_a_store_tells_nothing_of_its_own_changes(self, store: Store) -> None:
-        heard: list[str | None] = []
-        store.listen(heard.append)
+        notifications: list[str | None] = []
+        store.listen(notifications.append)
         await store.create(Write(new_ask()), None)
         await store.change("ask_1", advance_decision())
         await store.check()
-        assert set(heard) <= {None}
+        assert set(notifications) <= {None}
 
 
 class SharedStoreContract:
-    """What a store that several processes share does besides, each with a store object of its own."""
+    """Further tests for a store that several processes share, each with its own store object."""
 
     @pytest.mark.rule("CLAIM-8")
     async def test_what_one_process_changes_the_others_hear_of(
@@ -343,12 +345,12 @@ class SharedStoreContract:
     ) -> None:
         other = make_store()
         await other.open()
-        heard: asyncio.Queue[str | None] = asyncio.Queue()
-        other.listen(heard.put_nowait)
+        notifications: asyncio.Queue[str | None] = asyncio.Queue()
+        other.listen(notifications.put_nowait)
         await store.create(Write(new_ask()), None)
         await store.change("ask_1", advance_decision())
         async with asyncio.timeout(PATIENCE):
-            while await heard.get() != "ask_1":
+            while await notifications.get() != "ask_1":
                 pass
         assert await other.revisions(["ask_1"]) == {"ask_1": 2}
         await other.close()
@@ -362,19 +364,19 @@ class SharedStoreContract:
         await other.open()
         for number in range(2):
             await store.create(Write(new_ask(number)), None)
-        made = await asyncio.gather(
+        results = await asyncio.gather(
             *(
-                one.change("ask_0", advance_decision(), delivery="key", digest="a")
-                for one in (store, other)
+                each.change("ask_0", advance_decision(), delivery="key", digest="a")
+                for each in (store, other)
             )
         )
-        assert sorted(repeated for _, repeated in made) == [False, True]
-        made_or_not = await asyncio.gather(
+        assert sorted(repeated for _, repeated in results) == [False, True]
+        outcomes = await asyncio.gather(
             store.change("ask_0", advance_decision(), delivery="next", digest="b"),
             other.change("ask_1", advance_decision(), delivery="next", digest="c"),
             return_exceptions=True,
         )
-        assert sum(isinstance(one, IdempotencyKeyReusedError) for one in made_or_not) == 1
+        assert sum(isinstance(each, IdempotencyKeyReusedError) for each in outcomes) == 1
         assert sum((await store.revisions(["ask_0", "ask_1"])).values()) == 4
         await other.close()
 

@@ -1,7 +1,7 @@
-"""What every store has to do: a class of tests that each store's own tests inherit.
+"""The contract of stores: a class of tests that each store's tests inherit.
 
-A heir has a fixture ``make_store``: each call makes another, unopened store on the same, first empty,
-database.
+A subclass defines a fixture ``make_store``: each call returns a new, unopened store on the same, initially
+empty database.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class StoreContract(
 
     @pytest.fixture
     async def store(self, make_store: Callable[[], Store]) -> AsyncIterator[Store]:
-        """A store that is open."""
+        """An open store."""
         store = make_store()
         await store.open()
         yield store

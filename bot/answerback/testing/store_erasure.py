@@ -1,4 +1,4 @@
-"""What every store does to erase what was written: all of it, in ended asks alone, and nothing of others."""
+"""Contract tests for erasure: it removes everything that was written in an ended ask, and nothing else."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEY = Idempotency("coder", f"key {SECRET}", "d")
 
 
 def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
-    """An ask in which everything that an agent can write holds the secret."""
+    """Return an ask with the secret in everything that an agent can write."""
     form = Form(
         questions=(Question(id=f"q-{SECRET}", text=SECRET, answer_type=AnswerType.TEXT),),
         tool=f"tool {SECRET}",
@@ -50,34 +50,34 @@ def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
     return new_ask(number, at=at, form=form, request=request, message={"id": "17.1"})
 
 
-def _asked_back(ask: Ask | None) -> Decision[None]:
+def _ask_back_and_explain(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
-    asking = AskBack(text=f"Why {SECRET}?")
-    asked = clarification.apply_ask_back(ask, asking, at=1_700.0, by=by, opened=UNOPENED)
+    question = AskBack(text=f"Why {SECRET}?")
+    asked = clarification.apply_ask_back(ask, question, at=1_700.0, by=by, opened=UNOPENED)
     assert isinstance(asked, asks.Change)
     explained = clarification.apply_explanation(asked.ask, f"So {SECRET}.", at=1_800.0)
     assert isinstance(explained, asks.Change)
     url = f"https://agent.example/{SECRET}"
-    told = replace(new_delivery(9), type="ask.clarify", body=SECRET, url=url)
-    return Decision(Write(explained.ask, asked.entries + explained.entries, (told,)), None)
+    delivery = replace(new_delivery(9), type="ask.clarify", body=SECRET, url=url)
+    return Decision(Write(explained.ask, asked.entries + explained.entries, (delivery,)), None)
 
 
-def _answered(ask: Ask | None) -> Decision[None]:
+def _answer_and_end(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
     change = asks.apply_action(ask, Answer(value=SECRET), at=2_000.0, by=by)
     assert isinstance(change, asks.Change)
-    told = replace(new_delivery(), body=SECRET, url=f"https://agent.example/{SECRET}")
+    delivery = replace(new_delivery(), body=SECRET, url=f"https://agent.example/{SECRET}")
     question = ask.form.questions[0]
     memory = RememberedAnswer(
         "coder", f"conv {SECRET}", "turn", f"tool {SECRET}", question.id, SECRET
     )
-    return Decision(Write(change.ask, change.entries, (told,), memory, owed=True), None)
+    return Decision(Write(change.ask, change.entries, (delivery,), memory, owed=True), None)
 
 
 async def answer_secretly(store: Store) -> None:
-    """Has an ask ended in which everything that anybody can write holds the secret."""
+    """Create and end an ask with the secret in everything that agents and people can write."""
     ask = secret_ask()
     await store.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
     await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
@@ -85,11 +85,11 @@ async def answer_secretly(store: Store) -> None:
     await store.add_entry(
         "ask_1", RecordEntry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET})
     )
-    await store.change("ask_1", _asked_back)
-    await store.change("ask_1", _answered)
+    await store.change("ask_1", _ask_back_and_explain)
+    await store.change("ask_1", _answer_and_end)
 
 
-async def _everything(store: Store) -> str:
+async def _dump(store: Store) -> str:
     page, deliveries = (
         await store.page(),
         await store.deliveries(state=None, agent=None, after=None, limit=9),
@@ -100,19 +100,19 @@ async def _everything(store: Store) -> str:
 
 
 class ErasureContract:
-    """Erasing, and what is to be erased when."""
+    """Erasing asks, and finding those that are old enough to erase."""
 
     @pytest.mark.rule("API-18")
     async def test_erasing_leaves_nothing_that_was_written_and_the_skeleton(
         self, store: Store
     ) -> None:
         await answer_secretly(store)
-        assert SECRET in await _everything(store)
+        assert SECRET in await _dump(store)
         was = [(line.seq, line.entry.at, line.entry.kind) for line in await store.record("ask_1")]
         erased = await store.erase("ask_1", 9_000.0, {"slack"})
         assert erased is not None
         assert erased == await store.get("ask_1")
-        assert SECRET not in await _everything(store)
+        assert SECRET not in await _dump(store)
         assert (erased.status, erased.erased_at, erased.revision) == (
             Status.ANSWERED,
             9_000.0,
@@ -123,7 +123,7 @@ class ErasureContract:
         assert erased.outcome.ended_by == Person(surface="slack", user_id="U1")
         assert (erased.message, erased.shown_revision) == ({"id": "17.1"}, 0)
         assert (erased.request.agent, erased.request.dialect) == ("coder", "ask_user")
-        assert await store.list_outdated(9) == ["ask_1"], "the message is to be edited"
+        assert await store.list_outdated(9) == ["ask_1"], "the message has to be edited"
         lines = await store.record("ask_1")
         assert [(line.seq, line.entry.at, line.entry.kind) for line in lines][:-1] == was
         assert lines[-1].entry == RecordEntry(at=9_000.0, kind="note", body={"erased": True})
@@ -145,20 +145,20 @@ class ErasureContract:
         assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
         late = delivery_result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
         await store.save_delivery_results([late], [], holder="us")
-        assert await store.delivery("msg_1") == told, "what was under way is no more"
+        assert await store.delivery("msg_1") == told, "the attempt in progress changes nothing"
 
     async def test_ids_stay_only_where_they_name_nobody(self, store: Store) -> None:
         to = Destination(surface="web", user="ann@example.com")
         await store.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
         by = Person(surface="web", user_id="ann@example.com", name="Ann")
 
-        def withdrawn(ask: Ask | None) -> Decision[None]:
+        def withdraw(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             reason = Reason.WITHDRAWN
             change = asks.end_ask(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
             return Decision(Write(change.ask, change.entries), None)
 
-        await store.change("ask_1", withdrawn)
+        await store.change("ask_1", withdraw)
         erased = await store.erase("ask_1", 9_000.0, {"slack"})
         assert "ann@" not in repr((erased, await store.record("ask_1"))).lower()
         assert erased is not None

@@ -1,4 +1,4 @@
-"""Asks, decisions and deliveries that the tests of a store write and read."""
+"""Asks, decisions and deliveries for the tests of a store."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
 PATIENCE = 60.0
-"""Seconds for which a test waits for what comes soon."""
+"""Seconds that a test waits at most for something that should happen soon."""
 
 ANN = Person(surface="slack", user_id="U1", name="Ann")
 
@@ -47,7 +47,7 @@ def new_ask(
     request: dict[str, Any] | None = None,
     **fields: Any,
 ) -> Ask:
-    """An open ask at its first question, in ``#C1`` on Slack when nothing else is said."""
+    """Return an open ask at its first question, by default in ``#C1`` on Slack."""
     sent: dict[str, Any] = {"arguments": {"questions": []}, **(request or {})}
     asked = Request(name="ask_user", dialect="ask_user", form=form, **sent)
     values: dict[str, Any] = {
@@ -63,7 +63,7 @@ def new_ask(
 
 
 def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) -> Delivery:
-    """A webhook that tells of an ask's end."""
+    """Return a webhook that reports the end of an ask."""
     return Delivery(
         id=f"msg_{number}",
         ask_id=ask,
@@ -78,7 +78,7 @@ def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) ->
 def answer_decision(
     value: JsonValue = True, *, at: float = 2_000.0, deliveries: tuple[Delivery, ...] = ()
 ) -> Callable[[Ask | None], Decision[Ask]]:
-    """Answers the prompted question; the result is the ask afterwards."""
+    """Return a decision that answers the open question; its result is the ask afterwards."""
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         assert ask is not None
@@ -92,7 +92,7 @@ def answer_decision(
 def end_decision(
     status: Status = Status.WITHDRAWN, *, at: float = 2_000.0
 ) -> Callable[[Ask | None], Decision[Ask]]:
-    """Ends the ask; the result is the ask afterwards."""
+    """Return a decision that ends the ask; its result is the ask afterwards."""
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         assert ask is not None
@@ -103,7 +103,7 @@ def end_decision(
 
 
 def answer_if_at_revision(revision: int) -> Callable[[Ask | None], Decision[bool]]:
-    """Answers "Why?" when the ask is at this revision, else refuses: what two people who race do."""
+    """Return a decision that changes the ask only at this revision, as in a race between two people."""
 
     def decide(ask: Ask | None) -> Decision[bool]:
         assert ask is not None
@@ -116,14 +116,14 @@ def answer_if_at_revision(revision: int) -> Callable[[Ask | None], Decision[bool
 
 
 def read_only_decision(ask: Ask | None) -> Decision[Ask | None]:
-    """Changes nothing and tells what is stored."""
+    """Change nothing; the result is the stored ask."""
     return Decision(None, ask)
 
 
 def delivery_result(
     delivery: Delivery, state: DeliveryState, *, next_at: float | None = None, tries: int = 1
 ) -> StoredDelivery:
-    """What became of a delivery."""
+    """Return the result of a delivery attempt."""
     return replace(
         StoredDelivery(delivery, state, tries, next_at, 503, "Service Unavailable", 3_000.0)
     )

@@ -1,4 +1,4 @@
-"""What every store does: it keeps what agents are still to be told, and what they were told."""
+"""Contract tests for late answers: a store keeps the outcomes that agents have not seen yet, and those they have."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ async def create_ended_ask(
     agent: str | None = "coder",
     deliveries: tuple[Delivery, ...] = (),
 ) -> str:
-    """An ask that has ended, and whose agent is owed that; its id."""
+    """Create an ask that has ended and whose agent has not seen its outcome; returns its id."""
     request = {"agent": agent, "conversation": conversation}
     await store.create(Write(new_ask(number, request=request)), None)
 
@@ -38,9 +38,9 @@ async def create_ended_ask(
     return f"ask_{number}"
 
 
-def ask_ids_of(owed: Sequence[LateAnswer]) -> list[str]:
-    """The asks that are listed."""
-    return [one.ask.id for one in owed]
+def ask_ids_of(answers: Sequence[LateAnswer]) -> list[str]:
+    """Return the ids of the listed asks."""
+    return [answer.ask.id for answer in answers]
 
 
 class LateAnswersContract:
@@ -54,7 +54,7 @@ class LateAnswersContract:
         listed = await store.list_late_answers(CODER, 5.0)
         assert ask_ids_of(listed) == [first, second]
         assert listed[0].ask == await store.get(first)
-        assert await store.list_late_answers(CODER, 5.0) == listed, "listing alone tells nobody"
+        assert await store.list_late_answers(CODER, 5.0) == listed, "listing does not acknowledge"
         assert await store.set_seen_state([first], SeenState.SEEN, 6.0) == [first]
         assert await store.list_late_answers(CODER, 7.0) == listed[1:]
         assert ask_ids_of(await store.list_late_answers(replace(CODER, after=0), 8.0)) == [second]
@@ -87,12 +87,14 @@ class LateAnswersContract:
         await store.set_seen_state(ask_ids_of(listed), SeenState.LISTED, 5.0)
         assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_3"]
         again = await store.list_late_answers(replace(CODER, after=listed[0].number), 6.0)
-        assert again[0] == listed[1], "it came with a list that the agent says it does not have"
+        assert again[0] == listed[1], (
+            "the agent says it has not received the list that contained it"
+        )
         assert ask_ids_of(again) == ["ask_2", "ask_3"]
         last = again[-1].number
         assert await store.list_late_answers(replace(CODER, after=last), 7.0) == []
         assert await store.list_late_answers(replace(CODER, after=0), 8.0) == [], (
-            "acknowledged is for good"
+            "an acknowledgement is final"
         )
 
     @pytest.mark.rule("LATE-3")

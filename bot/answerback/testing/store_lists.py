@@ -1,4 +1,4 @@
-"""What every store finds: what is shown and where, what is due, pages, the record, webhooks."""
+"""Contract tests for what a store lists: asks by message and place, due timers, pages, the record, webhooks."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ from answerback.testing.store_examples import (
 )
 
 ALMOST_VALID_CURSORS = ("YXNrczox=", "YXNrczowMQ", "YXNrczo5OTk5OTk5OTk5OTk5OTk5OTk5OQ", "YXNrczow")
-"""What base64 makes of "asks:1" (with padding), "asks:01", "asks:99999999999999999999", "asks:0"."""
+"""The base64 of "asks:1" (with padding), "asks:01", "asks:99999999999999999999" and "asks:0"."""
 
 PROPERTY_SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 )
-"""All examples share the test's one database, and mean to."""
+"""All examples share the test's database, which is intended."""
 
 
 class ListsContract:
-    """Everything that is looked up by something else than an ask's id."""
+    """All lookups other than by an ask's id."""
 
     async def test_what_is_shown_is_noted_and_the_walk_left_alone(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         moved, _ = await store.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
-        told = await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        saved = await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
-        assert await store.get("ask_1") == expected == told
+        assert await store.get("ask_1") == expected == saved
         await store.save_shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
         await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         stored = await store.get("ask_1")
@@ -192,10 +192,10 @@ class ListsContract:
         def move(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             there = Destination(surface="slack", channel="C9", thread="9.0")
-            there_unshown = replace(
+            moved = replace(
                 ask, destination=there, thread=None, message=None, shown_revision=0, revision=2
             )
-            return Decision(Write(there_unshown), None)
+            return Decision(Write(moved), None)
 
         await store.change("ask_1", move)
         assert await store.find_open("slack", "D1", "5.0", 10) == []
@@ -314,7 +314,7 @@ class ListsContract:
         async def due(now: float) -> list[str]:
             found = await store.claim_deliveries(SOLE_CLAIM, now, 10)
             await store.release(ClaimKind.DELIVERY, SOLE_CLAIM.holder)
-            return [one.delivery.id for one in found]
+            return [each.delivery.id for each in found]
 
         assert await due(9_000.0) == ["msg_3", "msg_1"]
         assert await store.next_delivery() == 900.0

@@ -1,4 +1,4 @@
-"""What every store does besides: counting, remembering, pruning, opening and closing, any text verbatim."""
+"""Contract tests for a store's other duties: counts, remembered answers, pruning, opening and closing, any text."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ JSON = st.recursive(
 PROPERTY_SETTINGS = settings(
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.differing_executors]
 )
-"""All examples share the test's one database, and mean to."""
+"""All examples share the test's database, which is intended."""
 
 
 class MaintenanceContract:
-    """The rest of the protocol, and what holds for all of it."""
+    """The rest of the store protocol, and what holds for all of it."""
 
     async def test_counts_follow_every_change_of_status_and_state(self, store: Store) -> None:
         names = {*Status, *DeliveryState}
@@ -128,7 +128,7 @@ class MaintenanceContract:
     async def test_pruning_forgets_old_deliveries_among_many_that_are_not_old(
         self, store: Store
     ) -> None:
-        def touched(at: float) -> Callable[[Ask | None], Decision[None]]:
+        def touch_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
             def decide(ask: Ask | None) -> Decision[None]:
                 assert ask is not None
                 new = replace(ask, updated_at=at, revision=ask.revision + 1)
@@ -138,10 +138,11 @@ class MaintenanceContract:
 
         await store.create(Write(new_ask()), None)
         numbers = range(1_100)
-        noted = (
-            store.change("ask_1", touched(10.0 + n % 2 * 20.0), delivery=f"Ev{n}") for n in numbers
+        changes = (
+            store.change("ask_1", touch_decision(10.0 + n % 2 * 20.0), delivery=f"Ev{n}")
+            for n in numbers
         )
-        await asyncio.gather(*noted)
+        await asyncio.gather(*changes)
         assert await store.prune(20.0) == 550
         for n in (0, 1, 999, 1_000, 1_098, 1_099):
             _, repeated = await store.change("ask_1", read_only_decision, delivery=f"Ev{n}")
@@ -159,11 +160,11 @@ class MaintenanceContract:
         for _ in range(2):
             await store.shift_schedule(500.0, 700.0)
         assert await store.next_due(0.0) == 560.0
-        assert await store.next_due(560.0) == 758.0, "it was created by the new time"
+        assert await store.next_due(560.0) == 758.0, "it was created according to the new time"
         assert await store.next_delivery() == 500.0
         page = await store.deliveries(state=None, agent=None, after=None, limit=9)
-        planned = {one.delivery.id: one.next_at for one in page.rows}
-        assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was due by the new time already"
+        planned = {each.delivery.id: each.next_at for each in page.rows}
+        assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was already due at the new time"
         assert await store.last_entry_time() == 700.0
 
     async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:
@@ -202,12 +203,12 @@ class MaintenanceContract:
         with pytest.raises(asyncio.CancelledError):
             await leaving
         async with asyncio.timeout(PATIENCE):
-            while not told:  # noqa: ASYNC110 - nothing else tells that it is stored
+            while not told:  # noqa: ASYNC110 - nothing else signals that it is stored
                 await asyncio.sleep(0.001)
         stored = await store.get("ask_1")
         assert stored is not None
         assert stored.revision == 2
-        assert told == [stored], "whoever is to be told of it is told"
+        assert told == [stored], "the callback is called"
 
     @PROPERTY_SETTINGS
     @given(text=st.text(), value=JSON)

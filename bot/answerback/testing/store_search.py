@@ -1,4 +1,4 @@
-"""What every store finds for people: what waits for them, and what was asked and answered."""
+"""Contract tests for a store's search, and for its list of the asks that wait for a person."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from answerback.testing.store_examples import ANN, end_decision, new_ask
 
 
 def search_for(text: str = "", **more: object) -> Search:
-    """A search for these words."""
+    """Return a search for these words."""
     return Search(split_words(text), **more)  # type: ignore[arg-type]  # fields of a search
 
 
 def one_question(text: str, context: str | None = None) -> Form:
-    """A form of one question."""
+    """Return a form with one question."""
     options = (Option(value="a", label="Ünïted States", description="the größte one"),)
     question = Question(
         id="q",
@@ -37,7 +37,7 @@ def one_question(text: str, context: str | None = None) -> Form:
 
 
 def act_decision(action: object, by: Person = ANN) -> Callable[[Ask | None], Decision[None]]:
-    """Ends the ask by an action of a person's."""
+    """Return a decision that ends the ask by a person's action."""
 
     def decide(ask: Ask | None) -> Decision[None]:
         assert ask is not None
@@ -49,12 +49,12 @@ def act_decision(action: object, by: Person = ANN) -> Callable[[Ask | None], Dec
     return decide
 
 
-async def find_all_ids(store: Store, wanted: Search) -> list[str]:
-    """The ids of all asks that a search finds, read in pages of two."""
+async def find_all_ids(store: Store, search: Search) -> list[str]:
+    """Return the ids of all asks that a search finds, reading pages of two."""
     ids: list[str] = []
     after: str | None = None
     while True:
-        page = await store.search(wanted, after, 2)
+        page = await store.search(search, after, 2)
         ids += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
@@ -62,7 +62,7 @@ async def find_all_ids(store: Store, wanted: Search) -> list[str]:
 
 
 class SearchContract:
-    """Search and the inbox of one person."""
+    """Search, and the inbox of one person."""
 
     async def test_asks_are_found_by_the_words_of_what_is_asked(self, store: Store) -> None:
         texts = {1: "Apply the migration?", 2: "Which environment?", 3: "Apply it to 生产?"}
@@ -138,8 +138,8 @@ class SearchContract:
             "ask_3",
             "ask_2",
         ]
-        wanted = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
-        assert await find_all_ids(store, wanted) == ["ask_5"]
+        search = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
+        assert await find_all_ids(store, search) == ["ask_5"]
 
     async def test_what_is_searched_outlives_the_store(
         self, store: Store, make_store: Callable[[], Store]

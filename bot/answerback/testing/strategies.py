@@ -1,6 +1,7 @@
-"""Hypothesis strategies for forms and their answers, shared by the tests of every module.
+"""Hypothesis strategies for forms and their answers, shared by the tests of all modules.
 
-A strategy is checked when it is first drawn from, which takes longer than drawing: what depends on little is made once.
+Hypothesis validates a strategy on its first draw, which takes longer than drawing: strategies with few parameters are
+therefore cached.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from pydantic import JsonValue
 from answerback.core.form import AnswerType, Form, Option, Question, When
 
 _ALPHABET = st.characters(codec="utf-8")
-"""Any character that UTF-8 carries: controls, bidirectional overrides and emoji too."""
+"""Any character that UTF-8 can encode, including controls, bidirectional overrides and emoji."""
 
 SCHEMAS: tuple[dict[str, JsonValue], ...] = (
     {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]},
@@ -34,17 +35,17 @@ INVISIBLE_TEXTS = st.lists(
     ),
     max_size=6,
 ).map(lambda runs: "".join(char * times for char, times in runs))
-"""Combining marks, characters without width, and halves of emoji, in runs longer than any limit."""
+"""Combining marks, zero-width characters and parts of emoji, in runs longer than any limit."""
 
 
 @cache
 def texts(most: int = 40) -> st.SearchStrategy[str]:
-    """Texts that are not blank, in any script."""
+    """Return texts that are not blank, in any script."""
     return st.text(_ALPHABET, min_size=1, max_size=most).filter(lambda text: bool(text.strip()))
 
 
 @cache
-def _perhaps(most: int) -> st.SearchStrategy[str | None]:
+def _optional_texts(most: int) -> st.SearchStrategy[str | None]:
     return st.none() | texts(most)
 
 
@@ -62,11 +63,11 @@ _VALUES_OF_SCHEMAS = tuple(map(st.sampled_from, _SCHEMA_VALUES))
 def questions(
     draw: st.DrawFn, question_id: str, earlier: tuple[Question, ...] = (), text_size: int = 40
 ) -> Question:
-    """One question, perhaps gated by an earlier one."""
+    """Return a question that may depend on an earlier one."""
     kind = draw(_KINDS)
     choice = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
     labels = draw(_labels(text_size)) if choice else []
-    described = _perhaps(text_size)
+    described = _optional_texts(text_size)
     schema = draw(st.sampled_from(SCHEMAS)) if kind is AnswerType.SCHEMA else None
     text, context = draw(texts(text_size)), draw(described)
     named = [
@@ -102,15 +103,15 @@ def questions(
 
 @st.composite
 def forms(draw: st.DrawFn, most: int = 6, text_size: int = 40) -> Form:
-    """A valid form, perhaps with a review."""
-    made: tuple[Question, ...] = ()
+    """Return a valid form that may have a review."""
+    earlier: tuple[Question, ...] = ()
     for i in range(draw(st.integers(1, most))):
-        made = (*made, draw(questions(f"q{i}", made, text_size)))
-    return Form(questions=made, review=draw(st.booleans()))
+        earlier = (*earlier, draw(questions(f"q{i}", earlier, text_size)))
+    return Form(questions=earlier, review=draw(st.booleans()))
 
 
 def values(question: Question) -> st.SearchStrategy[JsonValue]:
-    """Values that answer a question, in their normal form."""
+    """Return normalised values that answer a question."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return st.booleans()

@@ -1,4 +1,4 @@
-"""People who act too late, twice, at the same moment or unasked: one step at most, and each is told."""
+"""Contract tests for late, repeated, simultaneous or forbidden actions: one counts at most, and each is answered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from answerback_chat import wording
 async def create_viewed_ask(
     stage: Stage, questions: Sequence[Question], *people: SimulatedPerson
 ) -> Ask:
-    """An ask that these people may answer and have looked at."""
+    """Create an ask that these people may answer and have looked at."""
     who = tuple(person.user_id for person in people)
     ask = await stage.harness.create_ask(Form(questions=tuple(questions)), stage.place, who)
     for person in people:
@@ -38,7 +38,7 @@ async def create_viewed_ask(
 
 
 async def wait_for_steps(stage: Stage, ask: Ask, *people: SimulatedPerson, after: int) -> Ask:
-    """The ask after so many steps, once everybody sees it so."""
+    """Return the ask after the given number of steps, once all ``people`` see that state."""
     latest = await stage.harness.wait_until_shown(ask.id)
     assert latest.revision == ask.revision + after
     for person in people:
@@ -47,34 +47,34 @@ async def wait_for_steps(stage: Stage, ask: Ask, *people: SimulatedPerson, after
 
 
 async def answer_elsewhere(stage: Stage, ask: Ask, by: SimulatedPerson) -> None:
-    """Answers yes, and not on this surface."""
+    """Answer yes, but not on this surface."""
     actor = Actor(Person(surface=stage.place.surface, user_id=by.user_id, name=by.name))
     assert isinstance(await stage.harness.service.act(ask.id, Answer(value=True), actor), Acted)
 
 
-async def assert_private_notes(desk: SimulatedPerson, *sentences: str) -> None:
-    """Asserts what a person was told privately: these sentences and no others."""
-    assert isinstance(desk, HasPrivateNotes)
-    told = await desk.private_notes(len(sentences))
-    assert len(told) == len(sentences), told
-    for note, sentence in zip(told, sentences, strict=True):
+async def assert_private_notes(person: SimulatedPerson, *sentences: str) -> None:
+    """Assert that a person received exactly these private notes."""
+    assert isinstance(person, HasPrivateNotes)
+    notes = await person.private_notes(len(sentences))
+    assert len(notes) == len(sentences), notes
+    for note, sentence in zip(notes, sentences, strict=True):
         assert strip_whitespace(sentence) in strip_whitespace(note)
 
 
 def ended_note(ended: Ask) -> str:
-    """What people are told who act on an ask that is over."""
+    """Return the note to people who act on an ask that has ended."""
     return wording.rejection_note(
         Rejected(RejectReason.ENDED, ended), view_of(ended), LABELS, who=""
     )
 
 
 def answered_values(ask: Ask) -> list[object]:
-    """What has been answered so far."""
+    """Return the values answered so far."""
     return [given.value for given in ask.walk.answers]
 
 
 class ClicksContract:
-    """A transition happens once, and nobody's click is lost without a word."""
+    """A transition happens once, and no click is ignored without an explanation."""
 
     @pytest.mark.rule("WALK-15")
     async def test_of_two_people_at_the_same_moment_one_counts(
@@ -172,13 +172,13 @@ class ClicksContract:
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada, bob)
         await (stage.harness.service.withdraw(ask.id) if withdrawn else bob.answer(GO, False))
-        told = ended_note(await stage.harness.wait_until_shown(ask.id))
+        note = ended_note(await stage.harness.wait_until_shown(ask.id))
         await ada.answer(GO, True)
-        await assert_private_notes(ada, told)
+        await assert_private_notes(ada, note)
         await ada.reply("a word on it")
-        await assert_private_notes(ada, told, told)
+        await assert_private_notes(ada, note, note)
         await ada.end_turn()
-        await assert_private_notes(ada, told, told, told)
+        await assert_private_notes(ada, note, note, note)
         await assert_private_notes(bob)
 
     @pytest.mark.rule("SURFACE-9")
@@ -228,16 +228,16 @@ class ClicksContract:
         assert await ada.open_modal()
         assert await bob.open_modal()
         await ada.submit_modal("mine")
-        told = await bob.submit_modal("a long *thought*")
-        assert strip_whitespace("a long *thought*") in strip_whitespace(told)
+        response = await bob.submit_modal("a long *thought*")
+        assert strip_whitespace("a long *thought*") in strip_whitespace(response)
         ask = await wait_for_steps(stage, ask, ada, bob, after=1)
         assert answered_values(ask) == ["mine"]
         late = LABELS.too_late.format(name=ada.name) if more else ended_note(ask)
-        assert strip_whitespace(late) in strip_whitespace(told)
+        assert strip_whitespace(late) in strip_whitespace(response)
 
 
 class TypingContract:
-    """Words that are typed count where they are meant for the ask, and nowhere else."""
+    """Typed messages count only if they are meant for the ask."""
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-2", "TYPED-4")

@@ -1,7 +1,7 @@
-"""What every surface has to do: a class of tests that each surface's own tests inherit.
+"""The contract of surfaces: a class of tests that each surface's tests inherit.
 
-An heir has a fixture ``stage``, made with ``pytest_asyncio.fixture(scope="class", loop_scope="class")``, which gives an
-`answerback.testing.simulated_people.Stage`; and ``unsupported``, which says what the platform does not have.
+A subclass defines a fixture ``stage`` with ``pytest_asyncio.fixture(scope="class", loop_scope="class")``, which yields
+an `answerback.testing.simulated_people.Stage`, and ``unsupported``, the capabilities that the platform lacks.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from answerback.testing.surface_walks import RecordContract, WalksContract
 
 @pytest.mark.asyncio(loop_scope="class")
 class SharedSurfaceContract(RecordContract, ClicksContract, TypingContract, OutagesContract):
-    """What people do at a surface, where the store behind it or the number of services could make a difference."""
+    """The tests whose result could depend on the store or on the number of services."""
 
     unsupported: ClassVar[Mapping[Capability, str]] = {}
-    """What the platform does not have, and why. The cases that need it do not exist in this class."""
+    """The capabilities that the platform lacks, and why. Tests that need them are removed from the class."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -41,12 +41,12 @@ class SharedSurfaceContract(RecordContract, ClicksContract, TypingContract, Outa
 
     @pytest_asyncio.fixture(loop_scope="class")
     async def ada(self, stage: Stage) -> SimulatedPerson:
-        """Somebody who may answer."""
+        """A person who may answer."""
         return await stage.add_person("Ada")
 
     @pytest_asyncio.fixture(loop_scope="class")
     async def bob(self, stage: Stage) -> SimulatedPerson:
-        """Somebody else; whether they may answer is each case's to say."""
+        """Another person; each test decides whether they may answer."""
         return await stage.add_person("Bob")
 
 
@@ -58,9 +58,9 @@ class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, Peopl
     async def test_it_lacks_what_it_says_and_nothing_else(
         self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
-        """A desk without the methods of a capability is not a way around its cases: the lack must be declared."""
-        brings = stage if capability is Capability.RATE_LIMITS else ada
-        assert isinstance(brings, CAPABILITY_PROTOCOLS[capability]) is (
+        """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""
+        driver = stage if capability is Capability.RATE_LIMITS else ada
+        assert isinstance(driver, CAPABILITY_PROTOCOLS[capability]) is (
             capability not in self.unsupported
         )
         if capability is Capability.REMINDERS:

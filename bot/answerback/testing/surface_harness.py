@@ -1,4 +1,4 @@
-"""A surface at work, for its tests: the real service, a store, and what shows asks again when they change."""
+"""A running surface for tests: the real service, a store, and the message sync that shows changed asks."""
 
 from __future__ import annotations
 
@@ -26,72 +26,72 @@ from answerback_storage.memory.store import MemoryStore, Tables
 
 _NUMBERS = count(1)
 SWEEP = 100
-"""Asks that are brought up to date after a start."""
+"""How many asks are brought up to date after a start."""
 
 
 @dataclass
 class SurfaceHarness:
-    """What is up around a surface."""
+    """The service and message sync that a surface runs with."""
 
     service: Service
-    shower: MessageSync
+    message_sync: MessageSync
     other_replicas: Sequence[SurfaceHarness] = ()
-    """What other processes on the same store have up."""
+    """The harnesses of other processes on the same store."""
 
     @property
     def store(self) -> Store:
-        """Where the asks are."""
+        """The store with the asks."""
         return self.service.store
 
     async def create_ask(
         self, form: Form, to: Destination, responders: tuple[str, ...] = (ANYONE,), **more: Any
     ) -> Ask:
-        """An ask of this form at a place, once it is shown; ``more`` are its other fields."""
+        """Create an ask and return it once it is shown; ``more`` are further fields of the ask."""
         number, now = next(_NUMBERS), self.service.clock.now()
         ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
-        at = [self, *self.other_replicas][number % (1 + len(self.other_replicas))]
-        await at.store.create(Write(ask), None)
-        at.shower.request_sync(ask)
+        replica = [self, *self.other_replicas][number % (1 + len(self.other_replicas))]
+        await replica.store.create(Write(ask), None)
+        replica.message_sync.request_sync(ask)
         return await self.wait_until_shown(ask.id)
 
     async def wait_until_shown(self, ask_id: str) -> Ask:
-        """The ask as it stands, once nothing is being shown any more."""
-        showers = [one.shower for one in (self, *self.other_replicas)]
-        while any(shower.pending_count for shower in showers):
-            for shower in showers:
-                await shower.wait_until_idle()
+        """Return the current ask once all messages are up to date."""
+        syncs = [each.message_sync for each in (self, *self.other_replicas)]
+        while any(sync.pending_count for sync in syncs):
+            for sync in syncs:
+                await sync.wait_until_idle()
         stored = await self.store.get(ask_id)
         assert stored is not None
         return stored
 
     async def stop_showing(self) -> None:
-        """Nothing is shown any more."""
-        for one in (self, *self.other_replicas):
-            await one.shower.stop()
+        """Stop updating messages."""
+        for each in (self, *self.other_replicas):
+            await each.message_sync.stop()
 
 
-def combine_replicas(benches: Collection[SurfaceHarness]) -> SurfaceHarness:
-    """Several services at work as one: asks come in at each in turn."""
-    first, *others = benches
+def combine_replicas(harnesses: Collection[SurfaceHarness]) -> SurfaceHarness:
+    """Combine replicas of a service into one harness: asks are created at each in turn."""
+    first, *others = harnesses
     first.other_replicas = others
     return first
 
 
 @asynccontextmanager
-async def follow_other_replicas(service: Service, shower: MessageSync) -> AsyncIterator[None]:
-    """Has a service hear what others commit, and give back at its end what it has claimed."""
+async def follow_other_replicas(service: Service, message_sync: MessageSync) -> AsyncIterator[None]:
+    """Make a service follow what other replicas commit, and release its claims at the end."""
     if service.claim is SOLE_CLAIM:
         yield
         return
-    hearing = RemoteChangeListener(
+    listener = RemoteChangeListener(
         service.store,
         service.signals,
         service.presence,
         service.surfaces.keys(),
-        on_remote_change=shower.on_remote_change,
+        on_remote_change=message_sync.on_remote_change,
     )
-    service.store.listen(hearing.handle_notification)
-    listening = asyncio.create_task(hearing.dispatch_changes())
+    service.store.listen(listener.handle_notification)
+    listening = asyncio.create_task(listener.dispatch_changes())
     try:
         yield
     finally:
@@ -102,28 +102,28 @@ async def follow_other_replicas(service: Service, shower: MessageSync) -> AsyncI
 
 @asynccontextmanager
 async def run_surface(surface: Surface, opened: OpenStore) -> AsyncIterator[SurfaceHarness]:
-    """A surface, started, with a service of its own on an open store."""
+    """Start a surface with its own service on an open store."""
     store, claim, clock = opened
     async with AsyncExitStack() as stack:
         names = frozenset({surface.name})
         service = Service(store, clock, {surface.name: surface}, known_surfaces=names, claim=claim)
-        shower = MessageSync(service, first_pause=0.02)
-        await stack.enter_async_context(follow_other_replicas(service, shower))
-        stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.request_sync
+        message_sync = MessageSync(service, first_pause=0.02)
+        await stack.enter_async_context(follow_other_replicas(service, message_sync))
+        stack.push_async_callback(message_sync.stop)
+        service.hooks.show = message_sync.request_sync
         stack.push_async_callback(surface.stop)
         await surface.start(service)
-        await shower.sweep(SWEEP)
-        yield SurfaceHarness(service, shower)
+        await message_sync.sweep(SWEEP)
+        yield SurfaceHarness(service, message_sync)
 
 
 class HarnessStage:
-    """What a `answerback.testing.simulated_people.Stage` does for every platform without a server of its own.
+    """The common part of a `answerback.testing.simulated_people.Stage` for platforms without a server of their own.
 
     Args:
-        make: makes the surface, anew for each start.
-        url: a ``storage.url`` of a PostgreSQL database; without it, everything is in memory.
-        replicas: how many services share that database, each with a surface of its own.
+        make: creates the surface; called on each start.
+        url: a ``storage.url`` of a PostgreSQL database; without it, the store is in memory.
+        replicas: how many services share that database, each with its own surface.
     """
 
     def __init__(
@@ -134,7 +134,7 @@ class HarnessStage:
         self._up = AsyncExitStack()
         self.surface: Surface
         self.surfaces: Sequence[Surface]
-        """One for each service; `surface` is the first."""
+        """One per service; `surface` is the first."""
         self.harness: SurfaceHarness
 
     async def __aenter__(self) -> Self:
@@ -145,13 +145,13 @@ class HarnessStage:
         await self._up.aclose()
 
     async def restart(self) -> None:
-        """Stops what is up, and starts it anew."""
+        """Stop everything and start it again."""
         await self._up.aclose()
         self.surfaces = [self._make() for _ in range(self._replicas)]
         self.surface = self.surfaces[0]
-        self.harness = combine_replicas([await self._started(surface) for surface in self.surfaces])
+        self.harness = combine_replicas([await self._start(surface) for surface in self.surfaces])
 
-    async def _started(self, surface: Surface) -> SurfaceHarness:
+    async def _start(self, surface: Surface) -> SurfaceHarness:
         enter = self._up.enter_async_context
         if self._url is not None:
             return await enter(

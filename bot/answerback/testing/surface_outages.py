@@ -1,4 +1,4 @@
-"""The service is stopped half-way, the platform says "too fast", the message is deleted: nothing is lost."""
+"""Contract tests for outages: nothing is lost by a restart, a rate limit, or the deletion of a message."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from answerback.testing.surface_questions import AGAIN, GO, WHERE, WHY
 
 
 class OutagesContract:
-    """Every ask goes on where it stood, and every message comes to show it."""
+    """Every ask continues where it was, and its message catches up."""
 
     @pytest_asyncio.fixture(loop_scope="class")
     async def limits(self, stage: Stage) -> AsyncIterator[HasRateLimits]:
-        """The platform, about to say "too fast". The service forgets that it has, which would slow other cases."""
+        """A platform that can rate limit. The restart at the end clears limits that would slow down other tests."""
         assert isinstance(stage, HasRateLimits)
         yield stage
         stage.rate_limit_next(0)

@@ -1,4 +1,4 @@
-"""Who may answer and until when, and who answered and when: what people can read of it on every surface."""
+"""Contract tests for what every surface shows about people: who may answer and until when, who answered and when."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPLANATION = "It **reads only**:\n\n- one lock"
 
 
 class PeopleContract:
-    """The message names the people that it concerns."""
+    """The message names the people it concerns."""
 
     @pytest.mark.rule("SURFACE-17")
     async def test_the_message_says_who_may_answer_and_until_when(
@@ -69,8 +69,8 @@ class PeopleContract:
         ask = await stage.harness.wait_until_shown(ask.id)
         await bob.look_at(ask)
         read = await read_normalized_text(bob, ada)
-        for desk in (ada, bob):
-            assert LABELS.by.format(name=desk.name).casefold() in read
+        for person in (ada, bob):
+            assert LABELS.by.format(name=person.name).casefold() in read
         assert [given.at for given in ask.walk.answers] == sorted(
             given.at for given in ask.walk.answers if given.at is not None
         )
@@ -92,7 +92,7 @@ class PeopleContract:
         ask = await stage.harness.wait_until_shown(ask.id)
         assert (ask.question, ask.revision) == (GO, 2)
         assert [aside.text for aside in ask.asides] == [QUESTION]
-        await bob.answer(GO, True)  # by the message as it was before
+        await bob.answer(GO, True)  # on the message as it was before
         assert (await stage.harness.wait_until_shown(ask.id)).question == GO
         await ada.look_at(ask)
         waiting = LABELS.explaining.format(label="").strip().casefold()
@@ -164,9 +164,9 @@ class PeopleContract:
         assert any(bob.user_id in whom for whom in ada.mentions_and_links()) is mention
 
 
-async def read_normalized_text(desk: SimulatedPerson, *others: SimulatedPerson) -> str:
-    """What a person reads, mentions as the names that clients show; regardless of capitals."""
-    read = await desk.read_all_text()
-    for one in (desk, *others):
-        read = read.replace(f"<@{one.user_id}>", one.name)
-    return " ".join(read.casefold().split())
+async def read_normalized_text(person: SimulatedPerson, *others: SimulatedPerson) -> str:
+    """Return what a person reads, with mentions replaced by names as in a client, and without case."""
+    text = await person.read_all_text()
+    for each in (person, *others):
+        text = text.replace(f"<@{each.user_id}>", each.name)
+    return " ".join(text.casefold().split())

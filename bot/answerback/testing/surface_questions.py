@@ -1,4 +1,4 @@
-"""Questions that the cases of the contract ask, and the words of a surface that is not configured otherwise."""
+"""Questions that the contract tests ask, and a surface's default labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts that would break out, hide or be too long, and the largest forms there are: all can be read."""
+"""Contract tests for hostile, invisible or very long texts and the largest forms: everything can be read."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ HOSTILE = {
 
 
 def hostile_form(text: str) -> Form:
-    """A form with this text in every place that takes one."""
+    """Return a form with this text in every text field."""
     options = (
         Option(value=text, label=text, description=text),
         Option(value="plain", label="plain"),
@@ -55,7 +55,7 @@ def hostile_form(text: str) -> Form:
 
 
 class TextsContract:
-    """Whatever an agent sends can be read and answered, and does nothing else."""
+    """Whatever an agent sends can be read and answered, and has no other effect."""
 
     @pytest.mark.rule("TEXT-1", "TEXT-3", "SURFACE-6")
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
@@ -65,14 +65,14 @@ class TextsContract:
         form = hostile_form(text)
         ask = await create_viewed_ask(stage, form.questions, ada)
         ask = await wait_for_steps(stage, ask, ada, after=0)
-        await _sees_through(ada)
+        await _assert_nothing_hidden(ada)
         typed = "".join(c for c in text if c.isprintable() or c == "\n")
         given: list[JsonValue] = [text, [text], typed]
         for count, value in enumerate(given, 1):
             await ada.answer(form.questions[count - 1], value)
             latest = await wait_for_steps(stage, ask, ada, after=count)
             assert answered_values(latest) == given[:count]
-            await _sees_through(ada)
+            await _assert_nothing_hidden(ada)
 
     @requires_capability(Capability.MENTIONS)
     @pytest.mark.rule("TEXT-1")
@@ -151,7 +151,7 @@ class TextsContract:
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["v8"]
 
 
-async def _sees_through(desk: SimulatedPerson) -> None:
-    """What cannot be seen, or reorders text, is made visible."""
-    read = re.sub(r"\s", "", await desk.read_all_text())
-    assert read == visible(read)
+async def _assert_nothing_hidden(person: SimulatedPerson) -> None:
+    """Assert that invisible characters and those that reorder text are made visible."""
+    text = re.sub(r"\s", "", await person.read_all_text())
+    assert text == visible(text)

@@ -1,6 +1,6 @@
-"""A person who reads what is shown walks random forms, beside the naive model.
+"""Contract tests in which a person walks random forms in parallel with the naive model.
 
-After every action the stored ask, the model and what the person reads must agree.
+After every action, the stored ask, the model and what the person reads must agree.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from answerback.testing.walker_model import NaiveWalk
 from answerback_chat.sanitize import visible
 
 STEPS = 7
-"""The most actions in one walk before somebody ends it."""
+"""The maximum number of actions in one walk before the person ends it."""
 
 
 class RecordContract:
-    """What is left of a walk."""
+    """What an ended ask shows."""
 
     @pytest.mark.rule("SURFACE-1", "SURFACE-4")
     async def test_when_an_ask_ends_its_message_is_the_record(
@@ -59,7 +59,7 @@ class RecordContract:
 class WalksContract:
     """Every form can be walked on every surface, in every state."""
 
-    # A walk over real sockets is too slow to be shrunk; the seed is derandomised, so it can be repeated.
+    # A walk over real sockets is too slow to shrink; examples are derandomised, so that failures are repeatable.
     @pytest.mark.rule("WALK-5", "SURFACE-6", "CARE-4")
     @settings(
         suppress_health_check=list(HealthCheck),
@@ -84,126 +84,128 @@ class WalksContract:
 
 
 async def _act(
-    desk: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject, *, end: bool
+    person: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject, *, end: bool
 ) -> None:
     kinds = ["reply", "end_turn"] if end else ["on"] * 5
-    offered = desk.available_actions()
+    offered = person.available_actions()
     kinds += ["back"] * (not end and "back" in offered)
     kinds += ["other"] * (not end and "other" in offered)
     kind = data.draw(st.sampled_from(kinds))
     question = model.current()
     if kind == "back":
-        await desk.go_back()
+        await person.go_back()
         assert model.back()
     elif kind == "reply":
         words = data.draw(st.none() | texts())
-        await desk.reply(words)
+        await person.reply(words)
         model.end("cancelled", words)
     elif kind == "end_turn":
-        await desk.end_turn()
+        await person.end_turn()
         model.end("turn_ended")
     elif kind == "other":
         text = data.draw(texts())
         prompt = view_of(ask).prompt
         assert prompt is not None
-        await desk.answer_other(text)
-        model.answer(answer_with_own_words(prompt, text))
+        await person.answer_other(text)
+        model.answer(answer_with_other(prompt, text))
     elif question is not None:
         value = _enterable(data.draw(values(question)))
-        await desk.answer(question, value)
+        await person.answer(question, value)
         model.answer(value)
     else:
-        await _review(desk, ask, model, data)
+        await _review(person, ask, model, data)
 
 
-async def _review(desk: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject) -> None:
+async def _review(person: SimulatedPerson, ask: Ask, model: NaiveWalk, data: st.DataObject) -> None:
     chosen = data.draw(st.sampled_from([None, *model.given]))
     if chosen is None:
-        await desk.submit()
+        await person.submit()
         model.end("answered")
         return
     question = next(q for q in model.form.questions if q.id == chosen)
-    await desk.edit(ask, question)
+    await person.edit(ask, question)
     assert model.edit(chosen)
 
 
-async def assert_consistent(desk: SimulatedPerson, ask: Ask, model: NaiveWalk) -> None:
-    """The stored ask, the model and what a person sees are the same."""
+async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk) -> None:
+    """Assert that the stored ask, the model and what a person sees agree."""
     assert ask.walk.phase == model.phase()
-    assert {one.question_id for one in ask.walk.answers} == set(model.given)
-    for one in ask.walk.answers:
-        assert json_equal(one.value, model.given[one.question_id])
+    assert {answer.question_id for answer in ask.walk.answers} == set(model.given)
+    for answer in ask.walk.answers:
+        assert json_equal(answer.value, model.given[answer.question_id])
     assert ask.shown_revision == ask.revision or ask.message is None
-    await assert_sees(desk, ask)
-    assert ("back" in desk.available_actions()) is model.can_go_back()
-    assert ("submit" in desk.available_actions()) is (model.phase() == "review")
+    await assert_sees(person, ask)
+    assert ("back" in person.available_actions()) is model.can_go_back()
+    assert ("submit" in person.available_actions()) is (model.phase() == "review")
     question = model.current()
     if question is not None and not isinstance(model.prefill, dict):
         again = ask.walk.again
-        start = await desk.read_prefill(question)
+        start = await person.read_prefill(question)
         if not (again and again.other):
-            assert json_equal(start, _shown_start(question, model.prefill))
+            assert json_equal(start, _visible_prefill(question, model.prefill))
 
 
-async def assert_sees(desk: SimulatedPerson, ask: Ask) -> None:
-    """A person who looks can read all that was said, and has the controls of the state that is stored."""
-    await desk.look_at(ask)
-    read, view = strip_whitespace(await desk.read_all_text()), view_of(ask)
-    unread = [
-        [words for words in found if not any(as_shown in read for as_shown in shown_forms(words))]
-        for found in (conversation_texts(view), conversation_texts(view, verbatim=True))
+async def assert_sees(person: SimulatedPerson, ask: Ask) -> None:
+    """Assert that a person can read everything that was said, and has the controls of the stored state."""
+    await person.look_at(ask)
+    visible_text, view = strip_whitespace(await person.read_all_text()), view_of(ask)
+    missing = [
+        [text for text in said if not any(form in visible_text for form in shown_forms(text))]
+        for said in (conversation_texts(view), conversation_texts(view, verbatim=True))
     ]
-    assert [] in unread, (unread, read)
-    wanted = {control.value for control in view.controls} | (
+    assert [] in missing, (missing, visible_text)
+    expected = {control.value for control in view.controls} | (
         {"submit"} if view.is_review else set()
     )
-    assert desk.available_actions() - {"other"} == wanted
+    assert person.available_actions() - {"other"} == expected
 
 
-def answer_with_own_words(prompt: Prompt, text: str) -> JsonValue:
-    """The answer that words of one's own make, beside the selection that the prompt starts from."""
+def answer_with_other(prompt: Prompt, text: str) -> JsonValue:
+    """Return the answer given by "Something else…", together with the prefilled selection if both count."""
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else []
     return [*chosen, text] if prompt.question.other_beside else text
 
 
 def _enterable(value: JsonValue) -> JsonValue:
-    """What native inputs can yield of a value: they have no place for what a schema does not name."""
+    """Reduce a value to what native inputs can produce: they have no field for properties not in the schema."""
     return {"n": value["n"]} if isinstance(value, dict) and "n" in value else value
 
 
-def _shown_start(question: Question, prefill: JsonValue) -> JsonValue:
-    """Nothing and an empty text or choice look alike."""
+def _visible_prefill(question: Question, prefill: JsonValue) -> JsonValue:
+    """Reduce a prefill to what is visible: an empty text or selection looks like none."""
     if question.answer_type is AnswerType.TEXT:
         return prefill or None
     return prefill or None if question.answer_type is AnswerType.MULTI_SELECT else prefill
 
 
 def strip_whitespace(text: str) -> str:
-    """A text as it is shown, without blanks, which surfaces set as they like."""
+    """Return a text as displayed but without whitespace, which differs between surfaces."""
     return re.sub(r"\s", "", visible(text))
 
 
-def shown_forms(words: str) -> tuple[str, str]:
-    """How words are shown by themselves, and behind others: a combining mark is shown by its number only alone."""
-    return strip_whitespace(words), strip_whitespace(f"-{words}").removeprefix("-")
+def shown_forms(text: str) -> tuple[str, str]:
+    """Return a text as displayed on its own and after other text: only on its own is a combining mark spelled out."""
+    return strip_whitespace(text), strip_whitespace(f"-{text}").removeprefix("-")
 
 
 def conversation_texts(view: View, *, verbatim: bool = False) -> list[str]:
-    """Everything that the agent and the people have said in what a view shows.
+    """Return all texts of the agent and the people in a view.
 
     Args:
-        verbatim: the context as it is written, for a surface that does not draw Markdown.
+        verbatim: whether to return the context's source, for a surface that does not render Markdown.
     """
-    found: list[str] = [view.reply or ""]
+    said: list[str] = [view.reply or ""]
     if view.prompt is not None:
         question = view.prompt.question
-        written = question.context or ""
-        drawn = markdown.blocks_to_text(markdown.parse_context(written, view.prompt.context_format))
-        context = written if verbatim else drawn
-        found += [question.text, question.header or "", *context.split()]
+        source = question.context or ""
+        rendered = markdown.blocks_to_text(
+            markdown.parse_context(source, view.prompt.context_format)
+        )
+        context = source if verbatim else rendered
+        said += [question.text, question.header or "", *context.split()]
         for option in question.options:
-            found += [option.label, option.description or ""]
+            said += [option.label, option.description or ""]
     for line in view.lines:
-        found.append(line.question.text)
-        found += answer_lines(line.question, line.given, Labels()) if line.given else []
-    return found
+        said.append(line.question.text)
+        said += answer_lines(line.question, line.given, Labels()) if line.given else []
+    return said

@@ -1,7 +1,7 @@
-"""A naive walker to compare the real one with: it keeps the answers in a dict and looks at everything afresh.
+"""A naive walker to compare the real one with: it keeps the answers in a dict and recomputes everything.
 
-Written from the rules in words, not from the code: what is known of each question is found by
-recursion, and in a form with a review everything that was ever answered is remembered.
+Written from the specification, not from the code: whether a question is asked is computed
+recursively, and in a form with a review every answer ever given is remembered.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from answerback.core.form import Form, Question
 
 
 def canonical(value: JsonValue) -> str:
-    """A value as text that is equal for equal JSON values and differs for values of another type."""
+    """Return a text that is equal for equal JSON values and differs between types."""
 
     def plain(node: JsonValue) -> JsonValue:
         if isinstance(node, bool) or node is None or isinstance(node, str):
@@ -31,22 +31,22 @@ def canonical(value: JsonValue) -> str:
 
 @dataclass
 class NaiveWalk:
-    """What a form's walk must look like after some actions."""
+    """The expected state of a form's walk after some actions."""
 
     form: Form
     given: dict[str, JsonValue] = field(default_factory=dict)
     ever: dict[str, JsonValue] = field(default_factory=dict)
-    """With a review: the last answer to each question, also to one that is skipped now."""
+    """With a review: the last answer to each question, including those that are skipped now."""
     looking_at: str | None = None
-    """The question that Back or Edit moved to, or that going on from there offers again."""
+    """The question that Back or Edit moved to, or the next one after it that is shown again."""
     review: tuple[dict[str, JsonValue], dict[str, JsonValue]] | None = None
-    """During an Edit: the answers and the memory of the review that it began in."""
+    """During an Edit: the answers and remembered answers at the review in which it began."""
     prefill: JsonValue = None
     ended: str | None = None
     reply: str | None = None
 
     def __post_init__(self) -> None:
-        self.prefill = self._start()
+        self.prefill = self._initial_value()
 
     @property
     def reviewed(self) -> bool:
@@ -54,7 +54,7 @@ class NaiveWalk:
         return self.form.review and len(self.form.questions) > 1
 
     def is_asked(self, question: Question) -> bool | None:
-        """Whether the answers say that a question is to be asked; None where they do not say it yet."""
+        """Whether a question is to be asked; None if the answers do not determine it yet."""
         if question.when is None:
             return True
         parent = next(q for q in self.form.questions if q.id == question.when.question_id)
@@ -65,7 +65,7 @@ class NaiveWalk:
         return canonical(value) == canonical(question.when.equals)
 
     def current(self) -> Question | None:
-        """The question that is open, or None when all are answered."""
+        """Return the open question, or None if all are answered."""
         if self.ended:
             return None
         for question in self.form.questions:
@@ -76,7 +76,7 @@ class NaiveWalk:
         return None
 
     def phase(self) -> str:
-        """Where the walk is, in the walker's words."""
+        """Return the walk's phase, as the walker names it."""
         if self.ended:
             return self.ended
         if self.current() is not None:
@@ -84,19 +84,19 @@ class NaiveWalk:
         return "review" if self.reviewed else "answered"
 
     def before(self) -> list[str]:
-        """Ids of the answered questions that come before what is open."""
+        """Return the ids of the answered questions before the open one."""
         current = self.current()
         order = [q.id for q in self.form.questions]
         place = len(order) if current is None else order.index(current.id)
         return [i for i in order[:place] if i in self.given]
 
     def can_go_back(self) -> bool:
-        """Whether Back leads anywhere."""
+        """Whether Back is possible."""
         is_open = self.phase() in {"question", "review"}
         return is_open and (self.review is not None or bool(self.before()))
 
     def answer(self, value: JsonValue) -> None:
-        """The open question is answered."""
+        """Answer the open question."""
         current = self.current()
         assert current is not None
         self.given[current.id] = value
@@ -108,10 +108,10 @@ class NaiveWalk:
             self.looking_at = None if self.review else self._next_after(current)
         if self.phase() == "review":
             self.review = None
-        self.prefill = self._start()
+        self.prefill = self._initial_value()
 
     def back(self) -> bool:
-        """Back to the last answered question, or out of an Edit; False where there is neither."""
+        """Return to the last answered question, or leave an Edit; False if neither is possible."""
         before = self.before()
         if self.review is not None:
             (self.given, self.ever), self.review, self.looking_at = self.review, None, None
@@ -123,31 +123,31 @@ class NaiveWalk:
             self.prefill = self.given[before[-1]]
             self.given = {i: self.given[i] for i in before[:-1]}
             return True
-        self.prefill = self._start()
+        self.prefill = self._initial_value()
         return True
 
     def edit(self, question_id: str) -> bool:
-        """In review: one answer is opened again; all stay until another one is given."""
+        """In review: open one answer again; it is kept until a new one is given."""
         if self.phase() != "review" or question_id not in self.given:
             return False
         self.review = (dict(self.given), dict(self.ever))
         self.looking_at = question_id
-        self.prefill = self._start()
+        self.prefill = self._initial_value()
         return True
 
     def end(self, how: str, reply: str | None = None) -> None:
-        """The walk is over."""
+        """End the walk."""
         self.ended, self.reply, self.prefill = how, reply, None
 
-    def _start(self) -> JsonValue:
-        """What the prompt starts from: the last answer to the question, else its default."""
+    def _initial_value(self) -> JsonValue:
+        """Return the prompt's prefill: the last answer to the question, else its default."""
         current = self.current()
         if current is None:
             return None
         return self.ever.get(current.id, current.default)
 
     def _next_after(self, question: Question) -> str | None:
-        """After a Back that only moved: the next question that is to be asked, answered or not."""
+        """Return the next question to be asked after one that Back moved to, whether answered or not."""
         order = [q.id for q in self.form.questions]
         later = self.form.questions[order.index(question.id) + 1 :]
         return next((q.id for q in later if self.is_asked(q)), None)

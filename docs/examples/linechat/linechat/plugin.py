@@ -1,4 +1,4 @@
-"""What Answerback is told of this surface: its name, its settings, how to build it, and what else it can do."""
+"""The plug-in: the surface's name, its settings, how to build it, and its optional features."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from answerback.ports.settings_tables import Port
 
 
 class LineChatSettings(SurfaceSettings):
-    """The table ``[linechat]``; the surface is there once ``port`` is set."""
+    """The table ``[linechat]``; setting ``port`` enables the surface."""
 
     host: str = "127.0.0.1"
     port: Port | None = None
@@ -38,7 +38,7 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
     variables = {"LINECHAT_PORT": "port"}  # noqa: RUF012 - a ClassVar of the base class
 
     def load(self) -> None:
-        from linechat import surface  # noqa: F401 - to have it loaded
+        from linechat import surface  # noqa: F401 - imported to load it
 
     async def build(self, settings: LineChatSettings, host: Host) -> BuiltSurface:
         from linechat.surface import LineChat
@@ -55,7 +55,7 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
                 probe.bind((settings.host, settings.port or 0))
             except OSError as error:
                 yield Finding(
-                    what, str(error.strerror), "Stop what listens there, or set linechat.port."
+                    what, str(error.strerror), "Stop what uses this port, or change linechat.port."
                 )
                 return
         yield Finding(what)
@@ -63,5 +63,5 @@ class LineChatPlugin(SurfacePlugin[LineChatSettings]):
     def preview(self, ask: Ask, labels: Labels) -> Preview:
         from linechat.render import message
 
-        sent = message(view_of(ask), labels)
-        return Preview(payload=sent, html=f"<pre>{html.escape(str(sent['text']))}</pre>")
+        payload = message(view_of(ask), labels)
+        return Preview(payload=payload, html=f"<pre>{html.escape(str(payload['text']))}</pre>")

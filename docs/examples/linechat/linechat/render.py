@@ -1,4 +1,4 @@
-"""A view as the object that is sent, and an object that came in as an action. Pure."""
+"""Render a view as the object to send, and parse a received object into an action. Pure."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _time(at: float) -> str:
 
 
 MARKS = AttributionFormat(words=str, responder=str, person=wording.display_name, time=_time)
-"""What lines about people are made of. Whoever joins says their own name, so an id is a name here."""
+"""How lines about people are formatted. People state their own names when they join, so an id is a name here."""
 
 
 def message(view: View, labels: Labels) -> dict[str, JsonValue]:
-    """What people in the channel see, and what they can do at this revision."""
-    for_whom = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
-    lines = [wording.asks_line(view, labels), for_whom]
+    """Return the object that shows people in the channel an ask, and what they can do at this revision."""
+    audience = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
+    lines = [wording.asks_line(view, labels), audience]
     offers: list[JsonValue] = [control.value for control in view.controls]
     start: JsonValue = None
     beside: JsonValue = None
@@ -65,15 +65,15 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     }
 
 
-def action_of(said: dict[str, JsonValue]) -> Action | AskBack | None:
-    """What an object stands for; None where it stands for nothing."""
-    value = said.get("value")
+def action_of(received: dict[str, JsonValue]) -> Action | AskBack | None:
+    """Return the action that an object requests; None if it requests none."""
+    value = received.get("value")
     text = value if isinstance(value, str) else None
-    match said.get("do"):
+    match received.get("do"):
         case "answer":
             return Answer(value=value)
         case "other" if text:
-            return Other(text=text, value=said.get("beside"))
+            return Other(text=text, value=received.get("beside"))
         case "edit" if text:
             return Edit(question_id=text)
         case "ask_back" if text:

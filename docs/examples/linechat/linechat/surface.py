@@ -1,7 +1,7 @@
-"""The chat itself: people connect, join a channel, read objects and send objects, one a line.
+"""The chat itself: people connect, join a channel, and exchange objects, one per line.
 
-It keeps nothing: who joins is shown every open ask of the channel as it is stored, so a restart or a
-lost connection is the same case as joining.
+It keeps no state: whoever joins is shown every open ask of the channel from the store, so a restart or a
+lost connection is handled like joining.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from answerback_chat import wording
 from answerback_chat.sanitize import visible
 from linechat.render import action_of, message
 
-MOST = 1_000_000
-"""Bytes in a line, at the most."""
-Said = dict[str, JsonValue]
+MAX_LINE = 1_000_000
+"""The maximum length of a line, in bytes."""
+JsonObject = dict[str, JsonValue]
 
 
 class LineChat:
@@ -39,34 +39,34 @@ class LineChat:
         self._asks: Asks | None = None
         self._server: asyncio.Server | None = None
         self._joined: dict[asyncio.StreamWriter, str] = {}
-        self._talks: set[asyncio.Task[None]] = set()
+        self._connections: set[asyncio.Task[None]] = set()
 
     async def start(self, asks: Asks) -> None:
         self._asks = asks
-        self._server = await asyncio.start_server(self._welcome, *self.address, limit=MOST)
+        self._server = await asyncio.start_server(self._on_connect, *self.address, limit=MAX_LINE)
         self.address = self._server.sockets[0].getsockname()[:2]
 
     async def stop(self) -> None:
         if self._server is not None:
             self._server.close()
-        for task in self._talks:
+        for task in self._connections:
             task.cancel()
-        await asyncio.gather(*self._talks, return_exceptions=True)
+        await asyncio.gather(*self._connections, return_exceptions=True)
 
     def unready_reason(self) -> str | None:
-        return None if self._server is not None else "Line chat does not listen yet."
+        return None if self._server is not None else "Line chat is not listening yet."
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
-        await self._tell(ask.destination.channel, message(view_of(ask), self._labels))
+        await self._broadcast(ask.destination.channel, message(view_of(ask), self._labels))
         return Shown(ask.revision, {"id": ask.id}, Thread(channel=ask.destination.channel))
 
     async def remind(self, ask: Ask, number: int) -> None:
-        """Says so once a number: who joined anew, or was told before a crash, knows a number again."""
+        """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
         view = view_of(ask)
-        about = wording.reminder_subject(view, self._labels)
-        words = f"{self._labels.reminder.format(label=view.label)} {about}"
-        said: Said = {"ask": ask.id, "reminder": number, "text": visible(words)}
-        await self._tell(ask.destination.channel, said)
+        subject = wording.reminder_subject(view, self._labels)
+        text = f"{self._labels.reminder.format(label=view.label)} {subject}"
+        reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
+        await self._broadcast(ask.destination.channel, reminder)
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         return (ANYONE,)
@@ -74,31 +74,31 @@ class LineChat:
     def destination_problem(self, destination: Destination) -> str | None:
         if destination.channel and not destination.thread:
             return None
-        return "Line chat has channels only: write linechat:CHANNEL."
+        return "Line chat only has channels: write linechat:CHANNEL."
 
-    async def _tell(self, channel: str | None, said: Said) -> None:
-        for writer in [one for one, joined in self._joined.items() if joined == channel]:
-            await _send(writer, said)
+    async def _broadcast(self, channel: str | None, obj: JsonObject) -> None:
+        for writer in [each for each, joined in self._joined.items() if joined == channel]:
+            await _send(writer, obj)
 
-    def _welcome(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(self._talk(reader, writer))
-        self._talks.add(task)
-        task.add_done_callback(self._talks.discard)
+    def _on_connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
 
-    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = ""
         try:
             while line := await reader.readline():
-                said = _read(line)
-                if said is None:
-                    await self._note(writer, "Each line is one JSON object.")
-                elif "join" in said:
-                    name = str(said.get("as") or "")
-                    await self._join(writer, str(said["join"]))
+                received = _parse(line)
+                if received is None:
+                    await self._note(writer, "Send one JSON object per line.")
+                elif "join" in received:
+                    name = str(received.get("as") or "")
+                    await self._join(writer, str(received["join"]))
                 elif not name:
-                    await self._note(writer, 'First: {"join": CHANNEL, "as": NAME}.')
+                    await self._note(writer, 'Join first: {"join": CHANNEL, "as": NAME}.')
                 else:
-                    await self._act(writer, said, name)
+                    await self._act(writer, received, name)
         except (ConnectionError, ValueError):
             pass  # the person has left, or sent a line that is too long
         finally:
@@ -112,24 +112,26 @@ class LineChat:
                 await _send(writer, message(view_of(ask), self._labels))
         await _send(writer, {"joined": channel})
 
-    async def _act(self, writer: asyncio.StreamWriter, said: Said, name: str) -> None:
-        """One action: the service decides, commits, and has the result shown to all."""
-        action, revision = action_of(said), said.get("revision")
+    async def _act(self, writer: asyncio.StreamWriter, received: JsonObject, name: str) -> None:
+        """Submit one action: the service decides, commits, and has the result shown to everyone."""
+        action, revision = action_of(received), received.get("revision")
         if action is None or self._asks is None or not isinstance(revision, int):
-            await self._note(writer, "An action is {ask, revision, do, value}.")
+            await self._note(writer, "Send an action as {ask, revision, do, value}.")
             return
         actor = Actor(Person(surface=self.name, user_id=name, name=name), all_groups=True)
         try:
-            done = await self._asks.act(str(said.get("ask")), action, actor, revision=revision)
+            result = await self._asks.act(
+                str(received.get("ask")), action, actor, revision=revision
+            )
         except StoreError:
             await self._note(writer, "Nothing was saved. Try again.")
             return
-        if isinstance(done, Rejected):
-            await self._reject(writer, done, name)
-        await _send(writer, {"done": said.get("ask")})
+        if isinstance(result, Rejected):
+            await self._reject(writer, result, name)
+        await _send(writer, {"done": received.get("ask")})
 
     async def _reject(self, writer: asyncio.StreamWriter, rejected: Rejected, name: str) -> None:
-        """Nothing changed: this person alone is told why, and how the ask stands."""
+        """Tell only this person why nothing changed, and show them the current ask."""
         view = view_of(rejected.ask) if rejected.ask else None
         who = ", ".join(rejected.ask.responders) if rejected.ask else ""
         await self._note(
@@ -138,19 +140,19 @@ class LineChat:
         if view is not None:
             await _send(writer, message(view, self._labels))
 
-    async def _note(self, writer: asyncio.StreamWriter, words: str) -> None:
-        await _send(writer, {"note": visible(words)})
+    async def _note(self, writer: asyncio.StreamWriter, text: str) -> None:
+        await _send(writer, {"note": visible(text)})
 
 
-async def _send(writer: asyncio.StreamWriter, said: Said) -> None:
+async def _send(writer: asyncio.StreamWriter, obj: JsonObject) -> None:
     if not writer.is_closing():
-        writer.write(json.dumps(said).encode() + b"\n")
+        writer.write(json.dumps(obj).encode() + b"\n")
         await writer.drain()
 
 
-def _read(line: bytes) -> Said | None:
+def _parse(line: bytes) -> JsonObject | None:
     try:
-        said = json.loads(line)
+        obj = json.loads(line)
     except ValueError:
         return None
-    return said if isinstance(said, dict) else None
+    return obj if isinstance(obj, dict) else None

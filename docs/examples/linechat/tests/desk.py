@@ -1,4 +1,4 @@
-"""Line chat's stage, and people with a connection each, for the suite that every surface passes."""
+"""Line chat's stage and simulated people, each with their own connection, for the contract of surfaces."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from linechat.surface import MOST, LineChat
+from linechat.surface import MAX_LINE, LineChat
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
@@ -28,28 +28,28 @@ class LineStage(HarnessStage):
     def __init__(
         self,
         make: Callable[[], LineChat],
-        desk: type[SimulatedLinePerson],
+        person: type[SimulatedLinePerson],
         url: str | None = None,
         replicas: int = 1,
     ) -> None:
         super().__init__(make, url, replicas)
-        self._desk = desk
-        self._desks: list[SimulatedLinePerson] = []
+        self._person_class = person
+        self._people: list[SimulatedLinePerson] = []
 
     async def add_person(self, name: str) -> SimulatedLinePerson:
-        desk = self._desk(self, f"{name}{len(self._desks)}")
-        self._desks.append(desk)
-        await desk.joins()
-        return desk
+        person = self._person_class(self, f"{name}{len(self._people)}")
+        self._people.append(person)
+        await person.join()
+        return person
 
-    async def leave(self) -> None:
-        """All of them hang up."""
-        for desk in self._desks:
-            await desk.leaves()
+    async def disconnect(self) -> None:
+        """Disconnect everyone."""
+        for person in self._people:
+            await person.disconnect()
 
 
 class SimulatedLinePerson:
-    """See `answerback.testing.simulated_people.SimulatedPerson`. Each replica has a chat; a person is in all."""
+    """See `answerback.testing.simulated_people.SimulatedPerson`. Each replica has its own chat; a person joins all."""
 
     def __init__(self, stage: LineStage, name: str) -> None:
         self.user_id = self.name = name
@@ -57,60 +57,62 @@ class SimulatedLinePerson:
         self._joined: LineChat | None = None
         self._writers: deque[asyncio.StreamWriter] = deque()
         self._listening: list[asyncio.Task[None]] = []
-        self._bell = asyncio.Event()
-        self.heard: list[dict[str, Any]] = []
+        self._received = asyncio.Event()
+        self.received: list[dict[str, Any]] = []
         self._seen: dict[str, Any] = {}
 
-    async def joins(self) -> None:
-        """Connects to every chat and joins the channel, where every open ask is shown."""
-        self._joined, before = self._stage.surface, len(self.heard)
+    async def join(self) -> None:
+        """Connect to every chat and join the channel, where every open ask is shown."""
+        self._joined, before = self._stage.surface, len(self.received)
         self._writers.clear()
         for chat in self._stage.surfaces:
-            reader, writer = await asyncio.open_connection(*chat.address, limit=MOST)
+            reader, writer = await asyncio.open_connection(*chat.address, limit=MAX_LINE)
             self._listening.append(asyncio.create_task(self._listen(reader)))
             self._writers.appendleft(writer)
-            await self._says({"join": CHANNEL, "as": self.name})
+            await self._send({"join": CHANNEL, "as": self.name})
         chats = len(self._stage.surfaces)
-        await self.until(lambda: sum("joined" in each for each in self.heard[before:]) == chats)
+        await self.wait_until(
+            lambda: sum("joined" in each for each in self.received[before:]) == chats
+        )
 
-    async def _rejoins(self) -> None:
-        """Joins again where the chats were started anew."""
+    async def _rejoin_after_restart(self) -> None:
+        """Join again if the chats were restarted."""
         if self._joined is not self._stage.surface:
-            await self.joins()
+            await self.join()
 
-    async def leaves(self) -> None:
-        """Hangs up."""
+    async def disconnect(self) -> None:
+        """Disconnect from every chat."""
         for writer in self._writers:
             writer.close()
         await asyncio.gather(*self._listening)
 
     async def _listen(self, reader: asyncio.StreamReader) -> None:
         while line := await reader.readline():
-            self.heard.append(json.loads(line))
-            self._bell.set()
+            self.received.append(json.loads(line))
+            self._received.set()
 
-    async def until(self, holds: Callable[[], object]) -> None:
-        """Waits until something is true of what was heard."""
-        while not holds():
-            self._bell.clear()
-            await self._bell.wait()
+    async def wait_until(self, condition: Callable[[], object]) -> None:
+        """Wait until a condition on the received lines holds."""
+        while not condition():
+            self._received.clear()
+            await self._received.wait()
 
-    async def _says(self, said: JsonValue) -> None:
-        """Says something at one chat after the other."""
+    async def _send(self, obj: JsonValue) -> None:
+        """Send an object to one of the chats, taking them in turn."""
         writer = self._writers[0]
         self._writers.rotate(-1)
-        writer.write(json.dumps(said).encode() + b"\n")
+        writer.write(json.dumps(obj).encode() + b"\n")
         await writer.drain()
 
     # --- seeing ---
 
     async def look_at(self, ask: Ask) -> None:
-        await self._rejoins()
-        await self.until(lambda: self._copies(ask.id, ask.revision))
+        await self._rejoin_after_restart()
+        await self.wait_until(lambda: self._copies(ask.id, ask.revision))
         self._seen = self._copies(ask.id, ask.revision)[-1]
 
     def _copies(self, ask_id: str, revision: int) -> list[dict[str, Any]]:
-        shown = [each for each in self.heard if _shows(each, ask_id)]
+        shown = [each for each in self.received if _shows(each, ask_id)]
         return [each for each in shown if each["revision"] == revision]
 
     async def read_all_text(self) -> str:
@@ -127,56 +129,58 @@ class SimulatedLinePerson:
     # --- acting ---
 
     async def answer(self, question: Question, value: JsonValue) -> None:
-        await self._does("answer", value)
+        await self._act("answer", value)
 
     async def answer_other(self, text: str) -> None:
-        await self._does("other", text, beside=self._seen["beside"])
+        await self._act("other", text, beside=self._seen["beside"])
 
     async def go_back(self) -> None:
-        await self._does("back")
+        await self._act("back")
 
     async def edit(self, ask: Ask, question: Question) -> None:
-        await self._does("edit", question.id)
+        await self._act("edit", question.id)
 
     async def submit(self) -> None:
-        await self._does("submit")
+        await self._act("submit")
 
     async def reply(self, text: str | None) -> None:
-        await self._does("reply", text)
+        await self._act("reply", text)
 
     async def ask_back(self, text: str) -> None:
-        await self._does("ask_back", text)
+        await self._act("ask_back", text)
 
     async def end_turn(self) -> None:
-        await self._does("end_turn")
+        await self._act("end_turn")
 
-    async def _does(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
-        await self._rejoins()
-        before, ask = len(self.heard), self._seen["ask"]
+    async def _act(self, do: str, value: JsonValue = None, **more: JsonValue) -> None:
+        await self._rejoin_after_restart()
+        before, ask = len(self.received), self._seen["ask"]
         revision = self._seen["revision"]
-        await self._says({"ask": ask, "revision": revision, "do": do, "value": value} | more)
-        await self.until(lambda: any(each.get("done") == ask for each in self.heard[before:]))
+        await self._send({"ask": ask, "revision": revision, "do": do, "value": value} | more)
+        await self.wait_until(
+            lambda: any(each.get("done") == ask for each in self.received[before:])
+        )
 
 
-def _shows(said: dict[str, Any], ask_id: str) -> bool:
+def _shows(obj: dict[str, Any], ask_id: str) -> bool:
     """Whether a line shows an ask: notes and reminders do not."""
-    return said.get("ask") == ask_id and "revision" in said
+    return obj.get("ask") == ask_id and "revision" in obj
 
 
 class NotifiedLinePerson(SimulatedLinePerson):
-    """Somebody at a chat that tells one person something, and reminds people."""
+    """A person in a chat that has private notes and reminders."""
 
     async def private_notes(self, count: int) -> list[str]:
         def notes() -> list[str]:
-            return [str(each["note"]) for each in self.heard if "note" in each]
+            return [str(each["note"]) for each in self.received if "note" in each]
 
-        await self.until(lambda: len(notes()) >= count)
+        await self.wait_until(lambda: len(notes()) >= count)
         return notes()
 
     async def count_reminders(self, count: int) -> int:
         def numbers() -> set[int]:
-            mine = [each for each in self.heard if each.get("ask") == self._seen["ask"]]
-            return {each["reminder"] for each in mine if "reminder" in each}
+            about_ask = [each for each in self.received if each.get("ask") == self._seen["ask"]]
+            return {each["reminder"] for each in about_ask if "reminder" in each}
 
-        await self.until(lambda: len(numbers()) >= count)
+        await self.wait_until(lambda: len(numbers()) >= count)
         return len(numbers())

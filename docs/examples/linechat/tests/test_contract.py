@@ -1,4 +1,4 @@
-"""Line chat keeps the contract of every surface, and so does one that can do less."""
+"""Line chat passes the contract of surfaces, and so does a variant with fewer features."""
 
 from __future__ import annotations
 
@@ -20,35 +20,35 @@ from answerback.testing.surface_walks import assert_sees
 POSTGRES = os.environ.get("LINECHAT_POSTGRES")
 """The ``storage.url`` of an empty database."""
 UNSUPPORTED = {
-    Capability.MODALS: "A line is all there is to write.",
-    Capability.TYPED_ANSWERS: "Every line says what it is for.",
-    Capability.MENTIONS: "Names in a text reach nobody.",
-    Capability.DELETION: "What was sent stays sent.",
-    Capability.RATE_LIMITS: "The chat is a server of its own.",
+    Capability.MODALS: "People only type lines.",
+    Capability.TYPED_ANSWERS: "Every line states its purpose.",
+    Capability.MENTIONS: "Names in a text notify nobody.",
+    Capability.DELETION: "Sent lines cannot be deleted.",
+    Capability.RATE_LIMITS: "The chat is its own server.",
 }
 
 
 class SilentChat(LineChat):
-    """Shows asks and takes actions, and no more."""
+    """Shows asks and accepts actions, and nothing else."""
 
     remind = None  # type: ignore[assignment] # not one of `answerback.ports.surface.SupportsReminders`
 
-    async def _note(self, writer: asyncio.StreamWriter, words: str) -> None:
-        """Nobody is told anything alone."""
+    async def _note(self, writer: asyncio.StreamWriter, text: str) -> None:
+        """Send no private notes."""
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")
 async def stage(request: pytest.FixtureRequest) -> AsyncIterator[LineStage]:
-    """A chat that all cases of a class share."""
-    chat, desk = request.cls.chat, request.cls.desk
+    """A chat that all tests of a class share."""
+    chat, person = request.cls.chat, request.cls.person
     url, replicas = getattr(request, "param", (None, 1))
-    async with LineStage(lambda: chat("127.0.0.1", 0, Labels()), desk, url, replicas) as made:
-        yield made
-        await made.leave()
+    async with LineStage(lambda: chat("127.0.0.1", 0, Labels()), person, url, replicas) as stage:
+        yield stage
+        await stage.disconnect()
 
 
 class TestLineChat(SurfaceContract):
-    chat, desk = LineChat, NotifiedLinePerson
+    chat, person = LineChat, NotifiedLinePerson
     unsupported = UNSUPPORTED
 
     async def test_a_context_is_shown_as_it_is_written(
@@ -68,13 +68,13 @@ class TestLineChat(SurfaceContract):
 class TestLineChatOnPostgres(SurfaceContract):
     """One service, and two that share a database."""
 
-    chat, desk = LineChat, NotifiedLinePerson
+    chat, person = LineChat, NotifiedLinePerson
     unsupported = UNSUPPORTED
 
 
 class TestSilentChat(SurfaceContract):
-    chat, desk = SilentChat, SimulatedLinePerson
+    chat, person = SilentChat, SimulatedLinePerson
     unsupported = UNSUPPORTED | {
-        Capability.PRIVATE_NOTES: "Everybody in the channel reads the same.",
-        Capability.REMINDERS: "It says nothing unasked.",
+        Capability.PRIVATE_NOTES: "Everyone in the channel sees the same lines.",
+        Capability.REMINDERS: "It has no reminders.",
     }
