@@ -26,7 +26,7 @@ from answerback.testing.store_examples import (
 class AsksContract:
     """Asks, their changes, and the ids that keep changes from happening twice."""
 
-    async def test_an_ask_comes_back_as_it_was_stored(self, store: Store) -> None:
+    async def test_an_ask_is_loaded_as_it_was_stored(self, store: Store) -> None:
         ask = new_ask(
             to=Destination(surface="discord", channel="C", thread="T", user="U"),
             request={
@@ -45,7 +45,7 @@ class AsksContract:
         assert await store.create(Write(ask), None) == Created(ask)
         assert await store.get(ask.id) == ask
 
-    async def test_an_ask_that_nobody_stored_is_none(self, store: Store) -> None:
+    async def test_an_unknown_ask_is_none(self, store: Store) -> None:
         assert await store.get("ask_0") is None
         assert await store.change("ask_0", read_only_decision) == (None, False)
         assert await store.record("ask_0") == []
@@ -79,9 +79,7 @@ class AsksContract:
         assert await store.get("ask_1") == new_ask()
         assert await store.change("ask_1", answer_decision(), delivery="ev") != (new_ask(), True)
 
-    async def test_an_error_of_the_decision_reaches_the_caller_and_nobody_else(
-        self, store: Store
-    ) -> None:
+    async def test_an_error_in_a_decision_reaches_only_its_caller(self, store: Store) -> None:
         for number in range(20):
             await store.create(Write(new_ask(number)), None)
 
@@ -116,7 +114,7 @@ class AsksContract:
         assert await store.get("ask_2") == moved
         assert not (await store.change("ask_1", answer_decision(), delivery="ev"))[1]
 
-    async def test_a_change_is_told_on_once_it_is_stored_and_neither_a_failed_nor_a_repeated_one(
+    async def test_the_callback_is_called_for_a_stored_change_but_not_for_a_failed_or_repeated_one(
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -149,7 +147,7 @@ class AsksContract:
         assert stored.revision == 1_001
         assert len(await store.record("ask_1", limit=2_000)) == 1_000
 
-    async def test_any_number_of_changes_at_once_are_all_stored(self, store: Store) -> None:
+    async def test_many_simultaneous_changes_are_all_stored(self, store: Store) -> None:
         await asyncio.gather(*(store.create(Write(new_ask(n)), None) for n in range(300)))
         results = await asyncio.gather(
             *(
@@ -167,7 +165,7 @@ class AsksContract:
             )[1]
 
     @pytest.mark.rule("ACT-7")
-    async def test_the_same_delivery_again_writes_nothing_and_says_so(self, store: Store) -> None:
+    async def test_a_repeated_delivery_writes_nothing_and_is_reported(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         moved, repeated = await store.change("ask_1", answer_decision(), delivery="Ev1")
         assert not repeated
@@ -178,7 +176,7 @@ class AsksContract:
         assert not repeated
 
     @pytest.mark.rule("ACT-7")
-    async def test_deliveries_at_the_same_moment_with_one_id_count_once(self, store: Store) -> None:
+    async def test_simultaneous_deliveries_with_one_id_count_once(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         results = await asyncio.gather(
             *(store.change("ask_1", answer_if_at_revision(1), delivery="Ev1") for _ in range(10))
@@ -186,7 +184,7 @@ class AsksContract:
         assert sorted(repeated for _, repeated in results) == [False] + [True] * 9
 
     @pytest.mark.rule("ACT-9")
-    async def test_a_delivery_again_with_another_digest_is_a_mistake_and_writes_nothing(
+    async def test_a_repeated_delivery_with_another_digest_is_an_error_and_writes_nothing(
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -206,7 +204,7 @@ class AsksContract:
         assert (await store.change("ask_1", read_only_decision, delivery="key", digest="one"))[1]
 
     @pytest.mark.rule("ACT-9")
-    async def test_of_deliveries_at_the_same_moment_with_one_id_the_first_digest_counts(
+    async def test_of_simultaneous_deliveries_with_one_id_the_first_digest_counts(
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -220,7 +218,7 @@ class AsksContract:
         assert [isinstance(one, IdempotencyKeyReusedError) for one in results].count(True) == 8
         assert [one[1] for one in results if not isinstance(one, BaseException)] == [False]
 
-    async def test_what_was_stored_is_there_after_a_restart(
+    async def test_stored_data_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -240,7 +238,7 @@ class AsksContract:
     # --- idempotency ---
 
     @pytest.mark.rule("SUBMIT-3")
-    async def test_an_idempotency_key_again_finds_the_first_ask_as_it_stands(
+    async def test_a_reused_idempotency_key_finds_the_current_state_of_the_first_ask(
         self, store: Store
     ) -> None:
         key = Idempotency("coder", "k", "digest")
@@ -252,15 +250,13 @@ class AsksContract:
         assert await store.get("ask_2") is None
 
     @pytest.mark.rule("AUTH-3")
-    async def test_an_idempotency_key_is_its_agents_own(self, store: Store) -> None:
+    async def test_each_agent_has_its_own_idempotency_keys(self, store: Store) -> None:
         await store.create(Write(new_ask(1)), Idempotency("coder", "k", "d"))
         created = await store.create(Write(new_ask(2)), Idempotency("writer", "k", "d"))
         assert created == Created(new_ask(2))
 
     @pytest.mark.rule("SUBMIT-3")
-    async def test_submissions_at_the_same_moment_with_one_key_make_one_ask(
-        self, store: Store
-    ) -> None:
+    async def test_simultaneous_submissions_with_one_key_create_one_ask(self, store: Store) -> None:
         key = Idempotency("coder", "k", "d")
         results = await asyncio.gather(*(store.create(Write(new_ask(n)), key) for n in range(10)))
         assert sum(isinstance(r, Created) for r in results) == 1

@@ -119,7 +119,7 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", ANN) is not None
 
     @pytest.mark.rule("CLAIM-3")
-    async def test_a_message_whose_holder_died_is_anothers_after_the_lease(
+    async def test_a_message_whose_holder_died_can_be_claimed_after_the_lease(
         self, store: Store
     ) -> None:
         since = time.monotonic()
@@ -128,7 +128,7 @@ class ClaimsContract:
         assert await store.claim_message("ask_1", ANN) is None
 
     @pytest.mark.rule("CLAIM-4")
-    async def test_an_older_state_that_is_shown_late_is_shown_over(self, store: Store) -> None:
+    async def test_a_message_that_shows_an_older_state_late_is_outdated(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         await store.change("ask_1", advance_decision())
         await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
@@ -137,9 +137,7 @@ class ClaimsContract:
         assert await store.list_outdated(1) == ["ask_1"]
 
     @pytest.mark.rule("CLAIM-1")
-    async def test_what_is_behind_and_anothers_is_left_out_for_whom_could_not_show_it(
-        self, store: Store
-    ) -> None:
+    async def test_outdated_asks_leave_out_those_claimed_by_others(self, store: Store) -> None:
         for number, claim in enumerate((ANN, Claim("ann", 0.0), None, BEN), 1):
             await store.create(Write(new_ask(number, at=1_000.0 + number), claim=claim), None)
         assert await store.list_outdated(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
@@ -165,7 +163,7 @@ class ClaimsContract:
         assert await store.claim_due(BEN, NOW, 5) == ["ask_2", "ask_0"]
 
     @pytest.mark.rule("CLAIM-3")
-    async def test_a_timer_whose_holder_died_is_anothers_after_the_lease(
+    async def test_a_timer_whose_holder_died_can_be_claimed_after_the_lease(
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask(expires_at=5_000.0)), None)
@@ -175,7 +173,7 @@ class ClaimsContract:
         assert await store.claim_due(ANN, NOW, 1) == []
 
     @pytest.mark.rule("CLAIM-1")
-    async def test_what_two_claim_at_the_same_time_is_divided(self, store: Store) -> None:
+    async def test_simultaneous_claims_are_divided(self, store: Store) -> None:
         for number in range(20):
             delivery = new_delivery(number, ask=f"ask_{number}")
             ask = new_ask(number, expires_at=5_000.0)
@@ -209,7 +207,7 @@ class ClaimsContract:
         assert await deliveries(store, ANN) == ["msg_2"]
 
     @pytest.mark.rule("CLAIM-3", "CLAIM-4")
-    async def test_who_lost_a_delivery_does_not_tell_what_became_of_it(self, store: Store) -> None:
+    async def test_a_holder_that_lost_a_delivery_cannot_save_its_result(self, store: Store) -> None:
         await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         since = time.monotonic()
         brief = Claim("ann", SHORT_LEASE)
@@ -231,7 +229,7 @@ class ClaimsContract:
         assert not await store.renew_delivery("msg_1", BEN), "it is already delivered"
 
     @pytest.mark.rule("CLAIM-3")
-    async def test_a_claim_that_is_renewed_goes_on(self, store: Store) -> None:
+    async def test_a_renewed_claim_continues(self, store: Store) -> None:
         await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
         assert await store.renew_delivery("msg_1", ANN), "nobody else has taken it"
@@ -243,7 +241,7 @@ class ClaimsContract:
     # --- all of them ---
 
     @pytest.mark.rule("CLAIM-5")
-    async def test_what_a_holder_gives_back_is_anothers_at_once(self, store: Store) -> None:
+    async def test_released_claims_can_be_taken_at_once(self, store: Store) -> None:
         ask = new_ask(expires_at=5_000.0)
         await store.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
         await store.create(Write(new_ask(2), claim=BEN), None)
@@ -259,7 +257,7 @@ class ClaimsContract:
     # --- leases ---
 
     @pytest.mark.rule("CLAIM-6")
-    async def test_a_lease_has_one_holder_and_every_holding_an_epoch(self, store: Store) -> None:
+    async def test_a_lease_has_one_holder_and_a_new_epoch_per_holding(self, store: Store) -> None:
         assert await store.lease("gateway", ANN) == 1
         assert await store.lease("gateway", BEN) is None
         assert await store.lease("gateway", ANN) == 1
@@ -276,7 +274,7 @@ class ClaimsContract:
         assert await store.lease("gateway", ANN) == 4, "in between nobody held it"
 
     @pytest.mark.rule("CLAIM-6")
-    async def test_who_lost_a_lease_changes_nothing(self, store: Store) -> None:
+    async def test_a_process_that_lost_a_lease_changes_nothing(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         fence = Fence("gateway", 1)
         with pytest.raises(LeaseLostError, match="gateway"):
@@ -298,16 +296,14 @@ class ClaimsContract:
     # --- the clock, rate limits and notifications ---
 
     @pytest.mark.rule("CLAIM-13")
-    async def test_a_store_with_a_clock_of_its_own_tells_the_time(self, store: Store) -> None:
+    async def test_a_store_with_its_own_clock_returns_the_time(self, store: Store) -> None:
         first = await store.time()
         if first is not None:
             assert abs(first - time.time()) < PATIENCE
             assert first <= (await store.time() or 0.0)
 
     @pytest.mark.rule("CLAIM-7")
-    async def test_a_bucket_is_left_alone_for_the_longest_time_asked_for(
-        self, store: Store
-    ) -> None:
+    async def test_the_longest_retry_delay_of_a_bucket_counts(self, store: Store) -> None:
         assert await store.get_retry_after("slack:C1") == 0.0
         await store.set_retry_after("slack:C1", 60.0)
         await store.set_retry_after("slack:C1", 10.0)
@@ -327,7 +323,7 @@ class ClaimsContract:
         assert await store.revisions([]) == {}
 
     @pytest.mark.rule("CLAIM-8")
-    async def test_a_store_tells_nothing_of_its_own_changes(self, store: Store) -> None:
+    async def test_a_store_does_not_notify_about_its_own_changes(self, store: Store) -> None:
         notifications: list[str | None] = []
         store.listen(notifications.append)
         await store.create(Write(new_ask()), None)
@@ -340,7 +336,7 @@ class SharedStoreContract:
     """Further tests for a store that several processes share, each with its own store object."""
 
     @pytest.mark.rule("CLAIM-8")
-    async def test_what_one_process_changes_the_others_hear_of(
+    async def test_changes_of_one_process_are_notified_to_the_others(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         other = make_store()

@@ -103,7 +103,7 @@ class ErasureContract:
     """Erasing asks, and finding those that are old enough to erase."""
 
     @pytest.mark.rule("API-18")
-    async def test_erasing_leaves_nothing_that_was_written_and_the_skeleton(
+    async def test_erasing_removes_everything_that_was_written_and_keeps_the_skeleton(
         self, store: Store
     ) -> None:
         await answer_secretly(store)
@@ -135,7 +135,7 @@ class ErasureContract:
         assert await store.find_created(_KEY) is None
         assert (await store.page(conversation=f"conv {SECRET}")).rows == ()
 
-    async def test_a_webhook_of_an_erased_ask_is_sent_no_more(self, store: Store) -> None:
+    async def test_a_webhook_of_an_erased_ask_is_no_longer_sent(self, store: Store) -> None:
         await answer_secretly(store)
         await store.erase("ask_1", 9_000.0, ())
         told = await store.delivery("msg_1")
@@ -147,7 +147,7 @@ class ErasureContract:
         await store.save_delivery_results([late], [], holder="us")
         assert await store.delivery("msg_1") == told, "the attempt in progress changes nothing"
 
-    async def test_ids_stay_only_where_they_name_nobody(self, store: Store) -> None:
+    async def test_ids_are_kept_only_if_they_identify_nobody(self, store: Store) -> None:
         to = Destination(surface="web", user="ann@example.com")
         await store.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
         by = Person(surface="web", user_id="ann@example.com", name="Ann")
@@ -166,7 +166,7 @@ class ErasureContract:
         assert erased.outcome.ended_by == Person(surface="web", user_id="erased")
         assert erased.shown_revision == erased.revision, "no message shows it"
 
-    async def test_an_open_ask_and_an_erased_one_stay_as_they_are(self, store: Store) -> None:
+    async def test_erasing_an_open_or_erased_ask_changes_nothing(self, store: Store) -> None:
         assert await store.erase("ask_1", 9_000.0, ()) is None
         await store.create(Write(new_ask()), None)
         assert await store.erase("ask_1", 9_000.0, ()) == new_ask()
@@ -176,7 +176,7 @@ class ErasureContract:
         assert await store.erase("ask_1", 9_500.0, ()) == erased
         assert len(await store.record("ask_1")) == 3
 
-    async def test_other_asks_keep_all_they_have(self, store: Store) -> None:
+    async def test_erasing_leaves_other_asks_alone(self, store: Store) -> None:
         await answer_secretly(store)
         key = Idempotency("coder", "other", "d")
         other = new_ask(12, request={"agent": "coder", "conversation": "c"})
@@ -212,7 +212,7 @@ class ErasureContract:
         assert await store.list_outdated(9) == []
 
     @pytest.mark.rule("DATA-19")
-    async def test_what_can_be_erased_are_old_asks_that_ended(self, store: Store) -> None:
+    async def test_old_asks_that_have_ended_can_be_erased(self, store: Store) -> None:
         for number in range(5):
             await store.create(Write(new_ask(number)), None)
         for number, at in ((3, 10.0), (1, 20.0), (2, 30.0), (4, 40.0)):
@@ -223,7 +223,7 @@ class ErasureContract:
         assert await store.list_erasable(10.0, 9) == []
 
     @pytest.mark.rule("DATA-19")
-    async def test_lines_of_no_ask_are_forgotten_when_they_are_old(self, store: Store) -> None:
+    async def test_old_record_entries_without_an_ask_are_pruned(self, store: Store) -> None:
         await store.create(Write(new_ask(), (RecordEntry(at=1.0, kind="note"),)), None)
         for at in (10.0, 20.0, 30.0):
             await store.add_entry(
@@ -239,6 +239,6 @@ class ErasureContract:
         numbers = [line.seq for line in await store.record("ask_1")]
         assert numbers == sorted(set(numbers))
 
-    async def test_half_a_surrogate_pair_names_nothing_to_erase(self, store: Store) -> None:
+    async def test_erasing_rejects_half_a_surrogate_pair(self, store: Store) -> None:
         with pytest.raises(StoreError, match="surrogate"):
             await store.erase("\ud800", 1.0, ())

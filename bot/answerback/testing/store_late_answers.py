@@ -47,7 +47,9 @@ class LateAnswersContract:
     """`answerback.ports.late_answers.LateAnswerStore`."""
 
     @pytest.mark.rule("LATE-1")
-    async def test_an_end_is_owed_until_its_agent_is_told_for_good(self, store: Store) -> None:
+    async def test_an_outcome_is_listed_until_its_agent_has_acknowledged_it(
+        self, store: Store
+    ) -> None:
         await store.create(Write(new_ask(9, request={"agent": "coder"})), None)
         assert await store.list_late_answers(CODER, 5.0) == []
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
@@ -60,7 +62,7 @@ class LateAnswersContract:
         assert ask_ids_of(await store.list_late_answers(replace(CODER, after=0), 8.0)) == [second]
 
     @pytest.mark.rule("LATE-1")
-    async def test_what_is_owed_is_one_agents_and_one_conversations(self, store: Store) -> None:
+    async def test_late_answers_belong_to_one_agent_and_conversation(self, store: Store) -> None:
         await create_ended_ask(store, 1)
         await create_ended_ask(store, 2, conversation="c2")
         await create_ended_ask(store, 3, conversation=None)
@@ -98,7 +100,7 @@ class LateAnswersContract:
         )
 
     @pytest.mark.rule("LATE-3")
-    async def test_numbers_grow_in_the_order_of_listing_also_over_a_restart(
+    async def test_numbers_grow_in_the_order_of_listing_across_restarts(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
@@ -129,9 +131,7 @@ class LateAnswersContract:
         assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("other"), 5.0)) == ["ask_3"]
 
     @pytest.mark.rule("LATE-3")
-    async def test_telling_that_failed_is_taken_back_and_nothing_else_is(
-        self, store: Store
-    ) -> None:
+    async def test_only_a_listing_that_failed_is_undone(self, store: Store) -> None:
         first = await create_ended_ask(store, 1)
         assert await store.set_seen_state([first, "ask_none"], SeenState.LISTED, 5.0) == [first]
         assert await store.set_seen_state([first], SeenState.LISTED, 5.0) == []
@@ -143,7 +143,7 @@ class LateAnswersContract:
         assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == [first]
 
     @pytest.mark.rule("LATE-1")
-    async def test_a_webhook_that_was_delivered_has_told(self, store: Store) -> None:
+    async def test_a_delivered_webhook_acknowledges_the_outcome(self, store: Store) -> None:
         sent, lost = new_delivery(1), new_delivery(2, ask="ask_2")
         await create_ended_ask(store, 1, deliveries=(sent,))
         await create_ended_ask(store, 2, deliveries=(lost,))
@@ -153,9 +153,7 @@ class LateAnswersContract:
         )
         assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
 
-    async def test_what_an_agent_was_told_is_forgotten_and_what_it_was_not_is_kept(
-        self, store: Store
-    ) -> None:
+    async def test_pruning_forgets_seen_outcomes_and_keeps_unseen_ones(self, store: Store) -> None:
         first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
         await store.set_seen_state([first], SeenState.SEEN, 5.0)
         assert await store.prune(5.0) == 0

@@ -36,7 +36,7 @@ PROPERTY_SETTINGS = settings(
 class ListsContract:
     """All lookups other than by an ask's id."""
 
-    async def test_what_is_shown_is_noted_and_the_walk_left_alone(self, store: Store) -> None:
+    async def test_saving_what_is_shown_leaves_the_walk_alone(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         moved, _ = await store.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
@@ -49,14 +49,16 @@ class ListsContract:
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (1, {"ts": "2.0"}), "to be shown again"
 
-    async def test_what_is_shown_at_the_revision_noted_is_noted_again(self, store: Store) -> None:
+    async def test_what_is_shown_can_be_saved_again_at_the_same_revision(
+        self, store: Store
+    ) -> None:
         await store.create(Write(new_ask()), None)
         await store.save_shown("ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T")))
         stored = await store.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
 
-    async def test_showing_an_ask_that_nobody_stored_does_nothing(self, store: Store) -> None:
+    async def test_saving_what_is_shown_of_an_unknown_ask_does_nothing(self, store: Store) -> None:
         assert await store.save_shown("ask_0", Shown(1, {}, Thread())) is None
         assert await store.get("ask_0") is None
 
@@ -72,7 +74,7 @@ class ListsContract:
         assert stored is not None
         assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
 
-    async def test_a_message_at_a_place_that_the_ask_has_left_is_left_behind(
+    async def test_a_message_at_the_old_place_of_a_moved_ask_is_abandoned(
         self, store: Store
     ) -> None:
         def move(ask: Ask | None) -> Decision[None]:
@@ -100,7 +102,7 @@ class ListsContract:
             assert (stored.message, stored.destination.channel) == (None, "C2")
             assert next(a.id for a in await store.find_open("slack", "C2", None, 10)) == ask.id
 
-    async def test_an_ask_that_looks_otherwise_at_the_revision_shown_is_behind(
+    async def test_an_ask_that_looks_different_at_the_same_revision_is_outdated(
         self, store: Store
     ) -> None:
         ask = new_ask()
@@ -128,7 +130,7 @@ class ListsContract:
         await store.change("ask_1", end_decision())
         assert await store.find_by_message("slack", "m1") is None
 
-    async def test_asks_whose_message_is_behind_come_oldest_change_first(
+    async def test_asks_with_outdated_messages_are_listed_by_their_oldest_change(
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask(1, at=3.0)), None)
@@ -142,7 +144,7 @@ class ListsContract:
         await store.change("ask_2", end_decision(at=9.0))
         assert await store.list_outdated(10) == ["ask_3", "ask_1", "ask_2"]
 
-    async def test_asks_that_are_behind_come_from_all_places_in_turn(self, store: Store) -> None:
+    async def test_outdated_asks_are_listed_from_all_places_in_turn(self, store: Store) -> None:
         for number in range(1, 6):
             place = Destination(surface="slack", channel="C1" if number < 4 else "C2")
             await store.create(Write(new_ask(number, to=place, at=float(number))), None)
@@ -181,7 +183,7 @@ class ListsContract:
         assert await found("T1") == ["ask_1"]
         assert await store.find_open("slack", "C2", None, 10) == []
 
-    async def test_an_ask_is_found_where_it_is_to_be_until_it_is_shown_elsewhere(
+    async def test_an_ask_is_found_at_its_destination_until_it_is_shown_elsewhere(
         self, store: Store
     ) -> None:
         to = Destination(surface="slack", user="U1")
@@ -205,7 +207,7 @@ class ListsContract:
 
     # --- the clock ---
 
-    async def test_asks_are_due_by_their_deadlines_until_they_end(self, store: Store) -> None:
+    async def test_asks_are_due_at_their_deadlines_until_they_end(self, store: Store) -> None:
         assert await store.next_due(0.0) is None
         await store.create(Write(new_ask(1, expires_at=5_000.0)), None)
         await store.create(Write(new_ask(2, request={"remind_after": (60.0,)})), None)
@@ -237,7 +239,7 @@ class ListsContract:
         assert seen == [f"ask_{n}" for n in range(6, -1, -1)]
         assert sizes == [3, 3, 1]
 
-    async def test_a_page_that_is_just_full_is_the_last(self, store: Store) -> None:
+    async def test_a_page_that_is_exactly_full_is_the_last(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         assert (await store.page(limit=1)).after is None
         assert (await store.page(status=Status.FAILED)).rows == ()
@@ -256,7 +258,7 @@ class ListsContract:
             ({"agent": "coder", "conversation": "conv"}, []),
         ],
     )
-    async def test_a_page_holds_what_is_asked_for(
+    async def test_a_page_contains_the_asks_that_match_the_filters(
         self, store: Store, filters: dict[str, str], numbers: list[int]
     ) -> None:
         await store.create(Write(new_ask(1, request={"agent": "coder"})), None)
@@ -270,13 +272,13 @@ class ListsContract:
     @pytest.mark.rule("API-7")
     @PROPERTY_SETTINGS
     @given(cursor=st.text(max_size=30) | st.sampled_from(ALMOST_VALID_CURSORS))
-    def test_a_made_up_cursor_is_refused(
+    def test_an_invented_cursor_is_rejected(
         self, make_store: Callable[[], Store], cursor: str
     ) -> None:
         with pytest.raises(ValueError, match="no page"):
             asyncio.run(make_store().page(after=cursor))
 
-    async def test_a_cursor_of_one_list_is_none_of_another(self, store: Store) -> None:
+    async def test_a_cursor_of_one_list_is_not_valid_for_another(self, store: Store) -> None:
         for number in range(2):
             await store.create(Write(new_ask(number)), None)
         after = (await store.page(limit=1)).after
@@ -303,7 +305,7 @@ class ListsContract:
     # --- webhooks ---
 
     @pytest.mark.rule("WEBHOOK-4")
-    async def test_of_each_ask_only_its_first_pending_delivery_is_due(self, store: Store) -> None:
+    async def test_only_the_first_pending_delivery_of_each_ask_is_due(self, store: Store) -> None:
         await store.create(Write(new_ask(1)), None)
         await store.create(Write(new_ask(2)), None)
         first, second = new_delivery(1), new_delivery(2, at=1_500.0)

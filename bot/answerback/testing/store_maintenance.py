@@ -64,7 +64,7 @@ class MaintenanceContract:
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
     @pytest.mark.rule("ROUTE-5")
-    async def test_a_remembered_answer_is_one_turns_and_the_last_one_counts(
+    async def test_a_remembered_answer_belongs_to_one_turn_and_the_last_one_counts(
         self, store: Store
     ) -> None:
         for number, value in enumerate((True, None, False)):
@@ -89,7 +89,7 @@ class MaintenanceContract:
         assert await store.secret("csrf") != first
 
     @pytest.mark.rule("DATA-16")
-    async def test_pruning_forgets_what_is_old_and_only_that(self, store: Store) -> None:
+    async def test_pruning_forgets_only_old_data(self, store: Store) -> None:
         for number, at in ((1, 10.0), (2, 20.0)):
             memory = RememberedAnswer("coder", "conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
@@ -120,14 +120,12 @@ class MaintenanceContract:
         assert await store.prune(20.0) == 1
         assert await store.find_created(key) is None
 
-    async def test_pruning_forgets_more_than_one_step_of_it(self, store: Store) -> None:
+    async def test_pruning_continues_beyond_one_batch(self, store: Store) -> None:
         await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
         assert await store.prune(2.0) == 2_500
 
     @pytest.mark.rule("DATA-16")
-    async def test_pruning_forgets_old_deliveries_among_many_that_are_not_old(
-        self, store: Store
-    ) -> None:
+    async def test_pruning_finds_old_deliveries_among_many_recent_ones(self, store: Store) -> None:
         def touch_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
             def decide(ask: Ask | None) -> Decision[None]:
                 assert ask is not None
@@ -149,9 +147,7 @@ class MaintenanceContract:
             assert repeated == bool(n % 2)
 
     @pytest.mark.rule("DATA-15")
-    async def test_a_clock_that_is_set_back_plans_anew_once_what_was_planned_by_it(
-        self, store: Store
-    ) -> None:
+    async def test_setting_the_clock_back_reschedules_pending_work_once(self, store: Store) -> None:
         assert await store.last_entry_time() is None
         reminded = {"remind_after": (60.0,)}
         await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
@@ -167,7 +163,7 @@ class MaintenanceContract:
         assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was already due at the new time"
         assert await store.last_entry_time() == 700.0
 
-    async def test_a_store_that_works_passes_its_check(self, store: Store) -> None:
+    async def test_a_working_store_passes_its_check(self, store: Store) -> None:
         await store.check()
         await store.check()
 
@@ -181,7 +177,7 @@ class MaintenanceContract:
             await unopened.check()
         await unopened.close()
 
-    async def test_closing_finishes_what_was_handed_in(
+    async def test_closing_completes_pending_writes(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -194,7 +190,7 @@ class MaintenanceContract:
         assert len(await again.record("ask_1")) == 300
         await again.close()
 
-    async def test_a_caller_that_leaves_does_not_undo_what_it_handed_in(self, store: Store) -> None:
+    async def test_a_cancelled_caller_does_not_undo_its_change(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
         told: list[Ask] = []
         leaving = asyncio.ensure_future(store.change("ask_1", answer_decision(), then=told.append))
@@ -212,7 +208,7 @@ class MaintenanceContract:
 
     @PROPERTY_SETTINGS
     @given(text=st.text(), value=JSON)
-    def test_any_text_and_any_json_comes_back_verbatim(
+    def test_any_text_and_any_json_is_returned_verbatim(
         self, make_store: Callable[[], Store], text: str, value: JsonValue
     ) -> None:
         async def round_trip() -> None:
@@ -238,7 +234,7 @@ class MaintenanceContract:
 
         asyncio.run(round_trip())
 
-    async def test_half_a_surrogate_pair_is_refused_in_words(self, store: Store) -> None:
+    async def test_half_a_surrogate_pair_is_rejected_with_a_message(self, store: Store) -> None:
         with pytest.raises(StoreError, match="surrogate"):
             await store.save_draft("k", "\ud800", 1.0)
         with pytest.raises(StoreError, match="surrogate"):

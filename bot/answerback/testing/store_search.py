@@ -64,7 +64,7 @@ async def find_all_ids(store: Store, search: Search) -> list[str]:
 class SearchContract:
     """Search, and the inbox of one person."""
 
-    async def test_asks_are_found_by_the_words_of_what_is_asked(self, store: Store) -> None:
+    async def test_asks_are_found_by_the_words_of_their_questions(self, store: Store) -> None:
         texts = {1: "Apply the migration?", 2: "Which environment?", 3: "Apply it to 生产?"}
         for number, text in texts.items():
             form = one_question(
@@ -90,7 +90,7 @@ class SearchContract:
                 text
             )
 
-    async def test_what_a_query_language_would_take_for_its_own_is_text(self, store: Store) -> None:
+    async def test_query_syntax_is_searched_as_text(self, store: Store) -> None:
         form = one_question("not near and or \x00 '\"(a:b)* -x")
         await store.create(Write(new_ask(form=form)), None)
         for text in ("NOT", "near", "AND or", "'\"(a:b)*", "-x", "a\x00b"):
@@ -118,7 +118,7 @@ class SearchContract:
         await store.create(decision.write, None)
         assert await find_all_ids(store, search_for("migration", status=Status.FAILED)) == ["ask_1"]
 
-    async def test_an_ask_that_is_erased_is_not_found_by_what_was_said(self, store: Store) -> None:
+    async def test_an_erased_ask_is_not_found_by_its_texts(self, store: Store) -> None:
         for number in (1, 2):
             await store.create(Write(new_ask(number)), None)
             await store.change(f"ask_{number}", act_decision(Reply(text="Never")))
@@ -141,7 +141,7 @@ class SearchContract:
         search = search_for("why", status=Status.OPEN, agent="coder", since=2.0)
         assert await find_all_ids(store, search) == ["ask_5"]
 
-    async def test_what_is_searched_outlives_the_store(
+    async def test_the_search_index_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         await store.create(Write(new_ask()), None)
@@ -151,7 +151,7 @@ class SearchContract:
         assert await find_all_ids(again, search_for("migration")) == ["ask_1"]
         await again.close()
 
-    async def test_what_waits_for_a_person_comes_oldest_first(self, store: Store) -> None:
+    async def test_asks_waiting_for_a_person_are_listed_oldest_first(self, store: Store) -> None:
         responders = [("U1",), ("U2",), ("@S1",), (ANYONE,), ("U2", "U1"), ('U"1',), ("U1",)]
         for number, named in enumerate(responders, 1):
             await store.create(Write(new_ask(number, responders=named)), None)
@@ -174,7 +174,9 @@ class SearchContract:
             assert await waiting("U1", limit) == ["ask_1", "ask_3", "ask_4", "ask_5"]
             assert await waiting('U"1', limit) == ["ask_3", "ask_4", "ask_6"]
 
-    async def test_what_is_only_named_in_what_was_said_waits_for_nobody(self, store: Store) -> None:
+    async def test_a_person_named_only_in_stored_texts_is_not_a_responder(
+        self, store: Store
+    ) -> None:
         message: dict[str, JsonValue] = {"by": "U9", "to": "@S1", "who": "anyone"}
         for number in (1, 2):
             left = asks.AbandonedMessage(destination=Destination(surface="slack"), message=message)
@@ -182,7 +184,7 @@ class SearchContract:
         assert (await store.list_for_responder("slack", "U9", None, 1)).rows == ()
 
     @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
-    async def test_a_made_up_cursor_of_a_search_or_inbox_is_refused(
+    async def test_an_invented_cursor_of_a_search_or_inbox_is_rejected(
         self, store: Store, cursor: str
     ) -> None:
         with pytest.raises(ValueError, match="There is no page behind"):

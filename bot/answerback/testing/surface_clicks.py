@@ -77,7 +77,7 @@ class ClicksContract:
     """A transition happens once, and no click is ignored without an explanation."""
 
     @pytest.mark.rule("WALK-15")
-    async def test_of_two_people_at_the_same_moment_one_counts(
+    async def test_of_two_simultaneous_answers_one_counts(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada, bob)
@@ -111,7 +111,7 @@ class ClicksContract:
 
     @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-11")
-    async def test_nobody_is_told_that_they_were_faster_than_themselves(
+    async def test_a_person_who_clicks_twice_is_not_told_that_someone_else_was_faster(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
@@ -138,7 +138,7 @@ class ClicksContract:
 
     @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-10", "SURFACE-15")
-    async def test_each_late_click_is_told_who_was_faster(
+    async def test_each_late_click_is_answered_with_who_was_faster(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada, bob)
@@ -167,7 +167,7 @@ class ClicksContract:
     @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-10")
     @pytest.mark.parametrize("withdrawn", [True, False])
-    async def test_whoever_clicks_after_the_end_is_told_how_it_ended(
+    async def test_a_person_who_clicks_after_the_end_is_told_how_it_ended(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, withdrawn: bool
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada, bob)
@@ -182,7 +182,7 @@ class ClicksContract:
         await assert_private_notes(bob)
 
     @pytest.mark.rule("SURFACE-9")
-    async def test_who_may_not_answer_changes_nothing(
+    async def test_a_person_who_may_not_answer_changes_nothing(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
@@ -194,7 +194,7 @@ class ClicksContract:
 
     @requires_capability(Capability.PRIVATE_NOTES)
     @pytest.mark.rule("SURFACE-9")
-    async def test_who_may_not_answer_is_told_who_may(
+    async def test_a_person_who_may_not_answer_is_told_who_may(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada)
@@ -208,7 +208,7 @@ class ClicksContract:
 
     @requires_capability(Capability.MODALS)
     @pytest.mark.rule("SURFACE-9")
-    async def test_who_may_not_answer_opens_no_modal(
+    async def test_a_person_who_may_not_answer_cannot_open_a_modal(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY], ada)
@@ -219,7 +219,7 @@ class ClicksContract:
     @requires_capability(Capability.MODALS)
     @pytest.mark.rule("SURFACE-10", "SURFACE-16")
     @pytest.mark.parametrize("more", [(GO,), ()], ids=["moved on", "ended"])
-    async def test_a_modal_that_is_handed_in_too_late_gives_its_words_back(
+    async def test_a_modal_submitted_too_late_returns_its_text(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, more: tuple[Question, ...]
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY, *more], ada, bob)
@@ -251,7 +251,7 @@ class TypingContract:
             (GO, "no", False),
         ],
     )
-    async def test_typed_words_answer_the_open_question(
+    async def test_a_typed_message_answers_the_open_question(
         self, stage: Stage, ada: SimulatedPerson, question: Question, words: str, value: object
     ) -> None:
         ask = await create_viewed_ask(stage, [question, AGAIN], ada)
@@ -263,7 +263,7 @@ class TypingContract:
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-1")
-    async def test_what_people_say_to_each_other_is_never_an_answer(
+    async def test_messages_between_people_are_never_answers(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
@@ -274,7 +274,7 @@ class TypingContract:
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "SURFACE-9")
-    async def test_words_of_who_may_not_answer_are_not_taken(
+    async def test_messages_of_a_person_who_may_not_answer_are_not_taken(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY], ada)

@@ -55,7 +55,7 @@ class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, Peopl
 
     @pytest.mark.rule("PLUGIN-2")
     @pytest.mark.parametrize("capability", Capability)
-    async def test_it_lacks_what_it_says_and_nothing_else(
+    async def test_exactly_the_declared_capabilities_are_missing(
         self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
         """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""

@@ -40,7 +40,7 @@ class OutagesContract:
         await stage.restart()
 
     @pytest.mark.rule("DATA-1")
-    async def test_a_walk_goes_on_after_a_restart_on_the_message_from_before_it(
+    async def test_a_walk_continues_after_a_restart_on_the_old_message(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHERE, AGAIN], ada)
@@ -60,7 +60,7 @@ class OutagesContract:
         assert (ask.status, answered_values(ask)) == (Status.ANSWERED, [True, "s", False])
 
     @pytest.mark.rule("DATA-2")
-    async def test_what_was_not_shown_before_a_stop_is_shown_after_the_start(
+    async def test_a_change_that_was_not_shown_before_a_stop_is_shown_after_the_start(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
@@ -70,7 +70,7 @@ class OutagesContract:
         await wait_for_steps(stage, ask, ada, after=1)
 
     @pytest.mark.rule("DATA-1")
-    async def test_who_comes_after_a_restart_sees_what_is_open(
+    async def test_a_person_who_joins_after_a_restart_sees_the_open_question(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
@@ -79,7 +79,7 @@ class OutagesContract:
 
     @requires_capability(Capability.MODALS)
     @pytest.mark.rule("DATA-1")
-    async def test_a_modal_that_was_open_over_a_restart_is_taken(
+    async def test_a_modal_that_stayed_open_during_a_restart_is_accepted(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [WHY, GO], ada)
@@ -93,7 +93,7 @@ class OutagesContract:
 
     @requires_capability(Capability.RATE_LIMITS)
     @pytest.mark.rule("DATA-7", "PLACE-4")
-    async def test_an_ask_is_posted_once_however_often_the_platform_says_too_fast(
+    async def test_an_ask_is_posted_once_however_often_it_is_rate_limited(
         self, stage: Stage, ada: SimulatedPerson, limits: HasRateLimits
     ) -> None:
         before = limits.count_rate_limited()
@@ -104,7 +104,7 @@ class OutagesContract:
 
     @requires_capability(Capability.RATE_LIMITS)
     @pytest.mark.rule("DATA-4", "DATA-7")
-    async def test_an_answer_counts_while_the_platform_says_too_fast_and_is_shown_afterwards(
+    async def test_an_answer_counts_during_a_rate_limit_and_is_shown_afterwards(
         self, stage: Stage, ada: SimulatedPerson, limits: HasRateLimits
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
@@ -122,7 +122,7 @@ class OutagesContract:
 
     @requires_capability(Capability.DELETION)
     @pytest.mark.rule("PLACE-1")
-    async def test_a_message_that_is_deleted_is_posted_again_with_nobody_acting(
+    async def test_a_deleted_message_is_posted_again_without_anyone_acting(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO, WHY], ada)
@@ -134,7 +134,7 @@ class OutagesContract:
 
     @requires_capability(Capability.REMINDERS)
     @pytest.mark.rule("SURFACE-13")
-    async def test_a_reminder_is_given_once_for_each_number(
+    async def test_a_reminder_is_posted_once_per_number(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await create_viewed_ask(stage, [GO], ada)

@@ -77,7 +77,7 @@ class PeopleContract:
 
     @pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "WALK-16")
     @requires_capability(Capability.ASKING_BACK)
-    async def test_who_asks_back_leaves_the_question_open_and_sees_the_explanation(
+    async def test_asking_back_leaves_the_question_open_and_shows_the_explanation(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson
     ) -> None:
         assert isinstance(ada, HasAskingBack)
@@ -119,7 +119,7 @@ class PeopleContract:
         assert QUESTION.casefold() not in await read_normalized_text(ada)
 
     @pytest.mark.rule("CLARIFY-1")
-    async def test_an_agent_that_does_not_accept_it_is_not_asked_back(
+    async def test_asking_back_is_not_offered_if_the_agent_does_not_accept_it(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         ask = await stage.harness.create_ask(Form(questions=(GO,)), stage.place, (ada.user_id,))
@@ -153,7 +153,7 @@ class PeopleContract:
     @pytest.mark.rule("SURFACE-18")
     @requires_capability(Capability.MENTIONS)
     @pytest.mark.parametrize("mention", [True, False])
-    async def test_responders_are_mentioned_where_the_route_says_so(
+    async def test_responders_are_mentioned_if_the_route_says_so(
         self, stage: Stage, ada: SimulatedPerson, bob: SimulatedPerson, mention: bool
     ) -> None:
         assert isinstance(ada, HasMentions)

@@ -59,7 +59,7 @@ class TextsContract:
 
     @pytest.mark.rule("TEXT-1", "TEXT-3", "SURFACE-6")
     @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-    async def test_hostile_texts_are_read_and_answered_as_they_are(
+    async def test_hostile_texts_can_be_read_and_answered_verbatim(
         self, stage: Stage, ada: SimulatedPerson, text: str
     ) -> None:
         form = hostile_form(text)
@@ -94,7 +94,7 @@ class TextsContract:
         assert ada.mentions_and_links() == []
 
     @pytest.mark.rule("SURFACE-6", "TEXT-2")
-    async def test_a_form_of_the_most_questions_is_walked_and_its_record_read(
+    async def test_a_form_with_the_maximum_number_of_questions_can_be_walked_and_its_record_read(
         self, stage: Stage, ada: SimulatedPerson
     ) -> None:
         form = Form(
@@ -122,7 +122,7 @@ class TextsContract:
             (AnswerType.MULTI_SELECT, ["v0", f"v{OPTIONS // 2}", f"v{OPTIONS - 1}"]),
         ],
     )
-    async def test_of_the_most_options_any_can_be_chosen(
+    async def test_any_of_the_maximum_number_of_options_can_be_chosen(
         self, stage: Stage, ada: SimulatedPerson, kind: AnswerType, value: JsonValue
     ) -> None:
         options = tuple(Option(value=f"v{n}", label=f"Option {n:04}") for n in range(OPTIONS))

@@ -69,7 +69,7 @@ class WalksContract:
         derandomize=True,
     )
     @given(form=forms(most=4), data=st.data())
-    async def test_a_person_walks_any_form_as_the_model_does(
+    async def test_a_person_walks_any_form_like_the_model(
         self, stage: Stage, ada: SimulatedPerson, form: Form, data: st.DataObject
     ) -> None:
         model = NaiveWalk(form)

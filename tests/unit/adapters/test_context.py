@@ -90,7 +90,7 @@ def test_every_character_is_in_discords_message_and_nothing_mentions(source: str
 
 
 @pytest.mark.rule("TEXT-5")
-def test_each_kind_of_block_is_drawn_with_discords_own_means() -> None:
+def test_each_kind_of_block_has_its_discord_markup() -> None:
     assert to_markdown(parse(PLAN)) == snapshot("""\
 **Plan** ***B***
 Adds `paid_at`, see the docs (<https://x.y/p_q>):
@@ -114,7 +114,7 @@ table | rows
 
 
 @pytest.mark.rule("TEXT-5")
-def test_each_kind_of_block_is_drawn_with_slacks_own_means() -> None:
+def test_each_kind_of_block_has_its_slack_markup() -> None:
     assert rich_text(parse(PLAN)) == snapshot(
         [
             {
@@ -229,7 +229,7 @@ def prompt(source: str, context_format: ContextFormat = "markdown") -> Prompt:
 
 @pytest.mark.rule("TEXT-2", "TEXT-6")
 @given(source=SOURCES, room=st.integers(1, 200))
-def test_what_is_cut_is_the_beginning_and_says_so(source: str, room: int) -> None:
+def test_a_cut_context_is_marked_as_such(source: str, room: int) -> None:
     found = fit_context(prompt(source), room)
     said, full = (
         blocks_to_text(blocks).translate(_NOT_MARKUP)
@@ -255,7 +255,7 @@ def test_long_code_is_cut_at_a_line_and_the_button_says_how_long_it_is() -> None
 
 
 @pytest.mark.rule("SUBMIT-17")
-def test_text_is_drawn_as_it_was_written() -> None:
+def test_plain_text_is_rendered_verbatim() -> None:
     found = fit_context(prompt("*a* `b`\n# c", "text"), 100)
     assert to_markdown(found.blocks) == "\\*a\\* \\`b\\`\n\\# c"
     assert [run.text for run in slack_of(found)] == ["*a* `b`\n# c", "\n"]

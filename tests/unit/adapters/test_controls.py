@@ -9,7 +9,9 @@ LONGEST = "ask_" + "z" * 40
 
 @pytest.mark.parametrize("verb", Verb)
 @pytest.mark.parametrize("argument", ["", "0", "true", "p12", "a.b_c-" * 5])
-def test_what_is_encoded_is_decoded_and_fits_every_platform(verb: Verb, argument: str) -> None:
+def test_an_encoded_control_can_be_decoded_and_fits_every_platform(
+    verb: Verb, argument: str
+) -> None:
     text = encode(LONGEST, 999_999_999, verb, argument)
     assert len(text) <= 100
     assert decode(text) == Control(LONGEST, 999_999_999, verb, argument)
@@ -27,7 +29,7 @@ def test_what_is_encoded_is_decoded_and_fits_every_platform(verb: Verb, argument
         ("ask_1", 1, "z" * 31),
     ],
 )
-def test_what_could_not_be_decoded_is_not_encoded(
+def test_a_control_that_could_not_be_decoded_is_not_encoded(
     ask_id: str, revision: int, argument: str
 ) -> None:
     with pytest.raises(ValueError, match="control"):
@@ -42,5 +44,5 @@ def test_what_could_not_be_decoded_is_not_encoded(
         "ab1:ask_1:1:back:a b", "ab1:ask_1:1:back\n", "ab1:ask_1:x:back",
     ],
 )  # fmt: skip
-def test_what_is_no_control_decodes_to_none(text: object) -> None:
+def test_other_values_decode_to_none(text: object) -> None:
     assert decode(text) is None

@@ -38,7 +38,7 @@ async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
 @pytest.mark.rule("CLI-8")
 @pytest.mark.parametrize("look", [_slack, _discord])
 @pytest.mark.parametrize(("off", "well"), [(0, True), (50, True), (70, False), (-70, False)])
-async def test_a_clock_that_is_wrong_is_told_where_clicks_come_by_http(
+async def test_a_wrong_clock_is_reported_if_clicks_arrive_by_http(
     monkeypatch: pytest.MonkeyPatch, look: Look, off: int, well: bool
 ) -> None:
     ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes keep the real one

@@ -78,7 +78,7 @@ def form(count: int) -> Form:
 
 
 @pytest.mark.rule("SURFACE-2", "SURFACE-3")
-def test_a_question_is_next_to_its_controls_with_what_was_answered_above_it(
+def test_a_question_is_next_to_its_controls_with_earlier_answers_above_it(
     surface: Surface,
 ) -> None:
     ask = walked(ask_of(form(40)), *[Answer(value=True)] * 39)
@@ -119,7 +119,7 @@ def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_as
         ([Answer(value=True), Back(), Reply(text=None)], LABELS.cancelled_without_words),
     ],
 )
-def test_how_an_ask_ended_is_told_as_it_was(
+def test_each_way_to_end_an_ask_has_its_own_wording(
     surface: Surface, actions: list[Any], words_for_it: str
 ) -> None:
     shown = "".join(surface.parts(view_of(walked(ask_of(form(2)), *actions))))

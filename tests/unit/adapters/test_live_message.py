@@ -143,7 +143,7 @@ def was_reminded(latest: Ask, _at: float) -> Change:
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_a_question_that_is_not_shown_yet_is_reminded_of_later(town: Town) -> None:
+async def test_a_question_that_is_not_shown_yet_gets_its_reminder_later(town: Town) -> None:
     ask = await town.asked(YES_NO)
     with pytest.raises(PlatformUnavailableError, match="not shown yet"):
         await town.surface.remind(replace(ask, message=None), 0)
@@ -151,7 +151,7 @@ async def test_a_question_that_is_not_shown_yet_is_reminded_of_later(town: Town)
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(town: Town) -> None:
+async def test_the_reminder_of_an_ended_ask_says_how_it_ended(town: Town) -> None:
     ask = await town.asked(YES_NO)
     await town.surface.remind(ask, 0)
     assert "waiting" in town.reminders(ask)[0]
@@ -167,7 +167,7 @@ async def test_a_reminder_of_an_ask_that_is_over_says_how_it_ended(town: Town) -
 
 
 @pytest.mark.rule("SLACK-5", "DISCORD-5")
-async def test_a_tool_whose_name_grows_by_being_escaped_is_reminded_of_once_and_withdrawn(
+async def test_an_ask_whose_tool_name_grows_when_escaped_can_be_reminded_of_and_withdrawn(
     town: Town, caplog: pytest.LogCaptureFixture
 ) -> None:
     arguments = {"tool": town.many_marks * 1_000, "question": YES_NO}
@@ -179,7 +179,7 @@ async def test_a_tool_whose_name_grows_by_being_escaped_is_reminded_of_once_and_
     await town.service.withdraw(ask.id)
     stored = await town.shown(ask)
     assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
-    assert "a defect of ours" not in caplog.text, "the platform takes what is rendered"
+    assert "this is a bug" not in caplog.text, "the platform takes what is rendered"
     [reminder] = town.reminders(ask)
     assert "Withdrawn" in reminder
     assert reminder.rstrip(">").endswith(str(ask.thread and ask.thread.url))

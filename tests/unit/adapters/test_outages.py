@@ -9,7 +9,7 @@ import pytest
 from answerback_chat.outage_log import Outage
 
 
-def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
+def test_an_outage_is_logged_when_it_begins_and_ends_and_rarely_in_between(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     times = iter(range(10_000))
@@ -31,7 +31,7 @@ def test_an_outage_is_a_line_at_its_beginning_one_at_its_end_and_few_between(
     ]
 
 
-def test_a_later_outage_is_told_anew(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_later_outage_is_logged_again(caplog: pytest.LogCaptureFixture) -> None:
     outage = Outage(logging.getLogger("a platform"), "Discord", now=lambda: 1.0)
     for _ in range(2):
         outage.record_failure("api", "no route")

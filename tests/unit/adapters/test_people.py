@@ -68,7 +68,7 @@ def test_a_line_names_a_few_and_counts_the_others() -> None:
 
 
 @edge("MAX_LABEL_UNITS")
-def test_a_label_of_any_length_leaves_room_for_what_it_is_about() -> None:
+def test_a_long_label_is_shortened() -> None:
     long = Labels(for_anyone="w" * 301)
     assert len(attribution.audience_line((ANYONE,), None, long, MARKS)) == 300
     assert (
@@ -77,7 +77,7 @@ def test_a_label_of_any_length_leaves_room_for_what_it_is_about() -> None:
 
 
 @pytest.mark.rule("WHO-5")
-def test_answers_of_one_person_are_folded_into_a_span_of_time() -> None:
+def test_answers_of_one_person_are_merged_into_a_time_span() -> None:
     ask = answered(("ada", 10), ("ada", 20))
     start = ask.created_at
     assert (
@@ -91,7 +91,7 @@ def test_answers_of_one_person_are_folded_into_a_span_of_time() -> None:
 
 
 @pytest.mark.rule("WHO-5")
-def test_what_the_ending_says_is_not_said_twice() -> None:
+def test_the_answered_by_line_does_not_repeat_the_ending() -> None:
     form = Form(questions=QUESTIONS[:2])
     alone = answered(("ada", 10), ("ada", 20), ask=ask_of(form))
     assert attribution.answered_by_line(view_of(alone), LABELS, MARKS) == ""
@@ -103,7 +103,7 @@ def test_what_the_ending_says_is_not_said_twice() -> None:
     assert "ada" in attribution.answered_by_line(view_of(expired), LABELS, MARKS)
 
 
-def test_answers_that_are_older_than_their_times_are_shown_without() -> None:
+def test_answers_without_times_are_shown_without_times() -> None:
     ask = answered(("ada", 10))
     walk = replace(ask.walk, answers=tuple(replace(given, at=None) for given in ask.walk.answers))
     assert (
@@ -113,7 +113,7 @@ def test_answers_that_are_older_than_their_times_are_shown_without() -> None:
 
 
 @pytest.mark.rule("SURFACE-17")
-def test_a_direct_message_does_not_say_for_whom_it_is() -> None:
+def test_a_direct_message_does_not_say_who_it_is_for() -> None:
     direct = Destination(surface="slack", user="U0ADA")
     for responders in (("U0ADA",), (ANYONE,)):
         ask = ask_of(Form(questions=QUESTIONS), destination=direct, responders=responders)
@@ -123,7 +123,7 @@ def test_a_direct_message_does_not_say_for_whom_it_is() -> None:
 
 
 @pytest.mark.rule("SURFACE-17", "WHO-1")
-def test_ids_that_nobody_knows_are_counted_and_names_are_inert() -> None:
+def test_unknown_ids_are_counted_and_names_are_inert() -> None:
     evil = "web:<!channel> @everyone <script>*x*\u202e"
     ask = ask_of(Form(questions=QUESTIONS), responders=("U0ADA", evil), expires_at=1_700_009_000.0)
     view = view_of(ask)

@@ -67,7 +67,7 @@ async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
     )
 
 
-async def test_what_a_platform_calls_is_served_only_where_it_is_to_call(host: Host) -> None:
+async def test_hooks_are_served_only_if_the_platform_calls_us(host: Host) -> None:
     over_sockets = [
         await SlackPlugin().build(slack(), host),
         await DiscordPlugin().build(discord(), host),
@@ -81,7 +81,7 @@ async def test_what_a_platform_calls_is_served_only_where_it_is_to_call(host: Ho
     assert paths == [["/slack/events"], ["/discord/interactions"]]
 
 
-async def test_the_page_is_built_of_nothing_and_is_there_for_the_world_too(host: Host) -> None:
+async def test_the_page_needs_no_settings_and_is_also_public(host: Host) -> None:
     page = await WebPlugin().build(WebSettings(), host)
     assert WebSettings().configured()
     assert page.operator_pages is not None
@@ -111,7 +111,7 @@ async def test_a_surface_without_its_token_is_not_configured(host: Host) -> None
             await plugin.build(nothing, host)  # type: ignore[arg-type]  # each its own
 
 
-async def test_the_doctors_look_at_all_groups_among_the_responders(
+async def test_the_doctors_check_all_groups_among_the_responders(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def seen(setup: object, _http: object) -> AsyncIterator[Finding]:

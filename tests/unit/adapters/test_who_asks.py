@@ -65,7 +65,9 @@ def markup(value: Any) -> Iterator[str]:
 
 
 @pytest.mark.rule("SURFACE-2")
-def test_the_configured_label_holds_for_its_question_and_at_the_end_if_for_all() -> None:
+def test_a_configured_label_applies_to_its_question_and_to_the_record_if_all_questions_share_it() -> (
+    None
+):
     _, form = registry.parse_call("ask_user", CALLS["ask_user"][1])
     ask = ask_of(form)
 
@@ -101,7 +103,7 @@ def test_the_tool_that_asks_is_named_on_every_surface() -> None:
 
 
 @pytest.mark.rule("INBOX-1")
-def test_lists_name_an_agent_that_has_moved_on_in_two_words() -> None:
+def test_lists_mark_an_agent_that_has_moved_on_briefly() -> None:
     ask = replace(from_tool("git"), unattended=True)
     home = json.dumps(slack_home.build_home_view([ask], [], LABELS))
     inbox = json.dumps(discord_inbox.page(Page((ask,), None), LABELS))
@@ -112,7 +114,7 @@ def test_lists_name_an_agent_that_has_moved_on_in_two_words() -> None:
 
 @pytest.mark.rule("TEXT-1")
 @pytest.mark.parametrize("tool", [EVIL, (EVIL * 20)[:1000], "w" * 1000, "\u0301" * 999 + "x"])
-def test_a_tools_name_breaks_and_notifies_nothing(tool: str) -> None:
+def test_a_tools_name_cannot_break_markup_or_notify_anyone(tool: str) -> None:
     for ask in states(from_tool(tool)):
         view = view_of(ask)
         message = slack.render(view, LABELS)

@@ -51,7 +51,7 @@ class TestLineChat(SurfaceContract):
     chat, person = LineChat, NotifiedLinePerson
     unsupported = UNSUPPORTED
 
-    async def test_a_context_is_shown_as_it_is_written(
+    async def test_a_context_is_shown_verbatim(
         self, stage: LineStage, ada: SimulatedPerson
     ) -> None:
         question = Question(

@@ -304,7 +304,7 @@ async def test_what_discord_calls_malformed_is_shown_plainly(
     ask = await converged(up, await up.submit(ONE))
     assert "Go on?" in up.ann.latest(up.channel).text
     assert "Reply" in up.ann.latest(up.channel).labels
-    assert "defect of ours" in caplog.text
+    assert "this is a bug" in caplog.text
     assert ask.open
 
 

@@ -46,7 +46,7 @@ async def test_a_text_that_is_being_written_stays_when_somebody_asks_back(
     assert page.values("text") == ["half a sent"]
 
 
-async def test_where_nothing_else_is_entered_the_browser_is_sent_back_to_the_page(
+async def test_without_other_input_the_browser_is_redirected_to_the_page(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await asked(web_site, YES_NO)

@@ -114,14 +114,14 @@ def test_each_kind_of_block_has_its_element() -> None:
         ("    select 1", []),
     ],
 )
-def test_code_is_coloured_where_its_language_is_known(source: str, css: list[str]) -> None:
+def test_code_is_highlighted_if_its_language_is_known(source: str, css: list[str]) -> None:
     drawn = str(question_context.render_blocks(parse(source), LABELS))
     for name in ("keyword", "number", "comment", "string", "name", "deleted", "inserted"):
         assert (f'<span class="{name}">' in drawn) == (name in css), name
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
-def test_long_code_is_folded_and_says_how_long_it_is() -> None:
+def test_long_code_is_collapsed_and_says_how_long_it_is() -> None:
     lines = [f"line {n}" for n in range(40)]
     fence = "```\n{}\n```"
     assert "details" not in seen(fence.format("\n".join(lines))).tags

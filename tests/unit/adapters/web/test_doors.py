@@ -28,13 +28,13 @@ from tests.unit.adapters.web.examples import (
 from tests.unit.adapters.web.reader import Document, Reader, reader
 
 
-async def test_an_unknown_page_is_404_in_words(web_site: Site, visitor: Reader) -> None:
+async def test_an_unknown_page_is_a_404_with_a_message(web_site: Site, visitor: Reader) -> None:
     for address in ("/asks/ask_0", "/a/%00", "/a/nothing", "/a/-/nothing.css", f"{INBOX}?after=x"):
         assert (await visitor.open(address)).status == 404
 
 
 @pytest.mark.rule("WEB-4")
-async def test_every_page_shuts_everything_else_out(web_site: Site, visitor: Reader) -> None:
+async def test_every_page_has_strict_security_headers(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
     for address in ("/", INBOX, path(ask), link, "/a/nothing", "/a/-/page.js"):
@@ -89,7 +89,7 @@ async def test_a_post_from_another_page_changes_nothing(
 
 
 @pytest.mark.rule("AUTH-10")
-async def test_a_page_whose_key_was_replaced_answers_nothing_and_shows_what_was_typed(
+async def test_a_page_whose_key_was_replaced_cannot_answer_and_keeps_what_was_typed(
     tmp_path: Path,
 ) -> None:
     keys = {KEY: OPERATOR}
@@ -125,7 +125,7 @@ async def test_no_page_sets_a_cookie_or_reads_one(web_site: Site, visitor: Reade
 
 
 @pytest.mark.rule("WHO-2")
-async def test_what_somebody_answers_with_the_key_is_the_operators(
+async def test_answers_given_with_the_key_are_the_operators(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT)
@@ -134,7 +134,7 @@ async def test_what_somebody_answers_with_the_key_is_the_operators(
     assert (await web_site.stored(ask)).acted_by == OPERATOR
 
 
-async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> None:
+async def test_the_same_post_from_two_people_is_not_a_double_click(tmp_path: Path) -> None:
     alice = Person(surface="web", user_id="alice", name="Alice")
     async with site(tmp_path, keys={KEY: OPERATOR, "hers": alice}) as shared:
         ask = await shared.ask(TEXT)
@@ -146,7 +146,7 @@ async def test_two_people_who_send_the_same_are_two_people(tmp_path: Path) -> No
         assert (done.status, late.status) == (200, 410)
 
 
-async def test_a_post_that_is_no_form_or_too_large_is_refused(
+async def test_a_post_that_is_not_a_form_or_too_large_is_rejected(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT)
@@ -188,7 +188,7 @@ async def test_a_link_opens_one_ask_and_nothing_else(web_site: Site) -> None:
 
 
 @pytest.mark.rule("AUTH-11")
-async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
+async def test_the_inbox_needs_the_key_and_rejects_wrong_ones(
     web_site: Site, visitor: Reader
 ) -> None:
     await web_site.ask(TEXT)
@@ -215,7 +215,7 @@ async def test_the_inbox_takes_the_key_and_a_shown_page_does_not_answer(
 
 
 @pytest.mark.rule("AUTH-11")
-async def test_a_shown_page_leads_on_to_answering_with_the_key(
+async def test_a_read_only_page_lets_a_person_enter_their_key_to_answer(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT)
@@ -236,7 +236,7 @@ async def test_a_shown_page_leads_on_to_answering_with_the_key(
     assert ended.action is None
 
 
-async def test_an_agent_is_told_an_address_that_a_person_can_open(web_site: Site) -> None:
+async def test_an_agent_receives_an_address_that_a_person_can_open(web_site: Site) -> None:
     ask = await web_site.ask(TEXT)
     assert ask.thread is not None
     assert (ask.thread.url or "").startswith(f"{web_site.public_url}/a/{ask.id}.")
@@ -259,7 +259,7 @@ async def test_the_inbox_pages_through_all_open_asks_oldest_first(
 
 
 @pytest.mark.rule("SURFACE-12")
-async def test_the_words_of_the_page_are_the_configured_ones(tmp_path: Path) -> None:
+async def test_the_page_uses_the_configured_labels(tmp_path: Path) -> None:
     labels = Labels(answer="Antworten", back="Zurück", reply="Antwort", end_turn="Schluss")
     async with site(tmp_path, labels=labels) as german, reader(german.url) as person:
         page = await person.open(path(await german.ask(TEXT)))
@@ -301,7 +301,7 @@ async def test_a_store_that_cannot_write_loses_nothing_that_was_typed(
     assert value(await web_site.stored(ask), "t") == "mine"
 
 
-async def test_a_store_that_is_gone_is_said_in_words(web_site: Site, visitor: Reader) -> None:
+async def test_an_unavailable_store_is_reported_in_words(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     await web_site.service.store.close()
     for address in (INBOX, path(ask)):
@@ -338,7 +338,7 @@ def events_of(page: Document, address: str) -> str:
     return f"{address.rpartition('/')[0]}/{events}"
 
 
-async def test_a_page_is_told_that_its_ask_moved_also_in_between(
+async def test_a_page_is_notified_that_its_ask_changed_also_between_connections(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT, MANY)
@@ -352,7 +352,7 @@ async def test_a_page_is_told_that_its_ask_moved_also_in_between(
 
 
 @pytest.mark.rule("WEB-3")
-async def test_the_inbox_is_told_of_new_and_ended_asks(web_site: Site, visitor: Reader) -> None:
+async def test_the_inbox_is_notified_of_new_and_ended_asks(web_site: Site, visitor: Reader) -> None:
     events = events_of(await visitor.open(INBOX), INBOX)
     waiting = asyncio.create_task(read_event(visitor, events))
     await followed(web_site)
@@ -368,5 +368,5 @@ async def test_the_inbox_is_told_of_new_and_ended_asks(web_site: Site, visitor: 
 
 @pytest.mark.rule("WEB-4")
 @pytest.mark.parametrize("origin", ["null", "", "file://"])
-def test_a_page_without_a_host_is_never_ours_where_there_is_no_public_address(origin: str) -> None:
+def test_an_origin_without_a_host_is_never_ours_if_there_is_no_public_address(origin: str) -> None:
     assert not is_own_page(origin, None, "")

@@ -67,7 +67,7 @@ async def search(visitor: Reader, base: str, **fields: str) -> Document:
 
 
 @pytest.mark.rule("INBOX-1", "WEB-3")
-async def test_what_waits_comes_oldest_first_with_who_asks_and_since_when(
+async def test_the_inbox_lists_asks_oldest_first_with_who_asks_and_since_when(
     shared: Site, visitor: Reader
 ) -> None:
     for name in ("first", "second", "third"):
@@ -138,9 +138,7 @@ async def test_the_operator_finds_by_words_status_person_and_date(
 
 
 @pytest.mark.rule("WEB-9")
-async def test_lists_have_pages_that_keep_what_was_searched_for(
-    shared: Site, visitor: Reader
-) -> None:
+async def test_the_pages_of_a_list_keep_the_search(shared: Site, visitor: Reader) -> None:
     names = [f"Q: number {i}" for i in range(35)]
     for name in names:
         await asked(shared, name.removeprefix("Q: "))
@@ -160,7 +158,7 @@ async def test_lists_have_pages_that_keep_what_was_searched_for(
 
 
 @pytest.mark.rule("WEB-9", "WHO-3")
-async def test_an_ended_ask_has_its_record_for_people_and_not_for_whoever_has_its_link(
+async def test_the_record_of_an_ended_ask_is_shown_to_people_but_not_to_anyone_with_its_link(
     shared: Site, visitor: Reader
 ) -> None:
     ask_id = await asked(shared, "Which port?", responders=["alice"])
@@ -202,7 +200,7 @@ async def test_the_operator_reads_what_was_asked_elsewhere_and_answers_it_there(
 
 
 @pytest.mark.rule("WEB-9")
-async def test_the_history_takes_the_key_as_the_inbox_does(shared: Site, visitor: Reader) -> None:
+async def test_the_history_needs_the_key_like_the_inbox(shared: Site, visitor: Reader) -> None:
     await asked(shared, "secret")
     for address in ("/inbox/0/history", f"{INBOX}0/history", "/inbox/me/history"):
         closed = await visitor.open(address)
@@ -214,7 +212,7 @@ async def test_the_history_takes_the_key_as_the_inbox_does(shared: Site, visitor
 
 
 @pytest.mark.rule("WEB-8")
-async def test_an_options_preview_is_drawn_as_markdown_on_demand(
+async def test_an_options_preview_is_rendered_as_markdown_on_demand(
     shared: Site, visitor: Reader
 ) -> None:
     ask = await shared.ask(name="AskUserQuestion", arguments=CLAUDE)
@@ -225,7 +223,7 @@ async def test_an_options_preview_is_drawn_as_markdown_on_demand(
 
 
 @pytest.mark.rule("WEB-8", "ACT-8")
-async def test_a_note_goes_along_with_what_is_chosen(shared: Site, visitor: Reader) -> None:
+async def test_a_note_is_sent_with_the_choice(shared: Site, visitor: Reader) -> None:
     ask = await shared.ask(name="AskUserQuestion", arguments=CLAUDE)
     page = await visitor.open(path(ask))
     assert page.value("note") == ""

@@ -109,7 +109,7 @@ def drawn(source: str) -> str:
 
 
 @edge("MAX_HIGHLIGHTED")
-def test_code_that_is_too_long_is_not_coloured() -> None:
+def test_code_that_is_too_long_is_not_highlighted() -> None:
     for size, coloured in ((4_000, True), (4_001, False)):
         code = ("select 1 " * size)[:size]
         assert ("<span" in drawn(f"```sql\n{code}\n```")) == coloured
@@ -124,7 +124,7 @@ def test_long_code_is_folded() -> None:
 
 
 @edge("MAX_RENDERED_INLINE")
-def test_a_long_context_is_drawn_on_a_thread() -> None:
+def test_a_long_context_is_rendered_on_a_thread() -> None:
     for length, long in ((1_000, False), (1_001, True)):
         question = Question(id="q", text="?", answer_type=AnswerType.TEXT, context="x" * length)
         assert question_context.is_slow_to_render(ask_of(Form(questions=(question,)))) == long
@@ -153,7 +153,7 @@ def test_the_bytes_of_a_post() -> None:
 
 
 @edge("PING_SECONDS")
-def test_a_stream_says_that_it_lives_before_a_proxy_hangs_up() -> None:
+def test_a_stream_sends_pings_before_a_proxy_disconnects() -> None:
     assert asyncio.run(_ping()) == 30.0 / 2
 
 

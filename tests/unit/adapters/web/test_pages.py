@@ -50,9 +50,7 @@ async def test_the_migration_form_is_walked_with_back_and_its_prefill(
     assert page.fields == []
 
 
-async def test_a_post_sends_the_browser_back_to_the_page_by_a_get(
-    web_site: Site, visitor: Reader
-) -> None:
+async def test_a_post_redirects_the_browser_to_the_page(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.migration()
     page = await visitor.open(path(ask))
     answer = await visitor.press(page, path(ask), "yes", follow=False)
@@ -74,7 +72,7 @@ async def test_a_double_click_is_one_step_and_looks_like_one(
 
 
 @pytest.mark.rule("SURFACE-10")
-async def test_a_late_post_shows_the_page_as_it_stands_and_what_was_typed(
+async def test_a_late_post_shows_the_current_page_and_what_was_typed(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT, MANY)
@@ -108,7 +106,7 @@ async def test_a_multi_select_takes_any_boxes_in_the_order_of_the_options(
     assert value(await web_site.stored(ask), "m") == stored
 
 
-async def test_a_select_without_a_choice_is_refused_in_words(
+async def test_a_select_without_a_choice_is_rejected_with_a_message(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask({"id": "q", "text": "?", "answer_type": "select", "options": ["a"]})
@@ -120,7 +118,7 @@ async def test_a_select_without_a_choice_is_refused_in_words(
 
 
 @pytest.mark.parametrize("choice", ["9", "-1", "x", "٣", "99999999999"])
-async def test_a_choice_that_was_never_offered_is_refused(
+async def test_a_choice_that_was_never_offered_is_rejected(
     web_site: Site, visitor: Reader, choice: str
 ) -> None:
     ask = await web_site.ask(MANY)
@@ -129,9 +127,7 @@ async def test_a_choice_that_was_never_offered_is_refused(
     assert (await web_site.stored(ask)).open
 
 
-async def test_something_else_takes_words_and_refuses_blanks(
-    web_site: Site, visitor: Reader
-) -> None:
+async def test_something_else_accepts_text_but_not_blanks(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
     page = await visitor.open(path(ask))
     assert "bold redis" in page.text
@@ -145,7 +141,9 @@ async def test_something_else_takes_words_and_refuses_blanks(
     assert (given.value, given.other) == ("memcached", True)
 
 
-async def test_words_without_a_tick_are_something_else(web_site: Site, visitor: Reader) -> None:
+async def test_text_without_a_tick_counts_as_something_else(
+    web_site: Site, visitor: Reader
+) -> None:
     ask = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
     page = await visitor.open(path(ask))
     await visitor.press(page, path(ask), "answer", {"other": "memcached"})
@@ -188,7 +186,7 @@ async def test_a_button_that_is_not_ours_changes_nothing(
     assert (await web_site.stored(ask)).revision == 1
 
 
-async def test_reply_ends_the_questions_with_words(web_site: Site, visitor: Reader) -> None:
+async def test_reply_ends_the_questions_with_a_message(web_site: Site, visitor: Reader) -> None:
     ask = await web_site.ask(TEXT)
     page = await visitor.open(path(ask))
     page = await visitor.press(page, path(ask), "reply", {"reply": "ask Kim"})
@@ -197,7 +195,7 @@ async def test_reply_ends_the_questions_with_words(web_site: Site, visitor: Read
     assert "ask Kim" in page.text
 
 
-async def test_reply_without_words_is_refused_where_the_dialect_needs_them(
+async def test_an_empty_reply_is_rejected_if_the_dialect_needs_text(
     web_site: Site, visitor: Reader
 ) -> None:
     question = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
@@ -212,7 +210,7 @@ async def test_reply_without_words_is_refused_where_the_dialect_needs_them(
 
 
 @pytest.mark.rule("CARE-4")
-async def test_end_turn_is_confirmed_on_a_page_of_its_own_and_may_be_called_off(
+async def test_end_turn_is_confirmed_on_a_separate_page_and_can_be_cancelled(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(TEXT)
@@ -229,7 +227,7 @@ async def test_end_turn_is_confirmed_on_a_page_of_its_own_and_may_be_called_off(
 
 
 @pytest.mark.rule("SURFACE-7")
-async def test_a_flat_schema_is_a_form_whose_mistakes_stand_by_their_fields(
+async def test_a_flat_schema_is_a_form_with_errors_next_to_their_fields(
     web_site: Site, visitor: Reader
 ) -> None:
     ask = await web_site.ask(FLAT)
@@ -255,7 +253,7 @@ async def test_a_flat_schema_is_a_form_whose_mistakes_stand_by_their_fields(
     assert given == {"name": "Kim", "n": 3, "on": False, "kind": "y", "tags": [1, "1"]}
 
 
-async def test_what_only_the_whole_schema_refuses_leads_to_the_field_too(
+async def test_an_error_from_the_whole_schema_also_leads_to_its_field(
     web_site: Site, visitor: Reader
 ) -> None:
     schema = {"properties": {"value": {"type": "number", "multipleOf": 5}}}
@@ -282,7 +280,7 @@ async def test_any_other_schema_is_a_json_editor(web_site: Site, visitor: Reader
     assert value(await web_site.stored(ask), "j") == ["a", "b"]
 
 
-async def test_for_this_turn_is_offered_where_an_answer_may_be_remembered(
+async def test_for_this_turn_is_offered_if_an_answer_may_be_remembered(
     web_site: Site, visitor: Reader
 ) -> None:
     arguments = {
@@ -300,9 +298,7 @@ async def test_for_this_turn_is_offered_where_an_answer_may_be_remembered(
     assert again.status is Status.ANSWERED
 
 
-async def test_the_default_is_marked_and_nothing_is_without_one(
-    web_site: Site, visitor: Reader
-) -> None:
+async def test_only_a_default_makes_a_button_primary(web_site: Site, visitor: Reader) -> None:
     for default, primary in (({"default": False}, ["no"]), ({}, [])):
         ask = await web_site.ask({"id": "b", "text": "?", "answer_type": "boolean", **default})
         page = await visitor.open(path(ask))

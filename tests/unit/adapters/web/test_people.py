@@ -42,7 +42,7 @@ def asks_in(page: Document) -> list[str]:
 
 
 @pytest.mark.rule("AUTH-14", "WHO-4")
-async def test_a_personal_link_opens_its_persons_inbox_and_answers_in_their_name(
+async def test_a_personal_link_opens_a_persons_inbox_and_answers_in_their_name(
     shared: Site, far: Reader
 ) -> None:
     hers = await shared.ask(TEXT, responders=["web:alice"])
@@ -61,7 +61,7 @@ async def test_a_personal_link_opens_its_persons_inbox_and_answers_in_their_name
 
 
 @pytest.mark.rule("WHO-4", "SURFACE-9")
-async def test_whoever_is_not_named_sees_so_and_is_refused_privately(
+async def test_a_person_who_was_not_asked_sees_so_and_is_rejected_privately(
     shared: Site, far: Reader
 ) -> None:
     ask = await shared.ask(TEXT, responders=["web:alice"])
@@ -79,7 +79,9 @@ async def test_whoever_is_not_named_sees_so_and_is_refused_privately(
 
 
 @pytest.mark.rule("AUTH-16")
-async def test_the_public_listener_opens_no_operators_inbox(shared: Site, far: Reader) -> None:
+async def test_the_public_listener_does_not_open_the_operators_inbox(
+    shared: Site, far: Reader
+) -> None:
     await shared.ask(TEXT)
     door = await far.open("/")
     assert door.status == 200
@@ -117,7 +119,7 @@ async def test_a_revoked_link_closes_its_pages_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("AUTH-16")
-async def test_without_people_the_public_listener_has_no_door(tmp_path: Path) -> None:
+async def test_without_people_the_public_listener_has_no_sign_in_page(tmp_path: Path) -> None:
     async with site(tmp_path) as alone, reader(alone.public_url) as far:
         for address in ("/", f"/?key={KEY}", INBOX, f"{INBOX}/events"):
             assert (await far.open(address)).status == 404

@@ -102,7 +102,7 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
 
 @pytest.mark.rule("SURFACE-6")
 @given(strategies.forms(), st.data())
-def test_any_form_is_walked_with_every_word_of_it_on_the_page(
+def test_any_form_can_be_walked_with_all_its_words_on_the_page(
     form: Form, data: st.DataObject
 ) -> None:
     ask = ask_of(form)
@@ -132,7 +132,7 @@ def test_any_form_is_walked_with_every_word_of_it_on_the_page(
 
 
 @given(strategies.forms(most=1), st.data())
-def test_a_page_shown_again_sends_what_was_entered(form: Form, data: st.DataObject) -> None:
+def test_a_page_shown_again_keeps_what_was_entered(form: Form, data: st.DataObject) -> None:
     ask = ask_of(form)
     question = ask.question
     assert question is not None
@@ -147,7 +147,7 @@ def test_a_page_shown_again_sends_what_was_entered(form: Form, data: st.DataObje
 
 
 @given(strategies.forms(most=3), st.binary(max_size=300))
-def test_no_post_of_anybody_breaks_the_page(form: Form, body: bytes) -> None:
+def test_no_post_breaks_the_page(form: Form, body: bytes) -> None:
     post = parse.parse_post(body)
     if post is not None:
         meant = parse.interpret_post(post, ask_of(form), LABELS)
@@ -162,7 +162,7 @@ VALUES = st.sampled_from(
 
 
 @given(strategies.forms(most=3), st.lists(st.tuples(FIELDS, VALUES), max_size=8))
-def test_no_mix_of_our_own_fields_breaks_it_either(
+def test_no_combination_of_our_own_fields_breaks_it(
     form: Form, pairs: list[tuple[str, str]]
 ) -> None:
     post = parse.parse_post(urlencode(pairs).encode())
@@ -176,7 +176,7 @@ def test_no_mix_of_our_own_fields_breaks_it_either(
         assert isinstance(change, asks.Change) or change.problems
 
 
-def test_a_post_remembers_every_value_and_the_same_post_has_the_same_digest() -> None:
+def test_a_post_keeps_every_value_and_identical_posts_have_the_same_digest() -> None:
     post = parse.parse_post(b"choice=1&choice=2&text=a%0D%0Ab&empty=&do=edit%3A3&revision=7")
     assert post is not None
     assert post.all_values("choice") == ("1", "2")
@@ -188,14 +188,14 @@ def test_a_post_remembers_every_value_and_the_same_post_has_the_same_digest() ->
 
 
 @pytest.mark.parametrize("revision", ["", "x", "-1", "٣", "1" * 30])
-def test_a_revision_that_is_none_is_never_the_asks(revision: str) -> None:
+def test_an_invalid_revision_counts_as_zero(revision: str) -> None:
     post = parse.parse_post(urlencode({"revision": revision}).encode())
     assert post is not None
     assert post.revision == 0
 
 
 @pytest.mark.parametrize("beside", [True, False])
-def test_words_of_ones_own_come_with_what_is_ticked(beside: bool) -> None:
+def test_other_text_is_sent_with_the_ticked_options(beside: bool) -> None:
     options = (Option(value="a", label="A"), Option(value="b", label="B"))
     several = AnswerType.MULTI_SELECT
     question = Question(
@@ -212,7 +212,7 @@ def test_words_of_ones_own_come_with_what_is_ticked(beside: bool) -> None:
     assert parse.interpret_post(post, ask, LABELS) == Other(text="mine", value=[])
 
 
-def test_words_that_are_not_ticked_never_vanish_from_a_multiple_choice() -> None:
+def test_other_text_that_is_not_ticked_is_not_silently_dropped() -> None:
     options = (Option(value="a", label="A"),)
     several = AnswerType.MULTI_SELECT
     question = Question(id="q", text="?", answer_type=several, options=options, other=True)
@@ -223,7 +223,7 @@ def test_words_that_are_not_ticked_never_vanish_from_a_multiple_choice() -> None
     assert LABELS.other in wrong.problems[0].message
 
 
-def test_an_option_chosen_after_words_were_typed_replaces_them_in_a_single_choice() -> None:
+def test_in_a_single_choice_an_option_replaces_other_text() -> None:
     options = (Option(value="a", label="A"),)
     question = Question(
         id="q", text="?", answer_type=AnswerType.SELECT, options=options, other=True
@@ -253,7 +253,7 @@ def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
         (Status.CANCELLED, "Ended without an answer"),
     ],
 )
-def test_the_record_says_how_it_ended_and_what_was_open(status: Status, words: str) -> None:
+def test_an_ended_ask_shows_how_it_ended_and_what_was_open(status: Status, words: str) -> None:
     question = Question(id="q", text="What now?", answer_type=AnswerType.TEXT)
     outcome = Outcome(status=status, at=1.0, message="No surface." if status == "failed" else None)
     ask = replace(ask_of(Form(questions=(question,))), outcome=outcome)
@@ -275,7 +275,7 @@ def test_ages_in_the_inbox_are_rounded_down() -> None:
         assert len(item.text) <= limits.EXCERPT_LENGTH
 
 
-def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
+def test_a_link_shows_one_ask_and_only_a_key_holders_link_answers_it() -> None:
     access, foreign = PageLinks(b"a" * 32), PageLinks(b"b" * 32)
     operator = operator_holder("key", OPERATOR)
     alice = operator_holder("hers", Person(surface="web", user_id="alice"))
@@ -294,7 +294,7 @@ def test_a_link_shows_one_ask_and_only_a_holders_link_answers_it() -> None:
     assert access.resolve(f"{link}.{other}", holders) == ("ask_1", link, None)
 
 
-def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
+def test_an_inbox_belongs_to_its_holder_until_the_key_is_replaced() -> None:
     access = PageLinks(b"a" * 32)
     old, new = operator_holder("old", OPERATOR), operator_holder("new", OPERATOR)
     assert access.find_inbox_holder(access.inbox_name(old), (new, old)) == old
@@ -302,7 +302,7 @@ def test_an_inbox_is_its_holders_until_the_key_is_replaced() -> None:
     assert access.find_inbox_holder("\udcff", (new,)) is None
 
 
-def test_a_browser_that_says_nothing_of_where_it_is_leaves_it_to_the_address() -> None:
+def test_a_post_without_origin_headers_is_accepted() -> None:
     assert is_own_page(None, None, "")
     assert is_own_page("http://a:1", None, "a:1")
     assert not is_own_page("http://b:1", None, "a:1")
@@ -330,7 +330,7 @@ INVISIBLE_TEXTS = "safe\u202egnp.exe"
     ],
     ids=["text", "schema"],
 )
-def test_what_cannot_be_seen_in_an_input_is_spelled_out_beside_it_and_kept(
+def test_invisible_characters_in_an_input_are_spelled_out_next_to_it_and_kept(
     question: Question,
 ) -> None:
     page = shown(ask_of(Form(questions=(question,))))
@@ -339,7 +339,7 @@ def test_what_cannot_be_seen_in_an_input_is_spelled_out_beside_it_and_kept(
 
 
 @pytest.mark.rule("TEXT-3")
-def test_a_json_editor_holds_the_same_value_with_what_cannot_be_seen_escaped() -> None:
+def test_a_json_editor_escapes_invisible_characters_without_changing_the_value() -> None:
     question = Question(
         id="q",
         text="?",

@@ -74,7 +74,7 @@ def test_the_keys_are_environment_variables_too(monkeypatch: pytest.MonkeyPatch)
         ("[web.people.alice]\n", "web.people.alice.label is missing"),
     ],
 )
-def test_settings_by_which_anybody_could_be_anybody_are_refused(text: str, why: str) -> None:
+def test_settings_that_let_anyone_claim_to_be_anyone_are_rejected(text: str, why: str) -> None:
     with pytest.raises(ConfigError, match=why):
         loaded(text)
 
@@ -91,7 +91,7 @@ def test_settings_by_which_anybody_could_be_anybody_are_refused(text: str, why: 
         ("fd00::/48", None),
     ],
 )
-async def test_the_doctor_warns_where_more_than_proxies_can_name_people(
+async def test_the_doctor_warns_if_more_than_the_proxies_can_name_people(
     proxy: str, wrong: str | None
 ) -> None:
     settings = WebSettings(user_header="X-User", trusted_proxies=(proxy,))
@@ -161,7 +161,7 @@ def test_people_are_listed_and_revoked() -> None:
 
 @pytest.mark.rule("CLI-24")
 @pytest.mark.parametrize("name", ["operator", "@team", "a,b", "web:alice"])
-def test_a_name_that_could_be_taken_for_something_else_gets_no_link(name: str) -> None:
+def test_a_name_with_another_meaning_gets_no_link(name: str) -> None:
     code, out, err = run("add", name)
     assert (code, out) == (2, "")
     assert "cannot be a person's name" in err
