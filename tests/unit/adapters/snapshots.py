@@ -1,4 +1,4 @@
-"""Where the snapshots of a surface's payloads lie: one file a case.
+"""Where the snapshots of a surface's payloads are stored: one file per test case.
 
 pytest's main process imports this module at the end of a run, so it imports nothing of the project.
 """
@@ -15,10 +15,10 @@ _FOLDER: Final = Path(__file__).parents[2] / "snapshots"
 
 
 class InFolder(JSONSnapshotExtension):
-    """One file a case, in tests/snapshots, below the names of the surface and of the test's module."""
+    """Stores one file per test case, in tests/snapshots/<surface>/<test module>."""
 
     @classmethod
     def dirname(cls, *, test_location: PyTestLocation) -> str:
-        """The folder of a test's files."""
+        """Return the folder of a test's files."""
         module = Path(test_location.filepath)
         return str(_FOLDER / module.parent.name / module.stem)

@@ -1,4 +1,4 @@
-"""A context in a chat message: every character is there, no markup is the agent's, and it keeps to its room."""
+"""A context in a chat message: it has every character and no markup from the agent, and fits its space."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def slack(source: str) -> list[Run]:
 
 
 def discord(source: str) -> str:
-    """What a person reads on Discord."""
+    """Return what a person reads on Discord."""
     shown = re.sub(
         r"</?(?:p|div|pre|h\d|blockquote|small)[^>]*>", "\n", to_html(to_markdown(parse(source)))
     )
@@ -75,7 +75,7 @@ def test_every_character_is_in_slacks_message_and_only_addresses_are_live(source
     assert said.translate(_NOT_MARKUP) == blocks_to_text(parse(source)).translate(_NOT_MARKUP)
     for run in runs:
         assert run.kind in {"text", "link"}
-        assert run.kind == "text" or run.text == run.target, "a link hides where it leads"
+        assert run.kind == "text" or run.text == run.target, "a link hides its target"
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
@@ -219,7 +219,7 @@ table | rows
     )
 
 
-# --- room -------------------------------------------------------------------------------------------
+# --- space ------------------------------------------------------------------------------------------
 
 
 def prompt(source: str, context_format: ContextFormat = "markdown") -> Prompt:

@@ -1,4 +1,4 @@
-"""The codec of what a control carries."""
+"""The codec of control ids."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`answerback doctor` on the chat platforms: what they share."""
+"""The checks of `answerback doctor` that the chat platforms share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from answerback_slack import doctor as slack_doctor
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 
-Look = Callable[[aiohttp.ClientSession], Awaitable[list[Finding]]]
+RunChecks = Callable[[aiohttp.ClientSession], Awaitable[list[Finding]]]
 
 
 async def _slack(http: aiohttp.ClientSession) -> list[Finding]:
@@ -36,15 +36,15 @@ async def _discord(http: aiohttp.ClientSession) -> list[Finding]:
 
 
 @pytest.mark.rule("CLI-8")
-@pytest.mark.parametrize("look", [_slack, _discord])
+@pytest.mark.parametrize("run_checks", [_slack, _discord])
 @pytest.mark.parametrize(("off", "well"), [(0, True), (50, True), (70, False), (-70, False)])
 async def test_a_wrong_clock_is_reported_if_clicks_arrive_by_http(
-    monkeypatch: pytest.MonkeyPatch, look: Look, off: int, well: bool
+    monkeypatch: pytest.MonkeyPatch, run_checks: RunChecks, off: int, well: bool
 ) -> None:
-    ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes keep the real one
+    ours = SimpleNamespace(time=lambda: time.time() + off)  # the fakes use the real clock
     monkeypatch.setattr(doctor_checks, "time", ours)
     async with aiohttp.ClientSession() as http:
-        found = await look(http)
-    [clock] = [finding for finding in found if finding.what.endswith(": clock")]
+        findings = await run_checks(http)
+    [clock] = [finding for finding in findings if finding.what.endswith(": clock")]
     assert clock.is_ok is well
     assert well or "Synchronise it with NTP; once it is off by 5 minutes" in clock.fix

@@ -1,4 +1,4 @@
-"""What stands where on a chat surface's message, alike on all of them."""
+"""The layout of a chat surface's message, which is the same on all of them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ ADA = Person(surface="slack", user_id="U0ADA", name="Ada")
 
 @dataclass(frozen=True)
 class Surface:
-    """How a surface shows a view: its texts and controls in the order a person meets them."""
+    """How a surface shows a view: its texts and controls from top to bottom."""
 
     name: str
     parts: Callable[[View], list[str]]
@@ -37,11 +37,11 @@ def _slack(view: View) -> list[str]:
 
 
 def _discord(view: View) -> list[str]:
-    (container,) = _listed(discord.message(view, LABELS)["components"])
-    return [json.dumps(part, ensure_ascii=False) for part in _listed(container["components"])]
+    (container,) = _as_list(discord.message(view, LABELS)["components"])
+    return [json.dumps(part, ensure_ascii=False) for part in _as_list(container["components"])]
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     assert isinstance(value, list)
     return value
 
@@ -51,8 +51,8 @@ SURFACES = [Surface("slack", _slack), Surface("discord", _discord)]
 
 @pytest.fixture(params=SURFACES, ids=lambda surface: surface.name)
 def surface(request: pytest.FixtureRequest) -> Surface:
-    made: Surface = request.param
-    return made
+    surface: Surface = request.param
+    return surface
 
 
 def walked(ask: Ask, *actions: Any, by: Person = ADA) -> Ask:
@@ -110,7 +110,7 @@ def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_as
 
 @pytest.mark.rule("SURFACE-4")
 @pytest.mark.parametrize(
-    ("actions", "words_for_it"),
+    ("actions", "wording"),
     [
         ([Reply(text=None)], LABELS.cancelled_without_words),
         ([Answer(value=True), Reply(text=None)], LABELS.cancelled_early),
@@ -120,12 +120,12 @@ def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_as
     ],
 )
 def test_each_way_to_end_an_ask_has_its_own_wording(
-    surface: Surface, actions: list[Any], words_for_it: str
+    surface: Surface, actions: list[Any], wording: str
 ) -> None:
     shown = "".join(surface.parts(view_of(walked(ask_of(form(2)), *actions))))
-    assert words_for_it in shown
+    assert wording in shown
     others = {LABELS.cancelled_without_words, LABELS.cancelled_early, LABELS.cancelled}
-    assert [other for other in others - {words_for_it} if other in shown] == []
+    assert [other for other in others - {wording} if other in shown] == []
 
 
 @pytest.mark.rule("SURFACE-4")

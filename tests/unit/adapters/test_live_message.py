@@ -1,4 +1,4 @@
-"""The live message and its reminders, on each chat platform: said once, edited in place, and over when the ask is."""
+"""The live message and its reminders on each chat platform: posted once, edited in place, closed with the ask."""
 
 from __future__ import annotations
 
@@ -23,45 +23,45 @@ YES_NO: dict[str, Any] = {"id": "go", "text": "Apply it?", "answer_type": "boole
 NOTE: dict[str, Any] = {"id": "note", "text": "A note?", "answer_type": "text"}
 
 
-class Town(ABC):
-    """A platform with the service in front of it, and somebody who may answer."""
+class ChatEnvironment(ABC):
+    """A platform with the service connected to it, and a person who may answer."""
 
     surface: ChatSurface
     service: Service
-    many_marks: str
-    """A mark that grows by being escaped."""
+    escaped_character: str
+    """A character that becomes longer when it is escaped."""
 
     @abstractmethod
     async def asked(self, *questions: dict[str, Any], **fields: Any) -> Ask:
-        """An ask that is shown."""
+        """Create an ask and wait until it is shown."""
 
     @abstractmethod
     async def shown(self, ask: Ask) -> Ask:
-        """The ask as it stands once nothing is being shown any more."""
+        """Return the current ask once its message is up to date."""
 
     @abstractmethod
     def reminders(self, ask: Ask) -> list[str]:
-        """The reminders in the ask's thread, as text."""
+        """Return the texts of the reminders in the ask's thread."""
 
     @abstractmethod
-    async def says_yes(self, ask: Ask) -> str:
-        """Answers at the message; gives what the platform calls the person."""
+    async def answer_yes(self, ask: Ask) -> str:
+        """Answer yes on the message; returns the person's name on the platform."""
 
     @abstractmethod
     def delete(self, ask: Ask) -> None:
-        """The message is not there any more, and nobody is told."""
+        """Delete the message without notifying the service."""
 
     @abstractmethod
     def posts(self) -> int:
-        """How often a message was posted in the channel."""
+        """Return how often a message was posted in the channel."""
 
     def pings(self) -> int:
-        """How often somebody was notified; where an edit can notify nobody, nothing is counted."""
+        """Return how often somebody was notified; 0 on platforms where an edit cannot notify anyone."""
         return 0
 
 
-class Slack(Town):
-    many_marks = "&"
+class Slack(ChatEnvironment):
+    escaped_character = "&"
 
     def __init__(self, up: slack.Rig) -> None:
         self._up = up
@@ -75,10 +75,10 @@ class Slack(Town):
 
     def reminders(self, ask: Ask) -> list[str]:
         thread = self._up.live(ask).ts
-        said = self._up.slack.messages(slack.CHANNEL)
-        return [each.text for each in said if each.thread_ts == thread]
+        messages = self._up.slack.messages(slack.CHANNEL)
+        return [each.text for each in messages if each.thread_ts == thread]
 
-    async def says_yes(self, ask: Ask) -> str:
+    async def answer_yes(self, ask: Ask) -> str:
         await self._up.ada.click(self._up.live(ask), Labels().yes)
         return "ada"
 
@@ -89,8 +89,8 @@ class Slack(Town):
         return self._up.slack.count("chat.postMessage")
 
 
-class Discord(Town):
-    many_marks = "*"
+class Discord(ChatEnvironment):
+    escaped_character = "*"
 
     def __init__(self, up: discord.Rig) -> None:
         self._up = up
@@ -106,7 +106,7 @@ class Discord(Town):
         thread = self._up.discord.world.channel(int(str((ask.message or {})["thread"])))
         return [each.content for each in thread.messages.values()]
 
-    async def says_yes(self, ask: Ask) -> str:
+    async def answer_yes(self, ask: Ask) -> str:
         await self._up.ann.click(Labels().yes, channel=self._up.channel)
         return "Ann"
 
@@ -121,21 +121,21 @@ class Discord(Town):
 
 
 @asynccontextmanager
-async def _slack(folder: Path) -> AsyncIterator[Town]:
+async def _slack(folder: Path) -> AsyncIterator[ChatEnvironment]:
     async with slack.rig(folder, "socket") as up:
         yield Slack(up)
 
 
 @asynccontextmanager
-async def _discord(folder: Path) -> AsyncIterator[Town]:
+async def _discord(folder: Path) -> AsyncIterator[ChatEnvironment]:
     async with discord.rig(folder, "gateway") as up:
         yield Discord(up)
 
 
 @pytest.fixture(params=[_slack, _discord])
-async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Town]:
-    async with request.param(tmp_path) as made:
-        yield made
+async def chat(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[ChatEnvironment]:
+    async with request.param(tmp_path) as environment:
+        yield environment
 
 
 def was_reminded(latest: Ask, _at: float) -> Change:
@@ -143,54 +143,56 @@ def was_reminded(latest: Ask, _at: float) -> Change:
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_a_question_that_is_not_shown_yet_gets_its_reminder_later(town: Town) -> None:
-    ask = await town.asked(YES_NO)
+async def test_a_question_that_is_not_shown_yet_gets_its_reminder_later(
+    chat: ChatEnvironment,
+) -> None:
+    ask = await chat.asked(YES_NO)
     with pytest.raises(PlatformUnavailableError, match="not shown yet"):
-        await town.surface.remind(replace(ask, message=None), 0)
-    assert town.reminders(ask) == []
+        await chat.surface.remind(replace(ask, message=None), 0)
+    assert chat.reminders(ask) == []
 
 
 @pytest.mark.rule("SURFACE-13")
-async def test_the_reminder_of_an_ended_ask_says_how_it_ended(town: Town) -> None:
-    ask = await town.asked(YES_NO)
-    await town.surface.remind(ask, 0)
-    assert "waiting" in town.reminders(ask)[0]
-    pings = town.pings()
-    await town.service.update(ask.id, was_reminded)
-    name = await town.says_yes(ask)
-    assert (await town.shown(ask)).status is Status.ANSWERED
-    [reminder] = town.reminders(ask)
+async def test_the_reminder_of_an_ended_ask_says_how_it_ended(chat: ChatEnvironment) -> None:
+    ask = await chat.asked(YES_NO)
+    await chat.surface.remind(ask, 0)
+    assert "waiting" in chat.reminders(ask)[0]
+    pings = chat.pings()
+    await chat.service.update(ask.id, was_reminded)
+    name = await chat.answer_yes(ask)
+    assert (await chat.shown(ask)).status is Status.ANSWERED
+    [reminder] = chat.reminders(ask)
     assert "waiting" not in reminder
     assert f"{Labels().answered} by {name}" in reminder
     assert str(ask.thread and ask.thread.url) in reminder
-    assert town.pings() == pings
+    assert chat.pings() == pings
 
 
 @pytest.mark.rule("SLACK-5", "DISCORD-5")
 async def test_an_ask_whose_tool_name_grows_when_escaped_can_be_reminded_of_and_withdrawn(
-    town: Town, caplog: pytest.LogCaptureFixture
+    chat: ChatEnvironment, caplog: pytest.LogCaptureFixture
 ) -> None:
-    arguments = {"tool": town.many_marks * 1_000, "question": YES_NO}
-    ask = await town.asked(name="tool_question", arguments=arguments)
+    arguments = {"tool": chat.escaped_character * 1_000, "question": YES_NO}
+    ask = await chat.asked(name="tool_question", arguments=arguments)
     for _ in range(2):
-        await town.surface.remind(ask, 0)
-    assert len(town.reminders(ask)) == 1
-    await town.service.update(ask.id, was_reminded)
-    await town.service.withdraw(ask.id)
-    stored = await town.shown(ask)
+        await chat.surface.remind(ask, 0)
+    assert len(chat.reminders(ask)) == 1
+    await chat.service.update(ask.id, was_reminded)
+    await chat.service.withdraw(ask.id)
+    stored = await chat.shown(ask)
     assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
-    assert "this is a bug" not in caplog.text, "the platform takes what is rendered"
-    [reminder] = town.reminders(ask)
+    assert "this is a bug" not in caplog.text, "the platform accepts what is rendered"
+    [reminder] = chat.reminders(ask)
     assert "Withdrawn" in reminder
     assert reminder.rstrip(">").endswith(str(ask.thread and ask.thread.url))
 
 
 @pytest.mark.rule("PLACE-1")
-async def test_a_deleted_message_of_an_ended_ask_is_left_alone(town: Town) -> None:
-    ask = await town.asked(YES_NO, NOTE)
-    before = town.posts()
-    town.delete(ask)
-    await town.service.withdraw(ask.id)
-    stored = await town.shown(ask)
+async def test_a_deleted_message_of_an_ended_ask_is_left_alone(chat: ChatEnvironment) -> None:
+    ask = await chat.asked(YES_NO, NOTE)
+    before = chat.posts()
+    chat.delete(ask)
+    await chat.service.withdraw(ask.id)
+    stored = await chat.shown(ask)
     assert (stored.status, stored.shown_revision) == (Status.WITHDRAWN, stored.revision)
-    assert town.posts() == before
+    assert chat.posts() == before

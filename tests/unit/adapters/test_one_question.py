@@ -1,4 +1,4 @@
-"""A form of one question and a single question are the same to people: every surface shows them byte for byte alike."""
+"""A form of one question looks like a single question: every surface shows both byte for byte the same."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def acted(ask: Ask, action: Action) -> Ask:
 
 
 def calls(kind: str) -> Iterator[dict[str, Any]]:
-    """The arguments of the same question, alone and as a form of one."""
+    """Yield the arguments of the same question, on its own and as a form of one question."""
     fields, _ = QUESTIONS[kind]
     yield {"question": "Apply it to *production*?", **fields}
     yield {"questions": [{"id": "apply", "text": "Apply it to *production*?", **fields}]}
@@ -70,11 +70,11 @@ def calls(kind: str) -> Iterator[dict[str, Any]]:
 def both(kind: str, end: str) -> tuple[Ask, Ask]:
     made = []
     for arguments, dialect in zip(calls(kind), ("single", "ask_user"), strict=True):
-        found, form = registry.parse_call("ask_user", arguments)
-        assert found == dialect
+        detected, form = registry.parse_call("ask_user", arguments)
+        assert detected == dialect
         made.append(ENDS[end](ask_of(form), QUESTIONS[kind][1]))
-    one, form_of_one = made
-    return one, form_of_one
+    single, form_of_one = made
+    return single, form_of_one
 
 
 def on_slack(ask: Ask) -> Any:
@@ -86,11 +86,11 @@ def on_slack(ask: Ask) -> Any:
 
 def on_discord(ask: Ask) -> Any:
     view = view_of(ask)
-    sheets = [(verb, discord_forms.modal_spec(view, verb, LABELS)) for verb in Verb]
+    specs = [(verb, discord_forms.modal_spec(view, verb, LABELS)) for verb in Verb]
     modals = [
-        discord_modals.modal(view, sheet, verb, 0, {}, "nonce", LABELS)
-        for verb, sheet in sheets
-        if sheet is not None
+        discord_modals.modal(view, spec, verb, 0, {}, "nonce", LABELS)
+        for verb, spec in specs
+        if spec is not None
     ]
     full = discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS)
     return discord.message(view, LABELS), full, modals
@@ -109,10 +109,10 @@ SURFACES = {"slack": on_slack, "discord": on_discord, "web": on_the_web}
 def test_a_form_of_one_question_is_shown_as_a_single_question(
     kind: str, end: str, surface: str
 ) -> None:
-    one, form_of_one = both(kind, end)
-    wanted = SURFACES[surface](one)
-    assert SURFACES[surface](form_of_one) == wanted
-    assert "Apply it to" in json.dumps(wanted, default=repr)
+    single, form_of_one = both(kind, end)
+    expected = SURFACES[surface](single)
+    assert SURFACES[surface](form_of_one) == expected
+    assert "Apply it to" in json.dumps(expected, default=repr)
 
 
 @pytest.mark.parametrize("kind", QUESTIONS)

@@ -1,4 +1,4 @@
-"""How an outage is told in the log, however often it is tried to end it."""
+"""How an outage is logged, however many retries fail."""
 
 from __future__ import annotations
 

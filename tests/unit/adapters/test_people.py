@@ -1,4 +1,4 @@
-"""Lines about people: how much is said, in which order, and what becomes of names that nobody knows."""
+"""Lines about people: how much they show, in which order, and how they show unknown names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MINUTE = 60
 
 
 def answered(*who: tuple[str, float], ask: Ask | None = None) -> Ask:
-    """An ask whose first questions these people answered, each so many seconds after its creation."""
+    """Return an ask whose first questions these people answered, each a number of seconds after its creation."""
     ask = ask or ask_of(Form(questions=QUESTIONS))
     for name, at in who:
         person = Person(surface="slack", user_id=f"U0{name.upper()}", name=name)

@@ -1,4 +1,4 @@
-"""The plug-ins of Slack, Discord and the web page: what they build, and what their doctors look at."""
+"""The plug-ins of Slack, Discord and the web page: what they build, and what their doctors check."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ async def test_a_chat_is_built_as_it_is_configured(host: Host) -> None:
         await DiscordPlugin().build(discord(responders=["@7"]), host),
     ]
     assert [chat.surface.name for chat in chats] == ["slack", "discord"]
-    told = [
+    responders = [
         chat.surface.default_responders(Destination(surface=chat.surface.name, channel="C"))
         for chat in chats
     ]
-    assert told == [("U1", "@S1"), ("@7",)]
+    assert responders == [("U1", "@S1"), ("@7",)]
     assert all(chat.surface.unready_reason() for chat in chats), (
-        "nothing is connected before it is started"
+        "nothing is connected before the start"
     )
 
 
@@ -114,15 +114,15 @@ async def test_a_surface_without_its_token_is_not_configured(host: Host) -> None
 async def test_the_doctors_check_all_groups_among_the_responders(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def seen(setup: object, _http: object) -> AsyncIterator[Finding]:
+    async def echo_setup(setup: object, _http: object) -> AsyncIterator[Finding]:
         yield Finding(repr(setup))
 
     checkup = DoctorContext(host.http, "https://a.example", ["C1"], ["U2", "@S2"], fix=True)
     for platform in ("slack", "discord"):
-        monkeypatch.setattr(f"answerback_{platform}.doctor.findings", seen)
+        monkeypatch.setattr(f"answerback_{platform}.doctor.findings", echo_setup)
     of_slack = slack(responders=["@S1"], signing_secret=SecretStr("s"))
-    told = [each.what async for each in SlackPlugin().findings(of_slack, checkup)]
-    told += [each.what async for each in DiscordPlugin().findings(discord(), checkup)]
-    assert "channels=['C1'], groups=['S1', 'S2']" in told[0]
-    assert "public_url='https://a.example'" in told[0]
-    assert "channels=['C1'], roles=['S2'], fix=True" in told[1]
+    setups = [each.what async for each in SlackPlugin().findings(of_slack, checkup)]
+    setups += [each.what async for each in DiscordPlugin().findings(discord(), checkup)]
+    assert "channels=['C1'], groups=['S1', 'S2']" in setups[0]
+    assert "public_url='https://a.example'" in setups[0]
+    assert "channels=['C1'], roles=['S2'], fix=True" in setups[1]

@@ -1,4 +1,4 @@
-"""Who asks is shown on every surface, and stays a name whatever the agent writes into it."""
+"""Who asks is shown on every surface, and remains just a name whatever the agent writes into it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def states(ask: Ask) -> list[Ask]:
 
 
 def markup(value: Any) -> Iterator[str]:
-    """The texts of a Slack message that are not plain."""
+    """Yield the texts of a Slack message that are not plain text."""
     if isinstance(value, list):
         for item in value:
             yield from markup(item)
@@ -128,9 +128,9 @@ def test_a_tools_name_cannot_break_markup_or_notify_anyone(tool: str) -> None:
         sent: list[Any] = [discord.message(view, LABELS), discord.plain(view, LABELS)]
         sent.append(discord_notes.confirm_end_turn(view, LABELS))
         assert not [p for data in sent for p in check_callback({"type": 4, "data": data})]
-        sheet = discord_forms.modal_spec(view, Verb.REPLY, LABELS)
-        assert sheet is not None
-        data = discord_modals.modal(view, sheet, Verb.REPLY, 0, {}, "nonce", LABELS)
+        spec = discord_forms.modal_spec(view, Verb.REPLY, LABELS)
+        assert spec is not None
+        data = discord_modals.modal(view, spec, Verb.REPLY, 0, {}, "nonce", LABELS)
         assert not check_callback({"type": 9, "data": data})
         everything = json.dumps([payload, sent, data], ensure_ascii=False)
         assert not [text for text in markup(payload) if "<!channel>" in text]

@@ -1,4 +1,4 @@
-"""A running site, and a browser without a screen or JavaScript: what forms are read and sent with."""
+"""A running site, and a browser without a screen or JavaScript that reads and submits its forms."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.unit.adapters.web.reader import Reader, reader
 
 @pytest.fixture
 async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
-    """A site without a key, as it is where no agent has a token."""
+    """A site without agent tokens."""
     async with site(tmp_path) as running:
         yield running
 
 
 @pytest.fixture
 async def visitor(web_site: Site) -> AsyncIterator[Reader]:
-    """A visitor of that site's local listener."""
+    """A visitor to that site's local listener."""
     async with reader(web_site.url) as visiting:
         yield visiting

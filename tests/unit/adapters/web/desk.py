@@ -1,4 +1,4 @@
-"""The web page's stage, and people at browsers without JavaScript, for the suite that every surface passes."""
+"""The web page's stage and simulated people in browsers without JavaScript, for the contract of surfaces."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WebStage:
         self._setup = setup
         self._keys: dict[str, Person] = {}
         self._up = AsyncExitStack()
-        self._balanced = LoadBalancer("", self._is_at)
+        self._balancer = LoadBalancer("", self._set_url)
         self._url: str
         self.harness: SurfaceHarness
 
@@ -48,21 +48,23 @@ class WebStage:
 
     async def restart(self) -> None:
         await self._up.aclose()
-        self._up.push_async_callback(self._balanced.stop)
-        self.harness = combine_replicas([await self._begun() for _ in range(self._setup.replicas)])
+        self._up.push_async_callback(self._balancer.stop)
+        self.harness = combine_replicas(
+            [await self._start_replica() for _ in range(self._setup.replicas)]
+        )
         self.reader: Reader = await self._up.enter_async_context(reader(self._url))
 
-    async def _begun(self) -> SurfaceHarness:
+    async def _start_replica(self) -> SurfaceHarness:
         up = await self._up.enter_async_context(site(self._setup.database, keys=self._keys))
-        shower = MessageSync(up.service)
-        await self._up.enter_async_context(follow_other_replicas(up.service, shower))
-        self._up.push_async_callback(shower.stop)
-        up.service.hooks.show = shower.request_sync
-        await shower.sweep(SWEEP)
-        await self._balanced.serve(up.url)
-        return SurfaceHarness(up.service, shower)
+        message_sync = MessageSync(up.service)
+        await self._up.enter_async_context(follow_other_replicas(up.service, message_sync))
+        self._up.push_async_callback(message_sync.stop)
+        up.service.hooks.show = message_sync.request_sync
+        await message_sync.sweep(SWEEP)
+        await self._balancer.serve(up.url)
+        return SurfaceHarness(up.service, message_sync)
 
-    def _is_at(self, url: str) -> None:
+    def _set_url(self, url: str) -> None:
         self._url = url
 
     async def stop(self) -> None:
@@ -71,7 +73,7 @@ class WebStage:
 
 @asynccontextmanager
 async def run_stage(setup: Setup) -> AsyncIterator[WebStage]:
-    """A site with the service behind it, or several behind a load balancer."""
+    """Run a site with its service, or several behind a load balancer."""
     stage = WebStage(setup)
     try:
         await stage.restart()
@@ -88,7 +90,7 @@ class SimulatedWebPerson:
         self._holder = holder
         self.user_id = holder.person.user_id
         self.name = holder.person.name or ""
-        self._told: list[str] = []
+        self._rejections: list[str] = []
         self._path = ""
         self._page = Document("")
 
@@ -101,15 +103,15 @@ class SimulatedWebPerson:
         return self._page.text
 
     async def private_notes(self, count: int) -> list[str]:
-        """By what stands on top of the page that answers a post."""
-        return self._told
+        """Return the pages that rejected a post."""
+        return self._rejections
 
     def available_actions(self) -> set[str]:
-        """By the buttons, and the choice of one's own words."""
+        """Read the available actions from the buttons and from the choice "Something else…"."""
         offered = _OFFERS & self._page.buttons.keys()
         inputs = [attrs for tag, attrs in self._page.tags if tag == "input"]
-        own = any((one.get("name"), one.get("value")) == ("choice", "other") for one in inputs)
-        return offered | ({"other"} if own else set())
+        other = any((each.get("name"), each.get("value")) == ("choice", "other") for each in inputs)
+        return offered | ({"other"} if other else set())
 
     async def read_prefill(self, question: Question) -> JsonValue:
         page = self._page
@@ -124,8 +126,8 @@ class SimulatedWebPerson:
                 primary = [b.get("value") for b in buttons if "primary" in (b.get("class") or "")]
                 return {"yes": True, "no": False}.get(str(primary[0])) if primary else None
             case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-                places = [int(one) for one in page.values("choice") if one != "other"]
-                values: list[JsonValue] = [question.options[place].value for place in places]
+                indexes = [int(each) for each in page.values("choice") if each != "other"]
+                values: list[JsonValue] = [question.options[i].value for i in indexes]
                 if question.answer_type is AnswerType.MULTI_SELECT:
                     return values or None
                 return values[0] if values else None
@@ -136,10 +138,10 @@ class SimulatedWebPerson:
                 await self._press("yes" if value else "no")
             case AnswerType.SELECT | AnswerType.MULTI_SELECT:
                 wanted = value if isinstance(value, list) else [value]
-                places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+                indexes = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
                 if question.answer_type is AnswerType.SELECT:
-                    places = places[:1]
-                await self._choose(places)
+                    indexes = indexes[:1]
+                await self._choose(indexes)
             case AnswerType.TEXT:
                 await self._press("answer", [("text", str(value))])
             case AnswerType.SCHEMA:
@@ -149,9 +151,9 @@ class SimulatedWebPerson:
                 whole = value["n"] if isinstance(value, dict) else value
                 await self._press("answer", [("f0", "" if whole is None else json.dumps(whole))])
 
-    async def _choose(self, places: list[str], other: str = "") -> None:
+    async def _choose(self, choices: list[str], other: str = "") -> None:
         self._page.fields = [pair for pair in self._page.fields if pair[0] != "choice"]
-        await self._press("answer", [*(("choice", place) for place in places), ("other", other)])
+        await self._press("answer", [*(("choice", each) for each in choices), ("other", other)])
 
     async def answer_other(self, text: str) -> None:
         boxes = any(attrs.get("type") == "checkbox" for _, attrs in self._page.tags)
@@ -174,7 +176,7 @@ class SimulatedWebPerson:
         await self._press("ask_back", [("ask_back", text)])
 
     async def end_turn(self) -> None:
-        """By its button, and the page that asks whether one means it."""
+        """Use its button, and confirm on the page that follows."""
         page = await self._press("end_turn")
         if page.status == 200:
             self._page, before = page, self._page
@@ -186,5 +188,5 @@ class SimulatedWebPerson:
         page = await self._stage.reader.press(self._page, self._path, do, entered or [])
         if page.status != 200:
             assert page.status in {403, 409, 410}
-            self._told.append(page.text)
+            self._rejections.append(page.text)
         return page

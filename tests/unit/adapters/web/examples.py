@@ -1,4 +1,4 @@
-"""Questions that the tests of the pages ask, and where they find them."""
+"""Questions for the tests of the pages, and where to find them."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ REVIEWED = {
 
 
 def path(ask: Ask) -> str:
-    """Where the inbox has an ask."""
+    """Return the path of an ask's page for the operator."""
     return answering_path(ask)
 
 
 def value(ask: Ask, question_id: str) -> object:
-    """The collected answer to a question."""
+    """Return the answer to a question so far."""
     given = ask.walk.answer(question_id)
     return given.value if given else None

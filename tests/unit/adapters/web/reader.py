@@ -1,4 +1,4 @@
-"""Reads pages and sends their forms as a browser without JavaScript does."""
+"""Reads pages and submits their forms like a browser without JavaScript."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _VOID = frozenset({"input", "link", "meta", "img", "br"})
 
 @dataclass
 class Document(HTMLParser):
-    """A page: its visible text, and its form as it would be sent."""
+    """A page: its visible text, and its form as it would be submitted."""
 
     markup: str
     status: int = 200
@@ -24,9 +24,9 @@ class Document(HTMLParser):
     text: str = ""
     title: str = ""
     fields: list[tuple[str, str]] = field(default_factory=list)
-    """Name and value of every field that the form would send."""
+    """Name and value of every field that the form would submit."""
     buttons: dict[str, str] = field(default_factory=dict)
-    """What each button sends, and its text."""
+    """The value that each button submits, and its text."""
     action: str | None = None
     links: list[str] = field(default_factory=list)
     tags: list[tuple[str, dict[str, str | None]]] = field(default_factory=list)
@@ -41,21 +41,21 @@ class Document(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        self.tags.append((tag, found))
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
         if tag not in _VOID:
-            self._open.append((tag, found))
-        name = found.get("name") or ""
-        value = found.get("value") or ""
+            self._open.append((tag, attributes))
+        name = attributes.get("name") or ""
+        value = attributes.get("value") or ""
         match tag:
             case "form":
-                self.action = found.get("action")
+                self.action = attributes.get("action")
             case "button":
                 self.buttons[value] = ""
             case "a":
-                self.links.append(found.get("href") or "")
+                self.links.append(attributes.get("href") or "")
             case "input":
-                if found.get("type") not in {"radio", "checkbox"} or "checked" in found:
+                if attributes.get("type") not in {"radio", "checkbox"} or "checked" in attributes:
                     self.fields.append((name, value))
             case "textarea":
                 self._area, self._first = name, True
@@ -63,12 +63,12 @@ class Document(HTMLParser):
             case "select":
                 self._select = (name, False)
             case "option":
-                self._option(value, "selected" in found)
+                self._option(value, "selected" in attributes)
             case _:
                 pass
 
     def _option(self, value: str, selected: bool) -> None:
-        """A menu sends what is selected, else its first option."""
+        """Add an option: a menu submits its selected option, or else its first one."""
         if self._select is None:
             return
         name, filled = self._select
@@ -88,7 +88,7 @@ class Document(HTMLParser):
 
     def handle_data(self, data: str) -> None:
         if self._area is not None:
-            # The first line end after the tag is no part of the text.
+            # The first line break after the tag is not part of the text.
             data = data.removeprefix("\n") if self._first else data
             self._first = False
             name, value = self.fields[-1]
@@ -103,24 +103,24 @@ class Document(HTMLParser):
             self.text += data
 
     def value(self, name: str) -> str | None:
-        """What the first field of this name would send."""
+        """Return the value that the first field of this name would submit."""
         return next((value for field, value in self.fields if field == name), None)
 
     def values(self, name: str) -> list[str]:
-        """What all fields of this name would send."""
+        """Return the values that all fields of this name would submit."""
         return [value for field, value in self.fields if field == name]
 
 
 @dataclass
 class Reader:
-    """Somebody who reads pages and presses their buttons."""
+    """A person who reads pages and presses their buttons."""
 
     http: aiohttp.ClientSession
     base: str
     headers: dict[str, str] = field(default_factory=dict)
 
     async def open(self, path: str) -> Document:
-        """Opens a page."""
+        """Open a page."""
         async with self.http.get(path, headers=self.headers) as response:
             return Document(await response.text(), response.status, dict(response.headers))
 
@@ -134,7 +134,7 @@ class Reader:
         follow: bool = True,
         headers: dict[str, str] | None = None,
     ) -> Document:
-        """Sends a page's form with a button; what is ``entered`` replaces what stands in it."""
+        """Submit a page's form with a button; ``entered`` replaces its fields' values."""
         pairs = list(entered.items() if isinstance(entered, dict) else entered)
         names = {name for name, _ in pairs}
         body = [(n, v) for n, v in page.fields if n not in names] + pairs + [("do", do)]
@@ -149,7 +149,7 @@ class Reader:
 
 @asynccontextmanager
 async def reader(base: str) -> AsyncIterator[Reader]:
-    """A reader with cookies of its own."""
+    """A reader with its own cookies."""
     jar = aiohttp.CookieJar(unsafe=True)
     async with aiohttp.ClientSession(base, cookie_jar=jar) as http:
         yield Reader(http, base)

@@ -1,4 +1,4 @@
-"""What is entered beside a question that somebody asks back about stays entered, without JavaScript too."""
+"""Asking back about a question keeps what is already entered, even without JavaScript."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def test_what_is_ticked_stays_ticked_when_somebody_asks_back(
     assert page.values("choice") == ["0", "2"]
     assert page.values("ask_back") == [""]
     page = await visitor.press(page, path(ask), "answer")
-    assert [one.value for one in (await web_site.stored(ask)).walk.answers] == [["a", "c"]]
+    assert [answer.value for answer in (await web_site.stored(ask)).walk.answers] == [["a", "c"]]
 
 
 @pytest.mark.rule("CLARIFY-3")

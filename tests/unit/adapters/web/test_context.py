@@ -1,4 +1,4 @@
-"""A context on the page: semantic HTML that says every character, and no markup of the agent's."""
+"""A context on the page: semantic HTML with every character, and no markup from the agent."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ _TAGS = {
 _ATTRIBUTES = {"class", "dir", "role", "aria-level", "tabindex", "value", "href", "target", "rel"}
 
 
-class Seen(HTMLParser):
-    """What a page says, and the elements that it says it with."""
+class RenderedHtml(HTMLParser):
+    """The text of rendered HTML, and its elements."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class Seen(HTMLParser):
         assert {name for name, _ in attrs} <= _ATTRIBUTES
         self.tags.append(tag)
         self.hrefs += [value or "" for name, value in attrs if name == "href"]
-        # A list's numbers are an attribute: browsers draw them.
+        # A list's numbers are attributes, which browsers display.
         self.text += "".join(f"{value}." for name, value in attrs if name == "value")
         if tag != "hr":
             self.open.append(tag)
@@ -64,17 +64,17 @@ class Seen(HTMLParser):
         self.text += data
 
 
-def seen(source: str) -> Seen:
-    return Seen(str(question_context.render_blocks(parse(source), LABELS)))
+def rendered(source: str) -> RenderedHtml:
+    return RenderedHtml(str(question_context.render_blocks(parse(source), LABELS)))
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6", "TEXT-1")
 @given(source=SOURCES.map(visible))
 def test_every_character_is_on_the_page_and_nothing_breaks_out(source: str) -> None:
-    page = seen(source)
+    page = rendered(source)
     assert page.text.translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
     assert all(href.startswith(("http://", "https://", "mailto:")) for href in page.hrefs)
-    assert all(href in page.text for href in page.hrefs), "a link hides where it leads"
+    assert all(href in page.text for href in page.hrefs), "a link hides its target"
 
 
 @pytest.mark.rule("TEXT-5")
@@ -82,7 +82,7 @@ def test_each_kind_of_block_has_its_element() -> None:
     source = (
         "# A\n\n> b\n\n- c\n\n2. d\n\n---\n\n|e|\n|-|\n|f|\n\n`g` **h** *i* ~~j~~ <https://x.y>\n"
     )
-    tags = seen(source).tags
+    tags = rendered(source).tags
     for tag in (
         "div",
         "blockquote",
@@ -100,7 +100,7 @@ def test_each_kind_of_block_has_its_element() -> None:
         "a",
     ):
         assert tag in tags
-    assert seen("2. d").text == "2.d"
+    assert rendered("2. d").text == "2.d"
 
 
 @pytest.mark.rule("TEXT-5")
@@ -115,18 +115,18 @@ def test_each_kind_of_block_has_its_element() -> None:
     ],
 )
 def test_code_is_highlighted_if_its_language_is_known(source: str, css: list[str]) -> None:
-    drawn = str(question_context.render_blocks(parse(source), LABELS))
+    html = str(question_context.render_blocks(parse(source), LABELS))
     for name in ("keyword", "number", "comment", "string", "name", "deleted", "inserted"):
-        assert (f'<span class="{name}">' in drawn) == (name in css), name
+        assert (f'<span class="{name}">' in html) == (name in css), name
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
 def test_long_code_is_collapsed_and_says_how_long_it_is() -> None:
     lines = [f"line {n}" for n in range(40)]
     fence = "```\n{}\n```"
-    assert "details" not in seen(fence.format("\n".join(lines))).tags
+    assert "details" not in rendered(fence.format("\n".join(lines))).tags
     lines.append("last")
-    page = seen(fence.format("\n".join(lines)))
+    page = rendered(fence.format("\n".join(lines)))
     assert "Show all 41 lines" in page.text
     before = page.text.split("Show all")[0].splitlines()
     assert before == lines[:25]

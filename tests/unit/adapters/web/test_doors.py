@@ -1,4 +1,4 @@
-"""Who gets to which page, the inbox, the streams, and what every page says and hides."""
+"""Access to pages, the inbox and the event streams, and what every page shows and hides."""
 
 from __future__ import annotations
 
@@ -278,7 +278,7 @@ async def test_who_may_not_answer_is_told(web_site: Site, visitor: Reader) -> No
 
 
 async def followed(web_site: Site) -> None:
-    """Returns once a page follows something."""
+    """Wait until a page follows something."""
     async with asyncio.timeout(WAIT):
         while not web_site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
             await asyncio.sleep(0.005)
@@ -323,7 +323,7 @@ async def test_the_page_is_a_surface_without_a_live_message(web_site: Site) -> N
 
 
 async def read_event(visitor: Reader, address: str) -> str:
-    """The first event of a stream."""
+    """Return the first event of a stream."""
     async with asyncio.timeout(WAIT), visitor.http.get(address) as stream:
         assert stream.status == 200
         async for line in stream.content:
@@ -333,7 +333,7 @@ async def read_event(visitor: Reader, address: str) -> str:
 
 
 def events_of(page: Document, address: str) -> str:
-    """Where a page follows what it shows."""
+    """Return the address of a page's event stream."""
     events = next(a["data-events"] for t, a in page.tags if t == "body") or ""
     return f"{address.rpartition('/')[0]}/{events}"
 

@@ -1,4 +1,4 @@
-"""The inbox and the history: what waits for whom, oldest first; what is found; the records; all without JavaScript."""
+"""The inbox, the history, its search and the records, all without JavaScript."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ async def shared(tmp_path: Path) -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def visitor(shared: Site) -> AsyncIterator[Reader]:
-    """A visitor of its local listener."""
+    """A visitor to its local listener."""
     async with reader(shared.url) as visiting:
         yield visiting
 
 
 def listed(page: Document) -> list[str]:
-    """The questions that a list has."""
+    """Return the questions in a list."""
     return [line.strip() for line in page.text.splitlines() if line.strip().startswith("Q: ")]
 
 
@@ -51,12 +51,12 @@ async def asked(shared: Site, text: str, **more: Any) -> str:
 async def answered(shared: Site, ask_id: str, words: str, by: Person) -> None:
     from answerback.ports.surface import Acted, Actor
 
-    told = await shared.service.act(ask_id, Answer(value=words), Actor(by))
-    assert isinstance(told, Acted)
+    result = await shared.service.act(ask_id, Answer(value=words), Actor(by))
+    assert isinstance(result, Acted)
 
 
 async def search(visitor: Reader, base: str, **fields: str) -> Document:
-    """What the search form finds, filled in and sent as a browser does."""
+    """Fill in and submit the search form as a browser does, and return the results."""
     page = await visitor.open(f"{base}/history")
     form = next(attrs for tag, attrs in page.tags if tag == "form")
     assert (form["method"], form["role"]) == ("get", "search")

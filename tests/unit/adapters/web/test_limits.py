@@ -1,4 +1,4 @@
-"""Each bound of the web page at its edge, by what is seen and what is taken."""
+"""Each limit of the web page at its boundary: what is shown and what is accepted."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ LABELS = Labels()
 MIB = 1024 * 1024
 
 
-def one(kind: AnswerType, **changes: object) -> Ask:
+def ask_with(kind: AnswerType, **changes: object) -> Ask:
     question = Question(id="q", text="Which one?", answer_type=kind)
     return ask_of(Form(questions=(question.model_copy(update=changes),)))
 
@@ -49,16 +49,16 @@ def options(count: int) -> tuple[Option, ...]:
 
 
 def widget(**field: object) -> str:
-    """The widget of a form's only field."""
+    """Return the widget of a form's only field."""
     schema = {"type": "object", "properties": {"a": field}, "required": ["a"]}
-    [made] = prompt(one(AnswerType.SCHEMA, json_schema=schema)).inputs
-    return made.widget
+    [field_input] = prompt(ask_with(AnswerType.SCHEMA, json_schema=schema)).inputs
+    return field_input.widget
 
 
 @edge("EXCERPT_LENGTH")
 def test_the_inbox_shows_two_lines_of_a_question() -> None:
     for length, full in ((160, True), (161, False)):
-        asks = [one(AnswerType.TEXT, text="x" * length)]
+        asks = [ask_with(AnswerType.TEXT, text="x" * length)]
         [item] = inbox_items.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
         assert (item.text == "x" * length) == full
         assert len(item.text) <= 160
@@ -73,12 +73,14 @@ def test_each_field_of_the_search_form() -> None:
 @edge("FILTER_FROM")
 def test_a_dozen_options_can_be_filtered() -> None:
     for count, filtered in ((11, False), (12, True)):
-        assert prompt(one(AnswerType.SELECT, options=options(count))).filtered == filtered
+        assert prompt(ask_with(AnswerType.SELECT, options=options(count))).filtered == filtered
 
 
 @edge("NUMBER_KEYS")
 def test_a_digit_chooses_an_option() -> None:
-    keys = [choice.key for choice in prompt(one(AnswerType.SELECT, options=options(11))).choices]
+    keys = [
+        choice.key for choice in prompt(ask_with(AnswerType.SELECT, options=options(11))).choices
+    ]
     assert keys == [*"123456789", None, None]
 
 
@@ -104,7 +106,7 @@ def test_a_long_conversation_is_folded() -> None:
         assert render.ask_page(ask, LABELS).folded == folded
 
 
-def drawn(source: str) -> str:
+def rendered(source: str) -> str:
     return str(question_context.render_blocks(markdown.parse(source), LABELS))
 
 
@@ -112,13 +114,13 @@ def drawn(source: str) -> str:
 def test_code_that_is_too_long_is_not_highlighted() -> None:
     for size, coloured in ((4_000, True), (4_001, False)):
         code = ("select 1 " * size)[:size]
-        assert ("<span" in drawn(f"```sql\n{code}\n```")) == coloured
+        assert ("<span" in rendered(f"```sql\n{code}\n```")) == coloured
 
 
 @edge("CODE_LINES", "CODE_LINES_SHOWN")
 def test_long_code_is_folded() -> None:
     for count, folded in ((40, False), (41, True)):
-        page = drawn("```\n" + "Q\n" * count + "```")
+        page = rendered("```\n" + "Q\n" * count + "```")
         assert ("<details>" in page) == folded
         assert page.split("<details>")[0].count("Q") == (25 if folded else count)
 

@@ -1,4 +1,4 @@
-"""The page of an ask over HTTP, as a browser without JavaScript walks it."""
+"""The page of an ask over HTTP, used by a browser without JavaScript."""
 
 from __future__ import annotations
 

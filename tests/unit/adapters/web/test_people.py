@@ -31,13 +31,13 @@ async def shared(tmp_path: Path) -> AsyncIterator[Site]:
 
 @pytest.fixture
 async def far(shared: Site) -> AsyncIterator[Reader]:
-    """A visitor of its public listener."""
+    """A visitor to its public listener."""
     async with reader(shared.public_url) as visiting:
         yield visiting
 
 
 def asks_in(page: Document) -> list[str]:
-    """The addresses of the asks that an inbox lists."""
+    """Return the addresses of the asks in an inbox."""
     return ["/" + link.replace("../", "") for link in page.links if "/a/ask_" in link]
 
 

@@ -1,4 +1,4 @@
-"""Any form as a page, any post as an action; pure, without a listener."""
+"""Rendering any form as a page and parsing any post as an action; pure, without a listener."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OPERATOR = operator("web")
 
 
 def ask_of(form: Form) -> Ask:
-    """A new ask of a form."""
+    """Return a new ask for a form."""
     request = Request(
         name="ask_user", dialect="ask_user", arguments={}, form=form, prompt_label="Bot"
     )
@@ -51,7 +51,7 @@ def ask_of(form: Form) -> Ask:
 
 
 def shown(ask: Ask, **more: Any) -> Document:
-    """The page of an ask, read."""
+    """Render and read the page of an ask."""
     page = render.ask_page(ask, LABELS, **more)
     context = {
         "root": "../",
@@ -67,7 +67,7 @@ def shown(ask: Ask, **more: Any) -> Document:
 
 
 def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post:
-    """The post that this page sends, with something else entered."""
+    """Return the post of this page with these values entered."""
     pairs = [(name, value) for name, value in page.fields if name not in entered]
     for name, value in entered.items():
         pairs += [(name, v) for v in ([value] if isinstance(value, str) else value)]
@@ -76,13 +76,13 @@ def sent(page: Document, do: str = "answer", **entered: str | list[str]) -> Post
     return post
 
 
-def folded(text: str) -> str:
-    """A text without its white space, which a page may break anew."""
+def without_whitespace(text: str) -> str:
+    """Return a text without whitespace, because a page may wrap lines differently."""
     return "".join(text.split())
 
 
 def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
-    """The post of a person who answers with this value."""
+    """Return the post of a person who answers with this value."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return sent(page, "yes" if value else "no")
@@ -90,8 +90,8 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
             return sent(page, text=str(value).replace("\n", "\r\n"))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             wanted = value if isinstance(value, list) else [value]
-            places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
-            return sent(page, choice=places)
+            indexes = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+            return sent(page, choice=indexes)
         case AnswerType.SCHEMA:
             fields = fields_from_schema(question.json_schema)
             if fields is None:
@@ -108,11 +108,11 @@ def test_any_form_can_be_walked_with_all_its_words_on_the_page(
     ask = ask_of(form)
     while (question := ask.question) is not None:
         page = shown(ask)
-        text = folded(page.text)
+        text = without_whitespace(page.text)
         wanted = [question.text, question.context or ""]
         wanted += [word for o in question.options for word in (o.label, o.description or "")]
         for word in wanted:
-            assert folded(visible(word)) in text
+            assert without_whitespace(visible(word)) in text
         value = data.draw(strategies.values(question))
         fields = fields_from_schema(question.json_schema)
         if fields and isinstance(value, dict):
@@ -128,7 +128,7 @@ def test_any_form_can_be_walked_with_all_its_words_on_the_page(
     assert ("submit" in page.buttons) == ask.open
     assert bool(page.buttons) == ask.open
     for line in view_of(ask).lines:
-        assert folded(visible(line.question.text)) in folded(page.text)
+        assert without_whitespace(visible(line.question.text)) in without_whitespace(page.text)
 
 
 @given(strategies.forms(most=1), st.data())
@@ -150,8 +150,8 @@ def test_a_page_shown_again_keeps_what_was_entered(form: Form, data: st.DataObje
 def test_no_post_breaks_the_page(form: Form, body: bytes) -> None:
     post = parse.parse_post(body)
     if post is not None:
-        meant = parse.interpret_post(post, ask_of(form), LABELS)
-        problems = meant.problems if isinstance(meant, InvalidPost) else ()
+        meaning = parse.interpret_post(post, ask_of(form), LABELS)
+        problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
 
 
@@ -167,12 +167,12 @@ def test_no_combination_of_our_own_fields_breaks_it(
 ) -> None:
     post = parse.parse_post(urlencode(pairs).encode())
     assert post is not None
-    meant = parse.interpret_post(post, ask_of(form), LABELS)
-    if isinstance(meant, ConfirmEndTurn | KeepTurn | InvalidPost):
-        problems = meant.problems if isinstance(meant, InvalidPost) else ()
+    meaning = parse.interpret_post(post, ask_of(form), LABELS)
+    if isinstance(meaning, ConfirmEndTurn | KeepTurn | InvalidPost):
+        problems = meaning.problems if isinstance(meaning, InvalidPost) else ()
         assert shown(ask_of(form), post=post, problems=problems).text
-    elif not isinstance(meant, AskBack):
-        change = asks.apply_action(ask_of(form), meant, at=1.0, by=None)
+    elif not isinstance(meaning, AskBack):
+        change = asks.apply_action(ask_of(form), meaning, at=1.0, by=None)
         assert isinstance(change, asks.Change) or change.problems
 
 

@@ -1,4 +1,4 @@
-"""Settings that say who people on the page are, what is refused of them or warned of, and how links are made."""
+"""Settings that identify people on the page: which are rejected or warned about, and how links are created."""
 
 from __future__ import annotations
 
@@ -96,11 +96,11 @@ async def test_the_doctor_warns_if_more_than_the_proxies_can_name_people(
 ) -> None:
     settings = WebSettings(user_header="X-User", trusted_proxies=(proxy,))
     async with aiohttp.ClientSession() as http:
-        found = [one async for one in WebPlugin().findings(settings, DoctorContext(http))]
-    assert all(one.is_ok for one in found)
-    told = [one.wrong for one in found if one.wrong]
-    assert [wrong in one for one in told if wrong] == ([True] if wrong else [])
-    assert bool(told) == bool(wrong)
+        findings = [each async for each in WebPlugin().findings(settings, DoctorContext(http))]
+    assert all(finding.is_ok for finding in findings)
+    warnings = [finding.wrong for finding in findings if finding.wrong]
+    assert [wrong in warning for warning in warnings if wrong] == ([True] if wrong else [])
+    assert bool(warnings) == bool(wrong)
 
 
 @pytest.mark.rule("CONFIG-11")
@@ -112,8 +112,8 @@ async def test_the_service_warns_of_it_when_it_starts(
     with caplog.at_level(logging.WARNING):
         async with serve(public=public, web=web):
             pass
-    (warned,) = [one for one in caplog.messages if "web.trusted_proxies 127.0.0.1" in one]
-    assert "including agents, can claim to be anyone" in warned
+    (warning,) = [each for each in caplog.messages if "web.trusted_proxies 127.0.0.1" in each]
+    assert "including agents, can claim to be anyone" in warning
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -147,7 +147,7 @@ def test_people_are_listed_and_revoked() -> None:
     code, out, err = run("add", "alice")
     assert (code, out) == (1, "")
     assert "alice has a personal link" in err
-    names = [one["name"] for one in json.loads(run("list", "--json")[1])]
+    names = [person["name"] for person in json.loads(run("list", "--json")[1])]
     assert names == ["alice", "bob"]
     assert [line.split("  ")[1] for line in run("list")[1].splitlines()] == ["alice", "bob"]
     assert run("revoke", "alice")[0] == 0

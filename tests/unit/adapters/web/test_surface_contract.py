@@ -1,4 +1,4 @@
-"""The web page passes the suite of every surface."""
+"""The web page passes the contract of surfaces."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ from tests.unit.adapters.web.desk import WebStage, run_stage
 async def stage(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[WebStage]:
-    """A site that all cases share."""
+    """A site that all tests share."""
     _, where = request.param
     with create_setup(where, request, tmp_path_factory.mktemp("web")) as setup:
-        async with run_stage(setup) as made:
-            yield made
+        async with run_stage(setup) as stage:
+            yield stage
 
 
 UNSUPPORTED = {
-    Capability.MODALS: "Everything is written on the page itself.",
-    Capability.TYPED_ANSWERS: "There is nobody to talk to beside the question.",
-    Capability.REMINDERS: "A page cannot reach who does not look at it.",
+    Capability.MODALS: "All input is on the page itself.",
+    Capability.TYPED_ANSWERS: "There is no conversation around the question.",
+    Capability.REMINDERS: "A page cannot reach people who are not looking at it.",
     Capability.MENTIONS: "A page notifies nobody, whatever it shows.",
-    Capability.DELETION: "A page is made whenever it is opened.",
+    Capability.DELETION: "A page is rendered whenever it is opened.",
     Capability.RATE_LIMITS: "There is no platform in between.",
 }
 
 
 @parametrize_stage(("page", "sqlite"))
 class TestWeb(SurfaceContract):
-    """`SurfaceContract`, without what a page of one's own does not have."""
+    """`SurfaceContract`, without the capabilities that a page lacks."""
 
     unsupported = UNSUPPORTED
 
 
 @parametrize_stage(("page", "postgresql"), ("page", "replicas"))
 class TestWebOnPostgres(SharedSurfaceContract):
-    """One service, and two that take what people do in turn."""
+    """One service, and two that handle people's actions in turn."""
 
     unsupported = UNSUPPORTED
