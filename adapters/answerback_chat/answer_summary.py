@@ -44,16 +44,16 @@ def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
     Args:
         line_of: formats an answer as one line for the platform.
     """
-    kept: list[str] = []
-    left = MAX_RECENT_UNITS
+    fitted: list[str] = []
+    remaining = MAX_RECENT_UNITS
     for line in reversed(view.lines[-MAX_RECENT_ANSWERS:]):
         text = line_of(line)
-        left -= utf16_length(text)
-        if left < 0:
+        remaining -= utf16_length(text)
+        if remaining < 0:
             break
-        left -= 1
-        kept.insert(0, text)
-    return RecentAnswers(kept, len(view.lines) - len(kept))
+        remaining -= 1
+        fitted.insert(0, text)
+    return RecentAnswers(fitted, len(view.lines) - len(fitted))
 
 
 def prefill_text(prompt: Prompt, labels: Labels) -> str:

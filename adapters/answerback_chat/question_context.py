@@ -53,32 +53,34 @@ class FittedBlocks(NamedTuple):
         return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
 
 
-def fit_context(prompt: Prompt, room: int) -> FittedBlocks:
-    """Fit the context of a question into about ``room`` units of text, as a platform may count them."""
+def fit_context(prompt: Prompt, budget: int) -> FittedBlocks:
+    """Fit the context of a question into about ``budget`` units of text, as a platform may count them."""
     is_markdown = prompt.context_format == "markdown"
-    return fit_text(prompt.question.context or "", room, is_markdown=is_markdown)
+    return fit_text(prompt.question.context or "", budget, is_markdown=is_markdown)
 
 
-def fit_text(text: str, room: int, *, is_markdown: bool = True) -> FittedBlocks:
-    """Fit a text into about ``room`` units, as Markdown or else verbatim."""
+def fit_text(text: str, budget: int, *, is_markdown: bool = True) -> FittedBlocks:
+    """Fit a text into about ``budget`` units, as Markdown or else verbatim."""
     source = visible(text)
     blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
     whole = True
     if is_markdown:
         blocks, whole = parse_start(source)
-    cut = _Cut(room)
-    kept = tuple(cut.blocks(blocks))
-    return FittedBlocks(kept, whole and cut.whole, cut.lines)
+    cut = _Cut(budget)
+    fitted = tuple(cut.blocks(blocks))
+    return FittedBlocks(fitted, whole and cut.whole, cut.lines)
 
 
-def fit_asides(view: View, labels: Labels, room: int) -> FittedBlocks:
-    """Fit the `asides` into about ``room`` units of text; if they do not fit, keep the newest."""
+def fit_asides(view: View, labels: Labels, budget: int) -> FittedBlocks:
+    """Fit the `asides` into about ``budget`` units of text; if they do not fit, keep the newest."""
     blocks, whole = asides(view, labels), True
-    while len(blocks) > 1 and sum(utf16_length(blocks_to_text((each,))) for each in blocks) > room:
+    while (
+        len(blocks) > 1 and sum(utf16_length(blocks_to_text((each,))) for each in blocks) > budget
+    ):
         blocks, whole = blocks[1:], False
-    cut = _Cut(room)
-    kept = tuple(cut.blocks(blocks))
-    return FittedBlocks(kept, whole and cut.whole, cut.lines)
+    cut = _Cut(budget)
+    fitted = tuple(cut.blocks(blocks))
+    return FittedBlocks(fitted, whole and cut.whole, cut.lines)
 
 
 def align_columns(table: Table) -> str:
@@ -101,14 +103,14 @@ def has_plain_numbering(block: List) -> bool:
 class _Cut:
     """Takes blocks until the space runs out."""
 
-    def __init__(self, room: int) -> None:
-        self._left = room
+    def __init__(self, budget: int) -> None:
+        self._remaining = budget
         self.whole = True
         self.lines: int | None = None
 
     def blocks(self, blocks: Iterable[Block]) -> Iterable[Block]:
         for block in blocks:
-            if self._left <= 0:
+            if self._remaining <= 0:
                 self.whole = False
                 return
             yield self._block(block)
@@ -134,50 +136,52 @@ class _Cut:
 
     def _items(self, items: Iterable[Item]) -> Iterable[Item]:
         for item in items:
-            if self._left <= 0:
+            if self._remaining <= 0:
                 self.whole = False
                 return
-            self._left -= 4  # its mark
+            self._remaining -= 4  # its mark
             yield Item(item.number, tuple(self.blocks(item.blocks)))
 
     def _text(self, text: str) -> str:
-        shown = shorten(text, max(self._left, 1))
+        shown = shorten(text, max(self._remaining, 1))
         self.whole &= shown == text
-        self._left -= utf16_length(text) + 1
+        self._remaining -= utf16_length(text) + 1
         return shown
 
     def _spans(self, spans: Spans) -> Spans:
-        kept: list[Span] = []
+        fitted: list[Span] = []
         for span in spans:
-            if self._left <= 0:
+            if self._remaining <= 0:
                 self.whole = False
                 break
             if span.link is not None:
-                self._left -= utf16_length(span.link)
-            kept.append(span._replace(text=self._text(span.text)))
-        return tuple(kept)
+                self._remaining -= utf16_length(span.link)
+            fitted.append(span._replace(text=self._text(span.text)))
+        return tuple(fitted)
 
     def _code(self, text: str) -> str:
         lines = text.split("\n")
-        kept: list[str] = []
+        fitted: list[str] = []
         for line in lines[:CODE_LINES]:
-            if self._left < utf16_length(line) + 1 and kept:
+            if self._remaining < utf16_length(line) + 1 and fitted:
                 break
-            kept.append(shorten(line, max(self._left, 1)))
-            self._left -= utf16_length(line) + 1
-        if kept != lines:
+            fitted.append(shorten(line, max(self._remaining, 1)))
+            self._remaining -= utf16_length(line) + 1
+        if fitted != lines:
             self.whole, self.lines = False, self.lines or len(lines)
-            kept.append(ELLIPSIS)
-        return "\n".join(kept)
+            fitted.append(ELLIPSIS)
+        return "\n".join(fitted)
 
     def _table(self, table: Table) -> Block:
-        kept = list(table.rows)
-        while len(kept) > 1 and utf16_length(align_columns(Table(tuple(kept)))) > self._left:
-            kept = kept[: len(kept) // 2]
-        self.whole &= len(kept) == len(table.rows)
-        shown = Table(tuple(kept))
+        fitted = list(table.rows)
+        while (
+            len(fitted) > 1 and utf16_length(align_columns(Table(tuple(fitted)))) > self._remaining
+        ):
+            fitted = fitted[: len(fitted) // 2]
+        self.whole &= len(fitted) == len(table.rows)
+        shown = Table(tuple(fitted))
         taken = utf16_length(align_columns(shown))
-        if taken > self._left:
+        if taken > self._remaining:
             return Verbatim(self._text(align_columns(shown)))
-        self._left -= taken
+        self._remaining -= taken
         return shown

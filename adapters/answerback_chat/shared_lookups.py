@@ -15,18 +15,18 @@ class SharedLookups(Generic[K, V]):
 
     Args:
         name: what is looked up, for the names of the tasks.
-        look: looks up one key.
+        lookup: looks up one key.
         done: called with each finished lookup; returns the number of seconds to cache it for.
     """
 
     def __init__(
         self,
         name: str,
-        look: Callable[[K], Coroutine[Any, Any, V]],
+        lookup: Callable[[K], Coroutine[Any, Any, V]],
         done: Callable[[asyncio.Task[V]], float],
     ) -> None:
         self._name = name
-        self._look = look
+        self._lookup = lookup
         self._done = done
         self._tasks: dict[K, asyncio.Task[V]] = {}
 
@@ -34,7 +34,7 @@ class SharedLookups(Generic[K, V]):
         """Return the lookup of a key: the one in progress or cached, or else a new one."""
         task = self._tasks.get(key)
         if task is None:
-            task = asyncio.create_task(self._look(key), name=f"{self._name} {key}")
+            task = asyncio.create_task(self._lookup(key), name=f"{self._name} {key}")
             self._tasks[key] = task
             task.add_done_callback(lambda done: self._on_done(key, done))
         return task

@@ -135,15 +135,15 @@ class Inbox:
         self, request: web.Request, visitor: Visitor, links: _Links
     ) -> web.Response:
         after = request.query.get("after")
-        found = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
+        results = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
         return self._page(
             "inbox",
             visitor,
             links,
-            found,
+            results,
             after,
-            events=f"{links.home}/events?state={_state(found)}{cursor}",
+            events=f"{links.home}/events?state={_state(results)}{cursor}",
             curl=self._curl() if visitor.is_operator else None,
         )
 
@@ -152,14 +152,14 @@ class Inbox:
     ) -> web.Response:
         filters, after = history_filters.parse_filters(request.query), request.query.get("after")
         error: str | None = None
-        found: Page[Ask] = Page((), None)
+        results: Page[Ask] = Page((), None)
         try:
             search = filters.search(NAME)
         except ValueError:
             error = self._site.labels.filter_wrong_date
         else:
             person = None if visitor.is_operator else visitor.person
-            found = await self._site.service.search_for(person, search, after, _PAGE)
+            results = await self._site.service.search_for(person, search, after, _PAGE)
         labels = self._site.labels
         people = await self._visitors.link_holder_names() if visitor.is_operator else None
         form = SearchForm(
@@ -169,24 +169,24 @@ class Inbox:
             people,
             error,
         )
-        return self._page("history", visitor, links, found, after, search=form)
+        return self._page("history", visitor, links, results, after, search=form)
 
     def _page(
         self,
         name: str,
         visitor: Visitor,
         links: _Links,
-        found: Page[Ask],
+        results: Page[Ask],
         after: str | None,
         **more: object,
     ) -> web.Response:
         labels = self._site.labels
         page = inbox_items.inbox_page(
-            found.rows, labels, now=self._site.now(), after=found.after, first=not after
+            results.rows, labels, now=self._site.now(), after=results.after, first=not after
         )
         ask_links = {
             ask.id: f"{links.root}a/{self._visitors.link(ask.id, visitor)}"
-            for ask in found.rows
+            for ask in results.rows
             if visitor.is_operator or ask.destination.surface == NAME
         }
         you = render.visitor_line(visitor.person, labels)
@@ -206,10 +206,12 @@ class Inbox:
         async def event() -> str:
             with self._site.service.follow(NAME) as following:
                 try:
-                    found = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
+                    results = await self._site.service.list_waiting_for(
+                        visitor.person, after, _PAGE
+                    )
                 except ValueError:
                     return "gone"
-                if _state(found) == request.query.get("state"):
+                if _state(results) == request.query.get("state"):
                     await following.next_commit()
             return "moved"
 
@@ -223,7 +225,7 @@ class Inbox:
         )
 
 
-def _state(found: Page[Ask]) -> str:
+def _state(results: Page[Ask]) -> str:
     """Return a digest of what a page of the inbox shows; it changes when the page does."""
-    text = " ".join(f"{ask.id}:{ask.revision}" for ask in found.rows) + f" {found.after}"
+    text = " ".join(f"{ask.id}:{ask.revision}" for ask in results.rows) + f" {results.after}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -118,18 +118,20 @@ class AsksContract:
         self, store: Store
     ) -> None:
         await store.create(Write(new_ask()), None)
-        told: list[Ask | None] = []
+        notified: list[Ask | None] = []
 
         def fail(_ask: Ask | None) -> Decision[Ask | None]:
             raise LookupError
 
         with pytest.raises(LookupError):
-            await store.change("ask_1", fail, delivery="ev", then=told.append)
-        assert told == []
-        moved, _ = await store.change("ask_1", answer_decision(), delivery="ev", then=told.append)
-        assert told == [moved]
-        await store.change("ask_1", read_only_decision, delivery="ev", then=told.append)
-        assert told == [moved]
+            await store.change("ask_1", fail, delivery="ev", then=notified.append)
+        assert notified == []
+        moved, _ = await store.change(
+            "ask_1", answer_decision(), delivery="ev", then=notified.append
+        )
+        assert notified == [moved]
+        await store.change("ask_1", read_only_decision, delivery="ev", then=notified.append)
+        assert notified == [moved]
 
     @pytest.mark.rule("WALK-15")
     async def test_of_two_changes_at_the_same_revision_exactly_one_is_made(
@@ -190,15 +192,17 @@ class AsksContract:
         await store.create(Write(new_ask()), None)
         await store.create(Write(new_ask(2)), None)
         moved, _ = await store.change("ask_1", answer_decision(), delivery="key", digest="one")
-        told: list[object] = []
+        notified: list[object] = []
         for name, decide, digest in (
             ("ask_1", answer_decision("staging"), "two"),
             ("ask_2", answer_decision(), "two"),
             ("ask_1", answer_decision("staging"), ""),
         ):
             with pytest.raises(IdempotencyKeyReusedError):
-                await store.change(name, decide, delivery="key", digest=digest, then=told.append)
-        assert told == []
+                await store.change(
+                    name, decide, delivery="key", digest=digest, then=notified.append
+                )
+        assert notified == []
         assert await store.get("ask_1") == moved
         assert await store.get("ask_2") == new_ask(2)
         assert (await store.change("ask_1", read_only_decision, delivery="key", digest="one"))[1]

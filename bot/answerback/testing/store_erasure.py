@@ -138,14 +138,18 @@ class ErasureContract:
     async def test_a_webhook_of_an_erased_ask_is_no_longer_sent(self, store: Store) -> None:
         await answer_secretly(store)
         await store.erase("ask_1", 9_000.0, ())
-        told = await store.delivery("msg_1")
-        assert told is not None
-        assert (told.state, told.next_at, told.delivery.body) == (DeliveryState.DEAD, None, "")
+        delivery = await store.delivery("msg_1")
+        assert delivery is not None
+        assert (delivery.state, delivery.next_at, delivery.delivery.body) == (
+            DeliveryState.DEAD,
+            None,
+            "",
+        )
         counted = await store.counts()
         assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
         late = delivery_result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
         await store.save_delivery_results([late], [], holder="us")
-        assert await store.delivery("msg_1") == told, "the attempt in progress changes nothing"
+        assert await store.delivery("msg_1") == delivery, "the attempt in progress changes nothing"
 
     async def test_ids_are_kept_only_if_they_identify_nobody(self, store: Store) -> None:
         to = Destination(surface="web", user="ann@example.com")
@@ -181,8 +185,10 @@ class ErasureContract:
         key = Idempotency("coder", "other", "d")
         other = new_ask(12, request={"agent": "coder", "conversation": "c"})
         memory = RememberedAnswer("coder", "c", "turn", "", "apply", value=True)
-        told = (new_delivery(2, ask="ask_12"),)
-        await store.create(Write(other, (RecordEntry(at=1.0, kind="note"),), told, memory), key)
+        deliveries = (new_delivery(2, ask="ask_12"),)
+        await store.create(
+            Write(other, (RecordEntry(at=1.0, kind="note"),), deliveries, memory), key
+        )
         await store.save_draft("ask_12:1:fill:U1", 1, 1_500.0)
         was = await store.record("ask_12"), await store.delivery("msg_2")
         await store.erase("ask_1", 9_000.0, ())

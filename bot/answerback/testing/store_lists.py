@@ -342,20 +342,20 @@ class ListsContract:
     @pytest.mark.rule("API-10", "WEBHOOK-5")
     async def test_a_delivery_that_is_sent_again_is_due_again(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        told = new_delivery()
-        await store.change("ask_1", answer_decision(deliveries=(told,)))
-        await store.save_delivery_results([delivery_result(told, DeliveryState.DEAD)], [])
-        again = delivery_result(told, DeliveryState.PENDING, next_at=4_000.0, tries=0)
+        delivery = new_delivery()
+        await store.change("ask_1", answer_decision(deliveries=(delivery,)))
+        await store.save_delivery_results([delivery_result(delivery, DeliveryState.DEAD)], [])
+        again = delivery_result(delivery, DeliveryState.PENDING, next_at=4_000.0, tries=0)
         await store.save_delivery_results([again], [])
         assert await store.claim_deliveries(SOLE_CLAIM, 4_000.0, 10) == [again]
 
     @pytest.mark.rule("AUTH-3")
     async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        told = [new_delivery(n) for n in range(5)]
-        told[4] = replace(told[4], agent=None)
-        await store.change("ask_1", answer_decision(deliveries=tuple(told)))
-        await store.save_delivery_results([delivery_result(told[0], DeliveryState.DEAD)], [])
+        deliveries = [new_delivery(n) for n in range(5)]
+        deliveries[4] = replace(deliveries[4], agent=None)
+        await store.change("ask_1", answer_decision(deliveries=tuple(deliveries)))
+        await store.save_delivery_results([delivery_result(deliveries[0], DeliveryState.DEAD)], [])
 
         async def ids(
             state: DeliveryState | None, agent: str | None, after: str | None

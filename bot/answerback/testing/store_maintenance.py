@@ -192,19 +192,21 @@ class MaintenanceContract:
 
     async def test_a_cancelled_caller_does_not_undo_its_change(self, store: Store) -> None:
         await store.create(Write(new_ask()), None)
-        told: list[Ask] = []
-        leaving = asyncio.ensure_future(store.change("ask_1", answer_decision(), then=told.append))
+        notified: list[Ask] = []
+        leaving = asyncio.ensure_future(
+            store.change("ask_1", answer_decision(), then=notified.append)
+        )
         await asyncio.sleep(0)
         leaving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await leaving
         async with asyncio.timeout(PATIENCE):
-            while not told:  # noqa: ASYNC110 - nothing else signals that it is stored
+            while not notified:  # noqa: ASYNC110 - nothing else signals that it is stored
                 await asyncio.sleep(0.001)
         stored = await store.get("ask_1")
         assert stored is not None
         assert stored.revision == 2
-        assert told == [stored], "the callback is called"
+        assert notified == [stored], "the callback is called"
 
     @PROPERTY_SETTINGS
     @given(text=st.text(), value=JSON)

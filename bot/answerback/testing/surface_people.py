@@ -36,8 +36,8 @@ class PeopleContract:
         )
         await ada.look_at(ask)
         read = await read_normalized_text(ada, bob)
-        for said in (LABELS.for_whom, LABELS.closes):
-            assert said.partition("{")[0].casefold() in read
+        for label in (LABELS.for_whom, LABELS.closes):
+            assert label.partition("{")[0].casefold() in read
         assert ada.name.casefold() in read
         assert bob.name.casefold() in read
         await ada.answer(GO, True)
@@ -105,13 +105,13 @@ class PeopleContract:
         await ada.look_at(ask)
         read = await read_normalized_text(ada)
         assert waiting not in read
-        for said in (
+        for text in (
             QUESTION,
             LABELS.explained.format(label="Assistant"),
             "reads only",
             "one lock",
         ):
-            assert said.casefold() in read
+            assert text.casefold() in read
         await ada.answer(GO, True)
         ask = await stage.harness.wait_until_shown(ask.id)
         assert ask.question == WHERE
@@ -147,8 +147,8 @@ class PeopleContract:
         await ada.look_at(await stage.harness.wait_until_shown(ask.id))
         read = await read_normalized_text(ada)
         assert LABELS.erased.casefold() in read
-        for said in (SECRET, GO.text.casefold(), LABELS.by.format(name=ada.name).casefold()):
-            assert said not in read
+        for text in (SECRET, GO.text.casefold(), LABELS.by.format(name=ada.name).casefold()):
+            assert text not in read
 
     @pytest.mark.rule("SURFACE-18")
     @requires_capability(Capability.MENTIONS)
