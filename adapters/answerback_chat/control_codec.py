@@ -23,7 +23,7 @@ _IS_ARGUMENT: Final = re.compile(_ARGUMENT)
 
 
 class Verb(StrEnum):
-    """What a control does when it is used."""
+    """The effect of using a control."""
 
     ANSWER = "answer"
     """Answer at once. Argument: ``true``, ``false`` or the 0-based index of an option."""

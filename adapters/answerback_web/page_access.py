@@ -24,7 +24,7 @@ _LINK: Final = re.compile(rf"((ask_[0-9a-z]{{1,40}})\.{_DIGEST})(?:\.{_DIGEST})?
 
 
 class LinkTarget(NamedTuple):
-    """What a link opens: an ask to read and, if the link belongs to a person, to answer."""
+    """The target of a link: an ask to read and, if the link belongs to a person, to answer."""
 
     ask_id: str
     link: str

@@ -36,7 +36,7 @@ _TEXT_FIELDS: Final = frozenset({"text", "json", "other", "note", "ask_back", "r
 
 
 class PageAction(StrEnum):
-    """What a button of the page does. ``edit`` carries the question's index behind a colon."""
+    """The action of a page's button. ``edit`` is followed by a colon and the question's index."""
 
     ANSWER = "answer"
     YES = "yes"

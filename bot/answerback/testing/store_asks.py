@@ -219,8 +219,8 @@ class AsksContract:
             ),
             return_exceptions=True,
         )
-        assert [isinstance(one, IdempotencyKeyReusedError) for one in results].count(True) == 8
-        assert [one[1] for one in results if not isinstance(one, BaseException)] == [False]
+        assert [isinstance(each, IdempotencyKeyReusedError) for each in results].count(True) == 8
+        assert [each[1] for each in results if not isinstance(each, BaseException)] == [False]
 
     async def test_stored_data_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]

@@ -1,4 +1,4 @@
-"""Contract tests for late, repeated, simultaneous or forbidden actions: one counts at most, and each is answered."""
+"""Contract tests for late, repeated, simultaneous or forbidden actions: at most one counts, and each is answered."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The chat itself: people connect, join a channel, and exchange objects, one per line.
 
-It keeps no state: whoever joins is shown every open ask of the channel from the store, so a restart or a
+It keeps no state: a person who joins is shown every open ask of the channel from the store, so a restart or a
 lost connection is handled like joining.
 """
 
