@@ -24,14 +24,15 @@ class BackgroundTasks:
 
     def spawn(self, what: str, work: Awaitable[object]) -> None:
         """Start ``work``; a failure is logged under ``what``."""
+        if self._limit is not None and len(self._tasks) >= self._limit:
+            if asyncio.iscoroutine(work):
+                work.close()  # it never starts, so nobody would await it
+            extra = {"action": "dropped"}
+            logger.error("Too many background tasks: a %s was dropped", what, extra=extra)
+            return
         task = asyncio.ensure_future(self._run(what, work))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-        if self._limit is not None and len(self._tasks) > self._limit:
-            task.cancel()
-            logger.error(
-                "Too many background tasks: a %s was dropped", what, extra={"action": "dropped"}
-            )
 
     async def stop(self, seconds: float) -> None:
         """Give running tasks this many seconds to finish, then cancel them."""

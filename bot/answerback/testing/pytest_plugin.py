@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import pkgutil
+from pathlib import Path
+
 import pytest
 
-for _module in (
-    "store_asks",
-    "store_lists",
-    "store_upkeep",
-    "surface_clicks",
-    "surface_contract",
-    "surface_outages",
-    "surface_texts",
-    "surface_walks",
-):
-    pytest.register_assert_rewrite(f"answerback.testing.{_module}")
+for _module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    if _module.name != Path(__file__).stem:  # pytest has imported this one
+        pytest.register_assert_rewrite(f"answerback.testing.{_module.name}")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -70,7 +70,7 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catch_up, "_LONGEST_PAUSE", 0.01)
-    monkeypatch.setattr(catch_up, "_MOST_FAILED", 2)
+    monkeypatch.setattr(catch_up, "_MAX_FAILURES", 2)
 
 
 async def mention(town: Town, ask: Ask, text: str) -> Message:
@@ -219,7 +219,7 @@ async def test_a_conversation_that_cannot_be_read_holds_up_no_other(
         await town.taken(said)
         assert (await up.shown(older)).status is Status.ANSWERED
         assert (await up.shown(newer)).open
-        assert caplog.text.count("cannot be read") == 2
+        assert caplog.text.count("cannot be read: ") == 2
 
 
 @pytest.mark.usefixtures("impatient")
@@ -246,8 +246,8 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
     monkeypatch.setattr(SqliteStore, "draft", locked)
     async with town.up():
         await town.taken(said)
-    assert "Missed words failed" in caplog.text
-    assert "are read later: locked" in caplog.text
+    assert "Handling missed messages failed" in caplog.text
+    assert "will be read later: locked" in caplog.text
 
 
 async def test_very_many_messages_are_read_in_pages(
@@ -267,7 +267,7 @@ async def test_very_many_messages_are_read_in_pages(
 async def test_of_too_many_questions_the_oldest_are_skipped(
     town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(catch_up, "_MOST_PLACES", 3)
+    monkeypatch.setattr(catch_up, "_MAX_PLACES", 3)
     async with town.up() as up:
         asks = [await up.submit(NOTE) for _ in range(4)]
     said = [await mention(town, ask, "late") for ask in asks]
@@ -275,7 +275,7 @@ async def test_of_too_many_questions_the_oldest_are_skipped(
         await town.taken(said[-1])
         await until_saved(up)
     assert said[0].reactions == {}
-    assert "too many are open" in caplog.text
+    assert "Too many questions are open" in caplog.text
 
 
 @pytest.mark.rule("TYPED-8")
