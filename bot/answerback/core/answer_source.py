@@ -1,4 +1,4 @@
-"""Whose answers they are, of several sources."""
+"""The source of several answers taken together."""
 
 from __future__ import annotations
 
@@ -10,5 +10,5 @@ _STRENGTH: Final = (Source.HUMAN, Source.REMEMBERED, Source.CONFIG, Source.DEFAU
 
 
 def weakest_source(answers: tuple[GivenAnswer, ...]) -> Source | None:
-    """Whose the answers are, all together: one that a machine gave makes the whole a machine's."""
+    """Return the weakest source among the answers: a single machine answer makes the whole a machine's."""
     return max((given.source for given in answers), key=_STRENGTH.index, default=None)

@@ -1,4 +1,4 @@
-"""Does this value answer this question? Typed checks and JSON equality; pure."""
+"""Check whether a value answers a question: typed checks and JSON equality. Pure."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ _MAX_SHOWN: Final = 10
 
 
 class Accepted(NamedTuple):
-    """The value answers the question; ``value`` is its normal form (a multi-select in option order)."""
+    """A value that answers the question, normalised (a multi-select in option order)."""
 
     value: JsonValue
     note: str | None = None
-    """What stands beside the value."""
+    """The note given along with the value."""
 
     def at(self, _pointer: str) -> Accepted:
-        """The same: it points nowhere."""
+        """Return itself: an accepted value has no pointers."""
         return self
 
 
 class Invalid(NamedTuple):
-    """The value does not answer the question; pointers are into the value."""
+    """A value that does not answer the question; the problems' pointers are into the value."""
 
     problems: tuple[Problem, ...]
 
     def at(self, pointer: str) -> Invalid:
-        """The same problems where the value stands at ``pointer``."""
+        """Return the same problems for a value located at ``pointer``."""
         return Invalid(
             tuple(p.model_copy(update={"pointer": pointer + p.pointer}) for p in self.problems)
         )
 
 
 def json_equal(a: JsonValue, b: JsonValue) -> bool:
-    """JSON equality by type: true, 1 and "true" differ, 1 and 1.0 are the same number, arrays compare in order."""
+    """Compare JSON values by type: true, 1 and "true" differ, 1 and 1.0 are equal, arrays compare in order."""
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
@@ -53,10 +53,12 @@ def json_equal(a: JsonValue, b: JsonValue) -> bool:
 
 
 def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
-    """Decides whether ``value`` answers ``question``."""
+    """Check whether ``value`` answers ``question``."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
-            return Accepted(value) if isinstance(value, bool) else _wrong("true or false", value)
+            return (
+                Accepted(value) if isinstance(value, bool) else _wrong_type("true or false", value)
+            )
         case AnswerType.TEXT:
             return _check_text(value)
         case AnswerType.SELECT:
@@ -67,14 +69,14 @@ def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
             value = (
                 _without_nulls(question.json_schema, value) if question.null_is_left_out else value
             )
-            found = schemas.violations(question.json_schema, value)
-            return Invalid(found) if found else Accepted(value)
+            violations = schemas.violations(question.json_schema, value)
+            return Invalid(violations) if violations else Accepted(value)
         case _:
             assert_never(question.answer_type)
 
 
 def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
-    """An object without the fields that are null and that the schema does not require."""
+    """Return an object without its null fields, except for those that the schema requires."""
     if not isinstance(schema, dict) or not isinstance(value, dict):
         return value
     required = schema.get("required")
@@ -83,31 +85,31 @@ def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
 
 
 def check_other(question: Question, text: str, selected: JsonValue) -> Accepted | Invalid:
-    """Decides whether ``text`` can answer as "Something else…", with what is ``selected`` beside it (None: nothing).
+    """Check whether ``text`` is a valid "Something else…" answer along with the options ``selected`` (None: none).
 
-    Where the result can hold both, the words become one more row behind the selected options; else they replace them.
+    If the result can hold both, the text is appended to the selected options; otherwise it replaces them.
     The pointers are into the action: ``/text`` and ``/value``.
     """
     if not question.other:
-        message = "This question takes one of its options only, no other text."
-        return _unfit("unknown_value", message).at("/action")
-    words = check_text(text).at("/text")
-    if isinstance(words, Invalid):
-        return words
+        message = "This question takes only one of its options, no other text."
+        return _invalid("unknown_value", message).at("/action")
+    checked = check_text(text).at("/text")
+    if isinstance(checked, Invalid):
+        return checked
     if question.answer_type is not AnswerType.MULTI_SELECT:
         if selected is None:
-            return words
-        message = "A single choice takes one option or words of one's own, not both."
-        return _unfit("unknown_value", message).at("/value")
+            return checked
+        message = "A single choice takes either one option or other text, not both."
+        return _invalid("unknown_value", message).at("/value")
     chosen = _check_multi_select(question, [] if selected is None else selected).at("/value")
     if isinstance(chosen, Invalid) or not question.other_beside:
-        return chosen if isinstance(chosen, Invalid) else words
+        return chosen if isinstance(chosen, Invalid) else checked
     rows = chosen.value if isinstance(chosen.value, list) else []
     return Accepted([*rows, text])
 
 
 def check_with_note(question: Question, value: JsonValue, note: str | None) -> Accepted | Invalid:
-    """Decides whether ``value`` answers ``question``, and whether ``note`` may stand beside it; a blank one is none.
+    """Check whether ``value`` answers ``question`` and may carry ``note``; a blank note counts as none.
 
     The pointers are into the action: ``/value`` and ``/note``.
     """
@@ -115,53 +117,55 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
     if note is None or isinstance(checked, Invalid):
         return checked
     if not question.notes:
-        message = "This question takes an answer only, no note beside it."
-        return _unfit("unknown_value", message).at("/note")
-    read = _check_text(note).at("/note")
+        message = "This question takes an answer without a note."
+        return _invalid("unknown_value", message).at("/note")
+    checked_note = _check_text(note).at("/note")
     return (
-        read
-        if isinstance(read, Invalid)
+        checked_note
+        if isinstance(checked_note, Invalid)
         else Accepted(checked.value, note if note.strip() else None)
     )
 
 
 def check_text(text: str) -> Accepted | Invalid:
-    """Decides whether ``text`` can stand for "Something else…" or a reply: any text that is not blank."""
+    """Check whether ``text`` can be a "Something else…" answer or a reply: any text that is not blank."""
     if not text.strip():
-        return _unfit(
+        return _invalid(
             "empty",
-            "Something else needs words: the text is blank. Type an answer, or choose an option.",
+            "“Something else” needs a text, but it is blank. Type an answer, or choose an option.",
         )
     return _check_text(text)
 
 
 def format_value(value: JsonValue) -> str:
-    """A value in a message: JSON, shortened."""
+    """Format a value for a message, as shortened JSON."""
     text = json.dumps(value, ensure_ascii=True)
     return text if len(text) <= 80 else text[:77] + "…"
 
 
 def _check_text(value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
-        return _wrong("a string", value)
+        return _wrong_type("a string", value)
     if not schemas.is_encodable(value):
-        return _unfit("wrong_type", "The text holds half a surrogate pair, which is no text.")
+        return _invalid(
+            "wrong_type", "The text contains half a surrogate pair, which is not valid text."
+        )
     return Accepted(value)
 
 
 def _check_select(question: Question, value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
-        return _wrong("the value of one option, a string", value)
+        return _wrong_type("the value of one option, a string", value)
     if question.option(value) is None:
-        return _unfit(
-            "unknown_value", f"{format_value(value)} is not an option; {_offered(question)}."
+        return _invalid(
+            "unknown_value", f"{format_value(value)} is not an option; {_choices_hint(question)}."
         )
     return Accepted(value)
 
 
 def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, list):
-        return _wrong("an array of option values", value)
+        return _wrong_type("an array of option values", value)
     problems: list[Problem] = []
     chosen: set[str] = set()
     known = {option.value for option in question.options}
@@ -181,7 +185,7 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Inva
                 _at(
                     i,
                     "unknown_value",
-                    f"{format_value(item)} is not an option; {_offered(question)}.",
+                    f"{format_value(item)} is not an option; {_choices_hint(question)}.",
                 )
             )
         elif item in chosen:
@@ -193,17 +197,17 @@ def _check_multi_select(question: Question, value: JsonValue) -> Accepted | Inva
     return Accepted([option.value for option in question.options if option.value in chosen])
 
 
-def _offered(question: Question) -> str:
+def _choices_hint(question: Question) -> str:
     values = [format_value(option.value) for option in question.options[:_MAX_SHOWN]]
     more = len(question.options) - len(values)
     return "choose one of " + ", ".join(values) + (f" or {more} more" if more else "")
 
 
-def _wrong(wanted: str, value: JsonValue) -> Invalid:
-    return _unfit("wrong_type", f"{format_value(value)} is not {wanted}.")
+def _wrong_type(expected: str, value: JsonValue) -> Invalid:
+    return _invalid("wrong_type", f"{format_value(value)} is not {expected}.")
 
 
-def _unfit(code: str, message: str) -> Invalid:
+def _invalid(code: str, message: str) -> Invalid:
     return Invalid((Problem(pointer="", code=code, message=message),))
 
 

@@ -1,4 +1,4 @@
-"""When the open question was opened, and what was said about it beside the walk. Values only."""
+"""When the open question was opened, and the asides about it, as plain values."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from pydantic import Field
 from answerback.core.walker import Person, StrictDataclass
 
 EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
-"""Seconds since the epoch, up to the year 9999: what can be shown as a date."""
+"""Seconds since the epoch, up to the year 9999, the last that can be shown as a date."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOpening(StrictDataclass):
     """When the open question was opened, in seconds since the epoch by the clock of the platform that shows it.
 
-    What people type carries the same clock's time. None: the platform did not say.
+    Typed messages carry times of the same clock. None: the platform did not report a time.
     """
 
     at: float | None = None
-    """The time of the click, or of the words, that led to the question."""
+    """The time of the click or typed message that led to the question."""
     typed: bool = False
-    """Whether it was words."""
+    """Whether it was a typed message."""
     shown: float | None = None
-    """From when on the question could be seen."""
+    """When the question became visible."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Aside(StrictDataclass):
-    """What a person asked about a question instead of answering it, or (``by`` None) what the agent explained."""
+    """A person's question about a question or, if ``by`` is None, the agent's explanation."""
 
     question_id: str
     text: str
@@ -39,4 +39,4 @@ class Aside(StrictDataclass):
 
 
 UNOPENED: Final = QuestionOpening()
-"""A question that no act on its platform has opened, and that is not shown yet."""
+"""A question that was not opened by an action on its platform and is not shown yet."""

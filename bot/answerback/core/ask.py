@@ -1,8 +1,7 @@
-"""The ask: one tool call that waits for people, with its walk, its destination and how it ended.
+"""The ask: one tool call waiting for people, with its walk, its destination and its outcome.
 
-Owns the stored unit and the pure transitions that make a new ask, and its record entries, of an
-old one. Knows no dialect, no database and no clock: times come in as arguments (seconds since the
-epoch, UTC).
+Defines the stored unit and its pure transitions, which take an ask and return a new one with the record entries for
+the change. Knows no dialect, no database and no clock: times are passed in as seconds since the epoch (UTC).
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from answerback.core.form import Form, Question
 from answerback.core.walker import Action, Person, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
-"""The responder that stands for everybody who can see the prompt."""
+"""The responder that stands for everyone who can see the prompt."""
 
 
 class _Frozen(BaseModel):
@@ -27,7 +26,7 @@ class _Frozen(BaseModel):
 
 
 class Status(StrEnum):
-    """How an ask stands."""
+    """The status of an ask."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -39,7 +38,7 @@ class Status(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a question was cancelled, for the record and the model."""
+    """Why a question was cancelled; reported to the model and in the record."""
 
     USER = "user"
     BACKEND_ERROR = "backend_error"
@@ -52,7 +51,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination(StrictDataclass):
-    """Where an ask is to be shown: a surface, and there a channel (and thread) or a person."""
+    """Where to show an ask: a surface, and on it a channel (and thread) or a person."""
 
     surface: str
     channel: str | None = None
@@ -62,7 +61,7 @@ class Destination(StrictDataclass):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Thread(StrictDataclass):
-    """The thread an ask is shown in, once it is; ``url`` leads a person there."""
+    """The thread that an ask is shown in; ``url`` links to it."""
 
     channel: str | None = None
     id: str | None = None
@@ -70,7 +69,7 @@ class Thread(StrictDataclass):
 
 
 class Escalation(_Frozen):
-    """What is done when nobody answered ``after`` seconds: show it elsewhere, let others act, or both."""
+    """What to do if nobody has answered after ``after`` seconds: show the ask elsewhere, let others act, or both."""
 
     after: float
     to: Destination | None = None
@@ -78,7 +77,7 @@ class Escalation(_Frozen):
 
 
 class Request(_Frozen):
-    """What the agent asked for; never changes."""
+    """What the agent asked for. It never changes."""
 
     name: str
     dialect: str
@@ -94,20 +93,20 @@ class Request(_Frozen):
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
     prompt_label: str = "Assistant"
-    """The agent, as people see it; see `asker_label`."""
+    """The agent's display name; see `asker_label`."""
     prompt_labels: dict[str, str] = {}
-    """Who asks single questions, where the configuration says so; by question id."""
+    """The configured display name of the asker of single questions, by question id."""
     mention: bool = False
     """Whether the first post notifies the responders."""
     accepts: tuple[Literal["clarify"], ...] = ()
-    """What the agent can deal with: ``clarify``, people ask it to explain."""
+    """What the agent supports. ``clarify``: people may ask it to explain."""
     mode: Literal["wait", "async"] = "wait"
-    """``async``: the agent goes on at once, and is told later."""
+    """``async``: the agent continues at once and gets the result later."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome(StrictDataclass):
-    """How an ask ended: set once, never changed."""
+    """How an ask ended; set once, never changed."""
 
     status: Status
     at: EpochSeconds
@@ -115,12 +114,12 @@ class Outcome(StrictDataclass):
     source: Source | None = None
     reason: Reason | None = None
     message: str | None = None
-    """For ``failed``: the words for the model."""
+    """For ``failed``: the message to the model."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AbandonedMessage(StrictDataclass):
-    """A live message that an escalation left behind."""
+    """A live message left behind by an escalation."""
 
     destination: Destination
     message: dict[str, JsonValue]
@@ -128,7 +127,7 @@ class AbandonedMessage(StrictDataclass):
 
 @dataclass(frozen=True, kw_only=True)
 class Ask(StrictDataclass):
-    """One ask as it is stored. ``revision`` counts what people and the clock did to it."""
+    """One ask, as stored. ``revision`` counts the changes made by people and the clock."""
 
     id: str
     created_at: EpochSeconds
@@ -140,74 +139,74 @@ class Ask(StrictDataclass):
     revision: int = 1
     outcome: Outcome | None = None
     acted_by: Person | None = None
-    """Who moved it last: whom a slower person is told of."""
+    """Who acted last; named to a person whose click came too late."""
     acted_revision: int = 0
-    """The revision to which they moved it."""
+    """The revision that their action made."""
     expires_at: EpochSeconds | None = None
     set_back: float = 0.0
-    """Seconds by which the clock was set back since it was created: reminders count the time that passed."""
+    """Seconds by which the clock was set back since creation, so that reminders count elapsed time."""
     reminded: int = 0
-    """How many entries of ``remind_after`` are done."""
+    """How many of the ``remind_after`` reminders are done."""
     escalated: bool = False
     inquiring: bool = False
     """Whether the inquiry backend, not a surface, is to answer the open question."""
     attended_for: float | None = None
-    """Seconds from its creation for which the agent waits, unless that is said again; None: that does not end."""
+    """How long the agent waits, in seconds from creation, unless it extends that; None: indefinitely."""
     unattended: bool = False
-    """Whether the agent has stopped waiting, and people are to know it; their answer counts all the same."""
+    """Whether the agent has stopped waiting. People are shown this, and their answer still counts."""
     shown_revision: int = 0
     seen: bool = False
-    """Whether the live message was there for people to see, where the ask is now."""
+    """Whether people could see the live message at the current destination."""
     missed: int = 0
-    """How often the live message turned out not to show what was noted: it was deleted, or seen out of date."""
+    """How often the live message was found to differ from what was recorded: deleted, or out of date."""
     message: dict[str, JsonValue] | None = None
-    """The surface's own reference to the live message; None until it is posted."""
+    """The surface's reference to the live message; None until it is posted."""
     thread: Thread | None = None
     left: AbandonedMessage | None = None
-    """A message at a place that the ask has left and that is still to be turned into a note."""
+    """The message at the previous destination, if it has yet to be replaced by a note."""
     opened: QuestionOpening = UNOPENED
     asides: tuple[Aside, ...] = ()
-    """What was asked back and explained, oldest first."""
+    """What people asked back and the agent explained, oldest first."""
     asides_told: int = 0
-    """How many of them the agent was told by a waiting call."""
+    """How many asides a waiting call has reported to the agent."""
     erased_at: EpochSeconds | None = None
-    """When what was written in it was erased; None: it is all there."""
+    """When its content was erased; None if it was not."""
 
     @property
     def rendered_state(self) -> tuple[int, bool, int]:
-        """What makes it necessary to show the ask again."""
+        """The values that decide whether the ask has to be shown again."""
         return self.revision, self.unattended, self.missed
 
     @property
     def status(self) -> Status:
-        """How the ask stands."""
+        """The status: that of the outcome, or open."""
         return self.outcome.status if self.outcome else Status.OPEN
 
     @property
     def form(self) -> Form:
-        """The form that is walked."""
+        """The form that people walk through."""
         return self.request.form
 
     @property
     def open(self) -> bool:
-        """Whether the ask still waits for somebody."""
+        """Whether the ask is still waiting for a person."""
         return self.outcome is None
 
     @property
     def presence_lapses_at(self) -> float | None:
-        """When the agent counts as gone, unless it waits again; None: never, or it does already."""
+        """When the agent counts as gone, unless it waits again; None if its presence does not lapse."""
         began = self.created_at - self.set_back
         return None if self.attended_for is None else began + self.attended_for
 
     @property
     def question(self) -> Question | None:
-        """The question that is prompted now; None in review and once ended."""
+        """The current question; None in review and once the ask has ended."""
         return (
             walker.current_question(self.request.form, self.walk) if self.outcome is None else None
         )
 
     def next_due(self) -> float | None:
-        """When the clock has something to do for this ask (seconds since the epoch), or None."""
+        """Return when the next timed step of this ask is due (seconds since the epoch), or None."""
         if self.outcome is not None:
             return None
         request, began = self.request, self.created_at - self.set_back
@@ -224,7 +223,7 @@ class Ask(StrictDataclass):
 
 
 class ToolResult(_Frozen):
-    """What goes back to the model."""
+    """The tool result that goes back to the model."""
 
     content: str
     structured: JsonValue
@@ -233,7 +232,7 @@ class ToolResult(_Frozen):
 
 @dataclass(frozen=True, slots=True)
 class RecordEntry:
-    """One line of the record: append-only, numbered by the store."""
+    """One entry of the record, which is append-only and numbered by the store."""
 
     at: EpochSeconds
     kind: Literal[
@@ -253,17 +252,17 @@ class RecordEntry:
 
 
 class Change(NamedTuple):
-    """A new state of an ask and what the record says of the way to it."""
+    """The new state of an ask, and the record entries for the change."""
 
     ask: Ask
     entries: tuple[RecordEntry, ...]
 
 
 def asker_label(ask: Ask) -> str:
-    """Who asks, as people see it: on every surface, in reminders and in the ask's JSON.
+    """Return the display name of whoever asks, for every surface, reminders and the ask's JSON.
 
-    The configured label of the open question (of all questions, where none is open); else the tool on whose behalf
-    the question is put; else the agent.
+    That is the label configured for the open question (or for all questions, if none is open), else the tool on
+    whose behalf the question is asked, else the agent.
     """
     request, question = ask.request, ask.question
     shown = (question,) if question is not None else request.form.questions
@@ -273,12 +272,12 @@ def asker_label(ask: Ask) -> str:
 
 
 def options_json(question: Question) -> JsonValue:
-    """A question's options as agents and the record have them; null where there are none."""
+    """Return a question's options as JSON for agents and the record, or null if it has none."""
     return [option.model_dump(exclude_none=True) for option in question.options] or None
 
 
 def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
-    """The record's line for the question that is prompted now; nothing in review and at the end."""
+    """Return the record entry for the current question; nothing in review and at the end."""
     question = ask.question
     if question is None:
         return ()
@@ -305,16 +304,16 @@ def apply_action(
     source: Source = Source.HUMAN,
     opened: QuestionOpening = UNOPENED,
 ) -> Change | Refused:
-    """What an action makes of an open ask: the walk moved on, perhaps to its end.
+    """Apply an action to an open ask, which may end it.
 
     Args:
-        opened: the platform's time of the action, where the platform is the one that shows the ask.
+        opened: the platform's time of the action, if that platform is the one that shows the ask.
     """
     walk = walker.step(ask.form, ask.walk, action, by=by, source=source, at=at)
     if isinstance(walk, Refused):
         return walk
     outcome = None if walk.open else _outcome(walk, at, by)
-    # What `dataclasses.replace` does, which takes longer than the rest of this function together.
+    # Does what `dataclasses.replace` does, which would take longer than the rest of this function.
     moved = object.__new__(Ask)
     moved.__dict__.update(
         vars(ask),
@@ -328,7 +327,7 @@ def apply_action(
         opened=opened,
     )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
-    return Change(moved, _response(ask, action, walk, at, by) + following)
+    return Change(moved, _response_entry(ask, action, walk, at, by) + following)
 
 
 def _outcome(walk: Walk, at: float, by: Person | None) -> Outcome:
@@ -351,7 +350,7 @@ def end_ask(
     message: str | None = None,
     by: Person | None = None,
 ) -> Change:
-    """The ask ended by something else than a person's answer: expired, withdrawn or failed."""
+    """End an ask without a person's answer: as expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at, inquiring=False)
     cancelled: tuple[RecordEntry, ...] = ()
@@ -364,7 +363,7 @@ def end_ask(
     return Change(done, (*cancelled, _ended_entry(done, outcome)))
 
 
-def _response(
+def _response_entry(
     ask: Ask, action: Action, walk: Walk, at: float, by: Person | None
 ) -> tuple[RecordEntry, ...]:
     question = ask.question

@@ -1,5 +1,5 @@
-"""The root of the errors, in a module of its own: the command line handles it and should start fast."""
+"""The base class of all errors, in its own module so that the command line, which handles it, starts fast."""
 
 
 class AnswerbackError(Exception):
-    """The root of everything Answerback raises on purpose."""
+    """The base class of every exception that Answerback raises on purpose."""

@@ -1,8 +1,7 @@
-"""What stays of an ask, and of its record, once what people and agents wrote in it is erased. Pure.
+"""Erase what people and agents wrote in an ask and its record. Pure.
 
-The skeleton stays: which agent asked in which dialect, where and when, which kinds of steps people took, and how it
-ended.
-Names go, and so do ids of people where an id may be a name itself: only a chat platform's opaque ids stay.
+A skeleton stays: which agent asked in which dialect, where and when, which kinds of steps people took, and how it
+ended. People's names are removed, and so are ids that may be names themselves: only a chat platform's opaque ids stay.
 """
 
 from __future__ import annotations
@@ -19,24 +18,24 @@ from answerback.core.form import Form
 from answerback.core.walker import Person, Walk
 
 ERASED: Final = "erased"
-"""What stands for the id of a person that is not kept."""
+"""Replaces the id of a person that is not kept."""
 _KEPT: Final = frozenset(
     {
         *("answer_type", "exclusive", "persistence", "source", "other", "remembered"),
         *("reason", "status", "reminded", "erased"),
     }
 )
-"""What stays of a line of the record: which kind, never what."""
+"""The keys that stay in the body of a record entry: kinds, never content."""
 
 
 def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
-    """An ended ask without what was written in it.
+    """Return an ended ask without its content.
 
     Args:
-        opaque: the surfaces where the id of a person names nobody; elsewhere it is erased too.
+        opaque: the surfaces whose ids do not reveal who a person is; other ids are erased too.
     """
     if ask.outcome is None:
-        raise AssertionError(f"{ask.id} is open: nothing of it may be erased")
+        raise AssertionError(f"{ask.id} is open, so it must not be erased")
     kept = ask.destination.surface in opaque
     revision = ask.revision + 1
     return replace(
@@ -47,7 +46,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
         responders=(),
         walk=Walk(phase=ask.walk.phase),
         revision=revision,
-        # Where no message shows the ask, there is none to edit.
+        # If no message shows the ask, there is none to edit.
         shown_revision=revision if ask.message is None else ask.shown_revision,
         outcome=replace(ask.outcome, message=None, ended_by=_person(ask.outcome.ended_by, opaque)),
         acted_by=None,
@@ -58,7 +57,7 @@ def erase_ask(ask: Ask, at: float, opaque: Collection[str]) -> Ask:
 
 
 def erase_request(request: Request) -> Request:
-    """What stays of what the agent sent: who sent it, and in which dialect."""
+    """Return a request reduced to who sent it and in which dialect."""
     return Request(
         name=request.dialect,
         dialect=request.dialect,
@@ -70,7 +69,7 @@ def erase_request(request: Request) -> Request:
 
 
 def erase_entry(entry: RecordEntry, opaque: Collection[str]) -> RecordEntry:
-    """A line of the record without what was written."""
+    """Return a record entry without its content."""
     body: dict[str, JsonValue] = {
         name: value
         for name, value in entry.body.items()

@@ -1,29 +1,29 @@
-"""Every error that crosses a module's border, and what a person or caller did wrong as plain values.
+"""Every error that crosses a module boundary, and problems with a person's or caller's input as plain values.
 
 The tree::
 
     AnswerbackError
-    ├── ProblemError(status)          a caller's mistake; becomes application/problem+json
-    │   └── InvalidCallError          the tool call itself is wrong: every mistake at once (422)
+    ├── ProblemError(status)          a caller's error; becomes application/problem+json
+    │   └── InvalidCallError          the tool call itself is invalid; lists every problem (422)
     ├── PlatformError                 a chat platform failed; adapters translate their SDK's exceptions
-    │   ├── RateLimitedError          come back after ``retry_after`` seconds
+    │   ├── RateLimitedError          try again after ``retry_after`` seconds
     │   ├── UnauthorizedError         the credentials are refused; a person must fix them
-    │   │   └── ForbiddenError        they are good, and this one place is closed to them
-    │   ├── DestinationGoneError      the channel, thread or person cannot be reached for good
-    │   ├── PayloadRejectedError      the platform refuses what we rendered: our defect
-    │   └── PlatformUnavailableError  lost, late or broken: nobody knows whether it happened; try again
-    │       └── NotDoneError          it is certain that nothing happened; try again
-    ├── StoreError                    the database failed; nothing of what was asked is stored
+    │   │   └── ForbiddenError        the credentials are valid, but do not allow this at this place
+    │   ├── DestinationGoneError      the channel, thread or person is permanently unreachable
+    │   ├── PayloadRejectedError      the platform rejects what we rendered: our defect
+    │   └── PlatformUnavailableError  no answer or a server error: it may have acted; try again
+    │       └── NotDoneError          the platform certainly did nothing; try again
+    ├── StoreError                    the database failed; nothing was stored
     │   ├── CommitUnknownError        a COMMIT failed: it may or may not be on disk
-    │   ├── LeaseLostError            whoever acts has lost the lease under which it acts
-    │   ├── UnreadableRowError        one row cannot be read; every other can
+    │   ├── LeaseLostError            the caller no longer holds the lease it acts under
+    │   ├── UnreadableRowError        one row cannot be read; all others can
     │   └── DatabaseTooNewError       the file was written by a newer Answerback
-    ├── IdempotencyKeyReusedError     an idempotency key came before, with something else; nothing was done
+    ├── IdempotencyKeyReusedError     an idempotency key was used before with another request; nothing was done
     ├── InquiryError                  the configured inquiry backend gave no usable answer
-    └── ConfigError                   the configuration is wrong; says which key and what to do
+    └── ConfigError                   the configuration is invalid; names the key and the remedy
 
-A person's mistake (a late click, a value that is no answer, somebody else's question) is no
-exception: it is a returned `Rejected`.
+A person's error (a late click, an invalid answer, somebody else's question) is not an exception but a returned
+`Rejected`.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ def _as_text(text: str) -> str:
 
 
 _Text = Annotated[str, BeforeValidator(_as_text)]
-"""Words that quote what was sent: half a surrogate pair, which nothing can carry, is written as its escape."""
+"""Text that may quote the input: half a surrogate pair, which cannot be encoded, is written as its escape."""
 
 
 class Problem(BaseModel):
-    """One mistake in what was sent: where (a JSON pointer), which kind, and words that say how to fix it."""
+    """One error in the input: where (a JSON pointer), which kind (a code), and a message that says how to fix it."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -55,13 +55,13 @@ class Problem(BaseModel):
 
 
 class ProblemError(AnswerbackError):
-    """A caller's mistake.
+    """An error by the caller.
 
     Args:
-        status: the HTTP status that tells it.
-        title: one line: what is wrong.
+        status: the HTTP status of the response.
+        title: what is wrong, in one line.
         detail: where, and what to do next.
-        problems: the single mistakes, where there are several.
+        problems: the individual problems, if there are several.
     """
 
     def __init__(
@@ -75,12 +75,12 @@ class ProblemError(AnswerbackError):
 
 
 class InvalidCallError(ProblemError):
-    """A tool call that cannot be shown to anybody, with every mistake in document order.
+    """A tool call that cannot be shown to people, with every problem in document order.
 
     Args:
         tool: the tool's name as called, for the title.
-        problems: every mistake found.
-        dialect: the dialect that read the call, or None when none was recognised.
+        problems: every problem found.
+        dialect: the dialect that read the call, or None if none was recognised.
     """
 
     def __init__(self, tool: str, problems: Sequence[Problem], dialect: str | None = None) -> None:
@@ -90,7 +90,7 @@ class InvalidCallError(ProblemError):
 
 
 class PlatformError(AnswerbackError):
-    """A chat platform failed. ``code`` is the platform's own word for it, for the log and the operator."""
+    """A chat platform failed. ``code`` is the platform's own error code, for the log and the operator."""
 
     def __init__(self, message: str, *, code: str | None = None) -> None:
         super().__init__(message)
@@ -98,7 +98,7 @@ class PlatformError(AnswerbackError):
 
 
 class RateLimitedError(PlatformError):
-    """The platform wants us to wait ``retry_after`` seconds. ``alone``: with this one message, and no other."""
+    """The platform asks us to wait ``retry_after`` seconds. ``alone``: the limit is for this message only."""
 
     def __init__(
         self, message: str, *, retry_after: float, code: str | None = None, alone: bool = False
@@ -109,48 +109,48 @@ class RateLimitedError(PlatformError):
 
 
 class UnauthorizedError(PlatformError):
-    """The platform refuses our credentials or lacks a scope: only the operator can fix it."""
+    """The platform refuses our credentials, or they lack a scope: only the operator can fix it."""
 
 
 class ForbiddenError(UnauthorizedError):
-    """The platform lets us do other things, and not this here: a permission is missing at this place."""
+    """The credentials are valid, but a permission is missing at this place."""
 
 
 class DestinationGoneError(PlatformError):
-    """The place or person cannot be reached, now or later."""
+    """The place or person is permanently unreachable."""
 
 
 class PayloadRejectedError(PlatformError):
-    """The platform refuses the payload that we rendered, even as plain text."""
+    """The platform rejects the payload that we rendered, even as plain text."""
 
 
 class PlatformUnavailableError(PlatformError):
-    """The platform did not answer, or answered that it is broken; whether it acted is unknown."""
+    """The platform did not answer or reported a failure of its own; it is unknown whether it acted."""
 
 
 class NotDoneError(PlatformUnavailableError):
-    """The platform cannot do it now, and has certainly not done it: what was not sent needs no search."""
+    """The platform is unavailable and has certainly not acted, so there is no need to search for the message."""
 
 
 class StoreError(AnswerbackError):
-    """The database could not do what was asked. Except for `CommitUnknownError`, nothing of it is stored."""
+    """A database operation failed. Except for `CommitUnknownError`, nothing was stored."""
 
 
 class CommitUnknownError(StoreError):
-    """A COMMIT failed: what it held may or may not be on disk. Read again before trying again."""
+    """A COMMIT failed, so the transaction may or may not be on disk. Read again before trying again."""
 
 
 class LeaseLostError(StoreError):
-    """Whoever acts has lost the lease under which it acts: nothing is changed."""
+    """The caller no longer holds the lease that it acts under; nothing was changed."""
 
     def __init__(self, lease: str) -> None:
         super().__init__(
-            f"The lease {lease} was lost meanwhile, so nothing was changed. Whoever holds it now does the rest."
+            f"The lease {lease} was lost in the meantime, so nothing was changed. Its new holder does the rest."
         )
 
 
 class UnreadableRowError(StoreError):
-    """What one row holds cannot be read: whoever wants it is told so, and everybody else goes on without it."""
+    """One row cannot be read. Only callers that need this row get the error; all others continue without it."""
 
 
 class DatabaseTooNewError(StoreError):
@@ -158,12 +158,12 @@ class DatabaseTooNewError(StoreError):
 
 
 class IdempotencyKeyReusedError(AnswerbackError):
-    """An idempotency key came before, with something else: nothing was done."""
+    """The idempotency key was used before with a different request; nothing was done."""
 
 
 class InquiryError(AnswerbackError):
-    """The inquiry backend did not answer, or not with an answer to the question."""
+    """The inquiry backend gave no answer, or none that fits the question."""
 
 
 class ConfigError(AnswerbackError):
-    """The configuration is wrong; the message names the key and what to do."""
+    """The configuration is invalid; the message names the key and says what to do."""

@@ -1,7 +1,7 @@
-"""The walker: where a person is in a form and what the next action does to that.
+"""The walker: tracks a person's position in a form and applies actions to it.
 
-`step` is a pure function of (form, walk, action). It does no I/O, reads no clock, knows no
-platform, and either gives a new walk or refuses and leaves the old one as it was.
+`step` is a pure function of (form, walk, action). It does no I/O, reads no clock and knows no
+platform. It returns either a new walk or a refusal, which leaves the old walk unchanged.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from answerback.core.person import StrictDataclass as StrictDataclass
 
 
 class Source(StrEnum):
-    """Whose an answer is."""
+    """Where an answer came from."""
 
     HUMAN = "human"
     DEFAULT = "default"
@@ -35,8 +35,8 @@ class Source(StrEnum):
 class GivenAnswer(CachedJson):
     """One collected answer.
 
-    ``other`` marks the text of "Something else…": it is the value, or the last item of a list that holds
-    the selected options before it.
+    ``other`` marks a "Something else…" answer. Its text is the value, or the last item of a list whose other
+    items are the selected options.
     """
 
     question_id: str
@@ -45,28 +45,28 @@ class GivenAnswer(CachedJson):
     source: Source = Source.HUMAN
     by: Person | None = None
     remembered: bool = False
-    """Whether the person asked for it to be reused in this turn."""
+    """Whether the person asked to reuse the answer for the rest of the turn."""
     note: str | None = None
-    """What the person wrote beside what they chose."""
+    """The person's note on their choice."""
     at: float | None = None
-    """When, in seconds since the epoch; None: it was stored before that was kept."""
+    """When it was given, in seconds since the epoch; None for answers stored before this was recorded."""
 
     @property
     def words(self) -> str | None:
-        """The text of "Something else…"; None where options alone were chosen."""
+        """The text of "Something else…"; None if only options were chosen."""
         last = self.value[-1] if self.other and isinstance(self.value, list) else self.value
         return last if self.other and isinstance(last, str) else None
 
     @property
     def chosen(self) -> JsonValue:
-        """What was answered without the words: the selected options, in option order; None where words are all."""
+        """The answer without the "Something else…" text: the selected options in option order, or None."""
         if not self.other:
             return self.value
         return self.value[:-1] if isinstance(self.value, list) else None
 
 
 class Phase(StrEnum):
-    """Where the walk is."""
+    """The stage of a walk."""
 
     QUESTION = "question"
     REVIEW = "review"
@@ -80,38 +80,38 @@ OPEN_PHASES: Final = frozenset({Phase.QUESTION, Phase.REVIEW})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Walk(StrictDataclass):
-    """What was answered so far (in the form's order) and what is prompted now.
+    """The answers so far (in the form's order) and the current question.
 
-    In a form that ends in a review, Back and Edit move without discarding: ``answers`` may then hold one to the
-    prompted question, and ones to questions after it.
+    In a form with a review, Back and Edit discard nothing: ``answers`` may then include an answer to the current
+    question and to later ones.
     """
 
     phase: Phase
     at: int | None = None
-    """The 0-based place of the prompted question, or of the one that was prompted when the walk was ended."""
+    """The 0-based index of the current question, or of the one that was current when the walk ended."""
     answers: tuple[GivenAnswer, ...] = ()
     again: GivenAnswer | None = None
-    """The earlier answer to the prompted question, for the prompt to start from."""
+    """The earlier answer to the current question, used as the prefill."""
     kept: tuple[GivenAnswer, ...] = ()
-    """With a review: answers to questions that are skipped now, offered again should one be asked after all."""
+    """With a review: answers to questions that are skipped now, offered again if a question comes back."""
     editing: tuple[GivenAnswer, ...] | None = None
-    """During an Edit: the answers as the review showed them, to which Back returns."""
+    """During an Edit: the answers as the review showed them; Back restores them."""
     reply: str | None = None
 
     @property
     def open(self) -> bool:
-        """Whether the walk still waits for somebody."""
+        """Whether the walk is still waiting for a person."""
         return self.phase in OPEN_PHASES
 
     def answer(self, question_id: str) -> GivenAnswer | None:
-        """The collected answer to a question, or None."""
-        last_first = reversed(self.answers)  # mostly the last one is wanted
+        """Return the collected answer to a question, or None."""
+        last_first = reversed(self.answers)  # callers usually want the last one
         return next((given for given in last_first if given.question_id == question_id), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """Answer the prompted question with a value of its type, and a note beside it where the question takes one."""
+    """Answer the current question with a value of its type and, if the question takes one, a note."""
 
     action: ClassVar[str] = "answer"
     value: JsonValue
@@ -121,7 +121,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Other:
-    """Answer with words of one's own; ``value`` holds what is selected beside them in a multiple choice."""
+    """Answer with free text; ``value`` holds the options also selected in a multi-select question."""
 
     action: ClassVar[str] = "other"
     text: str
@@ -130,14 +130,14 @@ class Other:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Back:
-    """Go back to the previous answered question; during an Edit, to the review as it was."""
+    """Go back to the previous answered question or, during an Edit, to the review as it was."""
 
     action: ClassVar[str] = "back"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """In review: answer one question again."""
+    """Change the answer to one question, from the review."""
 
     action: ClassVar[str] = "edit"
     question_id: str
@@ -145,14 +145,14 @@ class Edit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submit:
-    """In review: hand in the answers."""
+    """Submit the answers, from the review."""
 
     action: ClassVar[str] = "submit"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """End the ask with words for the agent, or none, instead of answers."""
+    """End the ask with an optional message to the agent instead of answers."""
 
     action: ClassVar[str] = "reply"
     text: str | None = None
@@ -170,48 +170,48 @@ Action = Answer | Other | Back | Edit | Submit | Reply | EndTurn
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The action does not fit the walk; nothing changed. ``problems`` say why, for a person or a program."""
+    """The action is not possible here, and nothing changed. ``problems`` give the reasons."""
 
     problems: tuple[Problem, ...]
 
 
 def start(form: Form) -> Walk:
-    """The walk before anybody acted."""
-    return _next(form, (), 0)
+    """Return the walk of a form that nobody has acted on yet."""
+    return _advance(form, (), 0)
 
 
 def resume(form: Form, walk: Walk) -> Walk:
-    """The open walk where it goes on without anybody moving in it: what Back and Edit did not discard counts."""
+    """Move an open walk to the first question without an answer, keeping the answers that Back and Edit kept."""
     if not walk.open or not has_review(form):
         return walk
     given = {answer.question_id: answer for answer in walk.answers}
-    return _onwards(form, replace(walk, at=None, editing=None), given)
+    return _advance_to_review(form, replace(walk, at=None, editing=None), given)
 
 
 def current_question(form: Form, walk: Walk) -> Question | None:
-    """The question that is prompted now, or None in review and at the end."""
-    return None if (place := _prompt(walk)) is None else form.questions[place]
+    """Return the current question, or None in review and at the end."""
+    return None if (index := _current_index(walk)) is None else form.questions[index]
 
 
 def has_review(form: Form) -> bool:
-    """Whether this form ends in a review."""
+    """Return whether the form ends in a review."""
     return form.review and len(form.questions) > 1
 
 
 def question_index(form: Form, question_id: str, before: int | None = None) -> int:
-    """The 0-based place of the question with this id, which is one of the form's; ``before`` is a place behind it."""
-    places = range(len(form.questions) if before is None else before)
-    return next(place for place in reversed(places) if form.questions[place].id == question_id)
+    """Return the 0-based index of the last question with this id, looking only ``before`` an index if that is given."""
+    indexes = range(len(form.questions) if before is None else before)
+    return next(index for index in reversed(indexes) if form.questions[index].id == question_id)
 
 
-def _prompt(walk: Walk) -> int | None:
-    """The 0-based place of the question that is prompted now, or None in review and at the end."""
+def _current_index(walk: Walk) -> int | None:
+    """Return the 0-based index of the current question, or None in review and at the end."""
     return walk.at if walk.phase is Phase.QUESTION else None
 
 
 def can_go_back(form: Form, walk: Walk) -> bool:
-    """Whether there is an earlier answer of a person's to go back to, or an Edit to leave."""
-    return walk.open and (walk.editing is not None or _previous(form, walk) is not None)
+    """Return whether there is an earlier human answer to go back to, or an Edit to leave."""
+    return walk.open and (walk.editing is not None or _previous_answer(form, walk) is not None)
 
 
 def step(
@@ -223,9 +223,9 @@ def step(
     source: Source = Source.HUMAN,
     at: float | None = None,
 ) -> Walk | Refused:
-    """What ``action`` makes of ``walk``: a new walk, or a refusal that leaves it; ``at`` is when, for the answer."""
+    """Apply an action and return the new walk, or a refusal. ``at`` is the time to store with an answer."""
     if not walk.open:
-        return _refuse("unknown_value", "This ask has ended; nothing can be changed any more.")
+        return _refuse("unknown_value", "This ask has ended; it can no longer be changed.")
     match action:
         case Answer() | Other():
             return _answer(form, walk, action, by=by, source=source, at=at)
@@ -256,16 +256,16 @@ def _answer(
     source: Source,
     at: float | None,
 ) -> Walk | Refused:
-    place = _prompt(walk)
-    if place is None:
+    index = _current_index(walk)
+    if index is None:
         return _refuse(
             "unknown_value", "No question is open: submit the answers, or edit one of them."
         )
-    question = form.questions[place]
+    question = form.questions[index]
     remember = isinstance(action, Answer) and action.remember
     if remember and not question.can_be_remembered:
-        words = "This answer cannot be remembered: the question does not offer it."
-        return _refuse("unknown_value", words, "/remember")
+        message = "This answer cannot be remembered: the question does not offer that."
+        return _refuse("unknown_value", message, "/remember")
     if isinstance(action, Other):
         checked = check_other(question, action.text, action.value)
     else:
@@ -283,30 +283,30 @@ def _answer(
         at=at,
     )
     if not has_review(form):
-        return _next(form, (*walk.answers, given), place + 1)
-    return _onwards(form, walk, {each.question_id: each for each in (*walk.answers, given)})
+        return _advance(form, (*walk.answers, given), index + 1)
+    return _advance_to_review(form, walk, {a.question_id: a for a in (*walk.answers, given)})
 
 
-def _next(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
-    """Walks on from the place ``first`` to the question that is prompted next, or past the last one.
+def _advance(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
+    """Advance from the index ``first`` to the next question to ask, or to the end; for a form without a review.
 
-    All ``answers`` are to questions before that place, as they always are in a form without a review.
+    In such a form all ``answers`` are to questions before that index.
     """
     done = Walk(phase=Phase.ANSWERED, answers=answers)
-    for place in range(first, len(form.questions)):
-        when = form.questions[place].when
+    for index in range(first, len(form.questions)):
+        when = form.questions[index].when
         gate = None if when is None else done.answer(when.question_id)
         if when is None or json_equal(gate.value if gate else None, when.equals):
-            return Walk(phase=Phase.QUESTION, at=place, answers=answers)
+            return Walk(phase=Phase.QUESTION, at=index, answers=answers)
     return done
 
 
-def _onwards(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
-    """Walks over a form with a review to the question that is prompted next, or past the last one.
+def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
+    """Advance to the next question to ask, or to the review; for a form with a review.
 
-    That is the first question without an answer. After a Back that only moved, it is the next one that a person is
-    asked, answered or not. An answer stays until its question is skipped. What depends on the open question stays
-    while that has no answer: it was skipped until now.
+    The next question is the first one without an answer. After a Back that only moved, it is the next question for
+    a person, answered or not. An answer stays until its question is skipped. A question without an answer counts as
+    skipped, so answers that depend on the open question stay until it is answered.
     """
     moved_to = walk.at if walk.editing is None and walk.at is not None else len(form.questions)
     held: dict[str, GivenAnswer] = {}
@@ -321,8 +321,8 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
             at = i
         if answer is not None:
             held[question.id] = answer
-    ever = (*walk.kept, *(walk.editing or ()), *walk.answers)  # none of them is forgotten
-    kept = {answer.question_id: answer for answer in ever if answer.question_id not in held}
+    all_answers = (*walk.kept, *(walk.editing or ()), *walk.answers)  # none is forgotten
+    kept = {answer.question_id: answer for answer in all_answers if answer.question_id not in held}
     answers = tuple(held.values())
     if at is None:
         return Walk(phase=Phase.REVIEW, answers=answers, kept=tuple(kept.values()))
@@ -337,39 +337,39 @@ def _onwards(form: Form, walk: Walk, given: Mapping[str, GivenAnswer]) -> Walk:
     )
 
 
-def _previous(form: Form, walk: Walk) -> int | None:
-    """Where in the answers the last one of a person's before the prompt is; a machine's is only filled in again."""
-    prompt = walk.at if has_review(form) else None  # else all answers are before the prompt
-    for place in reversed(range(len(walk.answers))):
-        given = walk.answers[place]
-        before = prompt is None or question_index(form, given.question_id) < prompt
+def _previous_answer(form: Form, walk: Walk) -> int | None:
+    """Return the index of the last human answer before the current question; other answers are just refilled."""
+    current = walk.at if has_review(form) else None  # without a review, every answer precedes it
+    for index in reversed(range(len(walk.answers))):
+        given = walk.answers[index]
+        before = current is None or question_index(form, given.question_id) < current
         if before and given.source is Source.HUMAN:
-            return place
+            return index
     return None
 
 
 def _back(form: Form, walk: Walk) -> Walk | Refused:
     if walk.editing is not None:
         return Walk(phase=Phase.REVIEW, answers=walk.editing, kept=walk.kept)
-    place = _previous(form, walk)
-    if place is None:
+    index = _previous_answer(form, walk)
+    if index is None:
         return _refuse("unknown_value", "There is no earlier answer to go back to.")
-    given = walk.answers[place]
+    given = walk.answers[index]
     at = question_index(form, given.question_id, before=walk.at)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=given)
-    return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:place], again=given)
+    return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=given)
 
 
 def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
     if walk.phase is not Phase.REVIEW:
-        return _refuse("unknown_value", "Answers can be edited in the review only; use Back here.")
+        return _refuse("unknown_value", "Answers can only be edited in the review; use Back here.")
     given = walk.answer(question_id)
     if given is None or given.source is not Source.HUMAN:
         editable = ", ".join(f'"{a.question_id}"' for a in walk.answers if a.source is Source.HUMAN)
         return _refuse(
             "unknown_value",
-            f"There is no answer of yours to this question; there is: {editable}.",
+            f"This question has no answer that can be edited; these have one: {editable}.",
             "/question_id",
         )
     return replace(
@@ -382,14 +382,14 @@ def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
 
 
 def _reply(form: Form, walk: Walk, text: str | None) -> Walk | Refused:
-    words = text if text and text.strip() else None
-    if words is None and form.reply_needs_text:
+    message = text if text and text.strip() else None
+    if message is None and form.reply_needs_text:
         return _refuse(
-            "empty", "A reply needs words here: type what the agent should know.", "/text"
+            "empty", "A reply needs text here: type what the agent should know.", "/text"
         )
-    if words is not None and isinstance(checked := check_text(words).at("/text"), Invalid):
+    if message is not None and isinstance(checked := check_text(message).at("/text"), Invalid):
         return Refused(checked.problems)
-    return replace(_end(walk, Phase.CANCELLED), reply=words)
+    return replace(_end(walk, Phase.CANCELLED), reply=message)
 
 
 def _end(walk: Walk, phase: Phase) -> Walk:
