@@ -132,7 +132,7 @@ def check_text(text: str) -> Accepted | Invalid:
     if not text.strip():
         return _invalid(
             "empty",
-            "“Something else” needs a text, but it is blank. Type an answer, or choose an option.",
+            "The text is blank. Type an answer, or choose an option.",
         )
     return _check_text(text)
 

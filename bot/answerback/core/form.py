@@ -1,4 +1,4 @@
-"""The form: what is asked, as frozen values. Owns the shapes and their bounds; reads no call and checks no answer."""
+"""The form as frozen values. Defines the shapes and their limits; does not parse calls or check answers."""
 
 from __future__ import annotations
 
@@ -8,25 +8,25 @@ from typing import Final, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 MAX_QUESTIONS: Final = 100
-"""Questions of a form."""
+"""Questions per form."""
 MAX_OPTIONS: Final = 1_000
-"""Options of a question."""
+"""Options per question."""
 MAX_TEXT: Final = 20_000
-"""Characters (code points) of a question's text, its context, a description or a preview."""
+"""Characters (code points) in a question's text, its context, a description or a preview."""
 MAX_LABEL: Final = 1_000
-"""Characters (code points) of a label, an option's value or an id."""
+"""Characters (code points) in a label, an option's value or an id."""
 MAX_SCHEMA_DEPTH: Final = 32
-"""Levels of arrays and objects in a JSON Schema."""
+"""Levels of nested arrays and objects in a JSON Schema."""
 MAX_SCHEMA_BYTES: Final = 64 * 1024
-"""Bytes of a JSON Schema in UTF-8, without blanks."""
+"""Bytes of a JSON Schema in UTF-8, without whitespace."""
 
 
 ContextFormat: TypeAlias = Literal["markdown", "text"]
-"""How a context is to be read: as Markdown, or as the text that it is."""
+"""How to read a context: as Markdown or as plain text."""
 
 
 class AnswerType(StrEnum):
-    """What kind of value answers a question."""
+    """The type of value that answers a question."""
 
     BOOLEAN = "boolean"
     SELECT = "select"
@@ -36,7 +36,7 @@ class AnswerType(StrEnum):
 
 
 class Persistence(StrEnum):
-    """How long an answer may be reused without asking: never, or for the agent's turn."""
+    """How long an answer may be reused without asking again: never, or for the agent's turn."""
 
     NONE = "none"
     TURN = "turn"
@@ -47,7 +47,7 @@ class _Frozen(BaseModel):
 
 
 class Option(_Frozen):
-    """One choice: ``value`` goes to the agent, ``label`` is shown; ``preview`` is markdown shown on demand."""
+    """One choice: ``value`` goes to the agent, ``label`` is shown, ``preview`` is Markdown shown on demand."""
 
     value: str
     label: str
@@ -70,7 +70,7 @@ class Question(_Frozen):
     answer_type: AnswerType
     context: str | None = None
     header: str | None = None
-    """A short title some dialects give beside the question."""
+    """A short title that some dialects send with the question."""
     options: tuple[Option, ...] = ()
     json_schema: JsonValue = None
     """The JSON Schema of a schema question; None for every other type."""
@@ -78,31 +78,31 @@ class Question(_Frozen):
     has_default: bool = False
     when: When | None = None
     other: bool = False
-    """Whether "Something else…" is offered beside the options."""
+    """Whether "Something else…" is offered along with the options."""
     other_beside: bool = False
-    """Whether the words of "Something else…" stand beside what is selected; else they replace it."""
+    """Whether the "Something else…" text is added to the selected options; if not, it replaces them."""
     notes: bool = False
-    """Whether a note may stand beside what is chosen."""
+    """Whether a note may go with the choice."""
     exclusive: bool = True
     """Whether only a person may answer."""
     persistence: Persistence = Persistence.NONE
     null_is_left_out: bool = False
-    """Of a schema question: whether a field that need not be there and is answered null counts as left out."""
+    """For a schema question: whether an optional field that is answered with null counts as left out."""
     tool: str | None = None
-    """The tool that the agent asks leave to use."""
+    """The tool that the agent asks permission to use."""
 
     @property
     def can_be_remembered(self) -> bool:
-        """Whether the plain two buttons get a "for this turn" twin each."""
+        """Whether the yes and no buttons each get a "for this turn" variant."""
         return self.persistence is Persistence.TURN and self.answer_type is AnswerType.BOOLEAN
 
     def option(self, value: JsonValue) -> Option | None:
-        """The option that has this value, or None."""
+        """Return the option with this value, or None."""
         return next((o for o in self.options if o.value == value), None)
 
 
 class Form(_Frozen):
-    """The questions of one tool call, in order, with what its dialect adds to walking them."""
+    """The questions of one tool call, in order, and the rules that its dialect adds for walking them."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -110,11 +110,11 @@ class Form(_Frozen):
     review: bool = False
     """Whether a form of more than one question ends in a review before it is submitted."""
     reply_needs_text: bool = False
-    """Whether Reply is refused without words."""
+    """Whether a Reply without text is refused."""
     reply_is_free_text: bool = False
-    """Whether what a person types instead of answering ends the ask as its free text."""
+    """Whether text typed instead of an answer ends the ask, as its free-text reply."""
     tool: str | None = None
-    """The tool on whose behalf the question is put; None when the assistant itself asks."""
+    """The tool on whose behalf the question is asked; None if the assistant itself asks."""
     context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
-    """Whether no default is ever an answer, also not at a deadline: a default is only what a prompt starts from."""
+    """Whether only a person may decide: a default is just a prefill, never an answer, not even at a deadline."""

@@ -1,6 +1,6 @@
-"""What people want of an ask, as a control or typed words say it, and the action that this is on the ask as it stands.
+"""Intents: what a person requests with a control or typed text, and how it becomes an action on the ask. Pure.
 
-A control names an option or an answer by its place: that is short, and nothing has to be remembered for it. Pure.
+A control refers to an option or an answer by its index, which is short and needs no stored state.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from answerback.core.walker import Action, Answer, Edit, Person
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Answer with options of the open question, by their 0-based places; None: nothing was chosen.
+    """Answer with options of the open question, by their 0-based indexes; None: nothing was chosen.
 
-    A question without options is answered with what its prompt starts from.
+    A question without options is answered with its prefill.
     """
 
     action: ClassVar[str] = "answer"
@@ -31,7 +31,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class EditAt:
-    """In review: answer one question again, by the 0-based place of its answer; None: a place that cannot be read."""
+    """Change an answer in the review, by its 0-based index; None: the index could not be parsed."""
 
     action: ClassVar[str] = "edit"
     place: int | None
@@ -39,7 +39,7 @@ class EditAt:
 
 @dataclass(frozen=True, slots=True)
 class TypedText:
-    """Answer with words that were typed for the ask, whatever its open question makes of them."""
+    """Answer with typed text, to be interpreted by the open question."""
 
     action: ClassVar[str] = "typed"
     text: str
@@ -50,25 +50,25 @@ RequestedAction = Action | AskBack | UnresolvedAction
 
 
 class Intent(NamedTuple):
-    """What somebody wants of an ask: which one, at which revision, and what."""
+    """A request by a person: the ask, the revision that they saw and the action."""
 
     ask_id: str
     wanted: RequestedAction | None
-    """None: nothing, but to learn whether this person may act on this revision."""
+    """None: only check whether this person may act on this revision."""
     revision: int | None = None
-    """The revision that they saw; None: whichever it is."""
+    """The revision that they saw; None: any."""
     delivery: str | None = None
-    """The platform's id of this delivery: the same one again counts once."""
+    """The platform's id of this delivery; a repeated delivery counts once."""
     at: float | None = None
-    """When, by the platform's clock."""
+    """When they acted, by the platform's clock."""
     surface: str | None = None
-    """The surface that the ask has to be shown on; None: any."""
+    """The surface that the ask must be shown on; None: any."""
     digest: str = ""
-    """Of what is delivered, where the delivery's id is a caller's own: the same id with another one is a mistake."""
+    """A digest of the delivery if its caller chose the id: reusing the id with another digest is an error."""
 
 
 class Unclear(NamedTuple):
-    """What is wanted is no action on the ask as it stands."""
+    """A request that is not a possible action on the current ask."""
 
     problem: Problem
     early: bool = False
@@ -78,7 +78,7 @@ class Unclear(NamedTuple):
 def resolve_action(
     wanted: UnresolvedAction, ask: Ask, at: float | None, person: Person, labels: Labels
 ) -> Action | Unclear:
-    """The action that is wanted on an open ask, or why it is none, in words for the person.
+    """Turn a request into an action on an open ask, or explain to the person why it is none.
 
     Args:
         at: when they acted, by the platform's clock.
@@ -101,10 +101,12 @@ def resolve_action(
     if not question.options:
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
-    return _chosen(question, wanted.places, labels)
+    return _choice_answer(question, wanted.places, labels)
 
 
-def _chosen(question: Question, places: tuple[int, ...] | None, labels: Labels) -> Answer | Unclear:
+def _choice_answer(
+    question: Question, places: tuple[int, ...] | None, labels: Labels
+) -> Answer | Unclear:
     options = question.options
     values = [options[place].value for place in places or () if place < len(options)]
     if question.answer_type is AnswerType.MULTI_SELECT and places is not None:

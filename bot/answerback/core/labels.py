@@ -1,4 +1,4 @@
-"""Every word that a surface shows of its own accord: English here, each one a key of ``labels.*``."""
+"""All texts that surfaces show, in English. Each can be overridden by its key under ``labels.*``."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRow
 
 
 class Labels(BaseModel):
-    """The words of controls, headings and notes. ``{…}`` in a word is filled in where it is used.
+    """The texts of controls, headings and notes. ``{…}`` in a label is a placeholder, filled in on use.
 
-    No label is blank, and none has a place to be filled in that its English words do not have:
-    where it is shown, at an ask, would be too late to say so.
+    Validation rejects a blank label, and one with a placeholder that its English text does not have: by the time
+    an ask shows it, it would be too late to report.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -49,7 +49,7 @@ class Labels(BaseModel):
     preview: str = "Preview"
     as_written: str = "As it was written:"
 
-    # headings and what is filled in
+    # headings and text within messages
     asks: str = "{label} asks"
     asked: str = "{label} asked"
     asked_unattended: str = "{label} asked. It is no longer waiting, but will still get your answer"
@@ -204,12 +204,10 @@ class Labels(BaseModel):
         "That is not a valid key. If it used to be one, ask for a new personal link; `answerback key` prints the"
         " operator's key."
     )
-    link_invalid: str = (
-        "This link is not valid, or no longer. Ask for a new personal link, or enter your key."
-    )
+    link_invalid: str = "This link is not valid, or no longer valid. Ask for a new personal link, or enter your key."
     page_missing: str = "This page does not exist, or its question is gone."
 
-    # private notes to a person
+    # private notes to one person
     too_late: str = (
         "{name} was faster, and the questions have moved on. Your click changed nothing."
     )
@@ -223,7 +221,7 @@ class Labels(BaseModel):
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     nothing_to_stop: str = (
-        "No question is open here, so there is nothing to end. The agent goes on with its work."
+        "No question is open here, so there is nothing to end. The agent continues its work."
     )
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
     for_others: str = "Only {who} may answer this."
@@ -290,8 +288,8 @@ class Labels(BaseModel):
     )
     unavailable: str = "Answerback cannot read its database just now. Please try again."
     unsure: str = (
-        "Something went wrong, and Answerback cannot tell whether that was saved. Look at the question as"
-        " it stands before you try again."
+        "Something went wrong, and Answerback cannot tell whether that was saved. Check the question"
+        " before you try again."
     )
     unreadable: str = (
         "Answerback can no longer read this question, and nothing was changed. The operator can find the "
@@ -301,7 +299,7 @@ class Labels(BaseModel):
     escalated: str = "This question was moved to {where}."
 
     def save_error_message(self, error: Exception) -> str:
-        """What a person is told whose action failed: no more than what is known."""
+        """Return the message for a person whose action failed, claiming no more than is known."""
         if isinstance(error, UnreadableRowError):
             return self.unreadable
         if isinstance(error, StoreError) and not isinstance(error, CommitUnknownError):
@@ -310,32 +308,32 @@ class Labels(BaseModel):
 
     @field_validator("*")
     @classmethod
-    def _can_be_shown(cls, words: str, info: ValidationInfo) -> str:
-        if not words.strip():
-            raise ValueError("no label may be blank: give it words, or leave it out")
-        known = _places(cls.model_fields[info.field_name or ""].default)
+    def _check_label(cls, label: str, info: ValidationInfo) -> str:
+        if not label.strip():
+            raise ValueError("a label must not be blank: give it a text, or leave it out")
+        known = _placeholders(cls.model_fields[info.field_name or ""].default)
         try:
-            strange = sorted(_places(words) - known)
+            unknown = sorted(_placeholders(label) - known)
         except ValueError:
             if not known:
-                return words  # nothing is filled in: a brace is a brace
+                return label  # no placeholders: a brace is just a brace
             raise ValueError(
-                "it has a brace without its other one; write {{ or }} for a brace itself"
+                "it has an unmatched brace; write {{ or }} for a literal brace"
             ) from None
-        if strange:
-            may = f"only {_listed(known)} can stand in it" if known else "nothing is filled in here"
-            raise ValueError(f"it holds {_listed(strange)}, and {may}")
-        return words
+        if unknown:
+            allowed = f"can only contain {_join(known)}" if known else "has no placeholders"
+            raise ValueError(f"it contains {_join(unknown)}, but this label {allowed}")
+        return label
 
 
-def _places(words: str) -> set[str]:
-    """What stands in the braces of a word; raises ValueError where they do not match."""
+def _placeholders(label: str) -> set[str]:
+    """Return the contents of a label's braces; raise ValueError if the braces do not match."""
     return {
         name + (f"!{conversion}" if conversion else "") + (f":{spec}" if spec else "")
-        for _, name, spec, conversion in Formatter().parse(words)
+        for _, name, spec, conversion in Formatter().parse(label)
         if name is not None
     }
 
 
-def _listed(places: Iterable[str]) -> str:
-    return " and ".join(f"{{{place}}}" for place in sorted(places))
+def _join(placeholders: Iterable[str]) -> str:
+    return " and ".join(f"{{{name}}}" for name in sorted(placeholders))

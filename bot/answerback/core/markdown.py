@@ -1,10 +1,10 @@
-"""Context as a tree: CommonMark with tables, read once, drawn by each surface with its own means. Pure.
+"""Parse a context into a tree: CommonMark with tables, for each surface to render in its own way. Pure.
 
-Nothing that the source says is left out: apart from ASCII punctuation that is markup, every character of the source is
-in the tree, in order. A source for which that would not hold is one block of verbatim text.
+No content is lost: except for ASCII punctuation used as markup, every character of the source is in the tree, in
+order. A source for which that would not hold becomes a single block of verbatim text.
 
-HTML, entities and reference definitions stay the text that they are, an image is a link, and a link that leads
-anywhere but to http, https or mailto is text.
+HTML, entities and reference definitions are kept as plain text. An image becomes a link. A link to anything but
+http, https or mailto becomes text.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from answerback.core.form import ContextFormat
 
 
 class Span(NamedTuple):
-    """Text of one look. ``link`` is the whole address where the text is a link's words."""
+    """A run of text in one style. ``link`` is the full address if the text is part of a link."""
 
     text: str
     bold: bool = False
@@ -51,14 +51,14 @@ class Heading(NamedTuple):
 
 
 class Code(NamedTuple):
-    """Code, verbatim and without a line end at its end; ``info`` is what stood behind the fence, or empty."""
+    """Code, verbatim and without a final line break; ``info`` is the text after the opening fence, or empty."""
 
     text: str
     info: str = ""
 
     @property
     def language(self) -> str:
-        """The first word of ``info`` in lower case: what the code is written in."""
+        """The language of the code: the first word of ``info``, in lower case."""
         return self.info.split(maxsplit=1)[0].lower() if self.info.strip() else ""
 
 
@@ -76,7 +76,7 @@ class Item(NamedTuple):
 
 
 class List(NamedTuple):
-    """A bullet list or a numbered one."""
+    """A bullet list or a numbered list."""
 
     items: tuple[Item, ...]
 
@@ -86,13 +86,13 @@ class Rule(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A table: rows of cells, the first row its head."""
+    """A table: rows of cells, of which the first is the header."""
 
     rows: tuple[tuple[Spans, ...], ...]
 
 
 class Verbatim(NamedTuple):
-    """Text as it was written, its line breaks and blanks kept."""
+    """Text exactly as written, with its line breaks and spaces."""
 
     text: str
 
@@ -100,29 +100,29 @@ class Verbatim(NamedTuple):
 Block: TypeAlias = Paragraph | Heading | Code | Quote | List | Rule | Table | Verbatim
 
 MAX_RENDERED_CHARS: Final = 4_000
-"""Characters of a source that a message of a chat platform may draw as Markdown: no message has room for more."""
+"""The most source characters that a chat message renders as Markdown; no message can hold more."""
 _CACHED: Final = 128
-"""Sources whose trees are kept: one is drawn again after every click."""
+"""Number of cached trees: a context is rendered again after every click."""
 _ADDRESS: Final = re.compile(
     r"(?:https?://|mailto:)[\w.~:/?#\[\]@!$&'()*+,;=%-]+", re.ASCII | re.IGNORECASE
 )
-"""What a link may lead to: the characters of https://www.rfc-editor.org/rfc/rfc3986#section-2, nothing else."""
+"""Allowed link targets: only the characters of https://www.rfc-editor.org/rfc/rfc3986#section-2."""
 _MARKUP: Final = str.maketrans("", "", string.punctuation + string.whitespace)
 _NESTING: Final = 20
 
 
 def parse_context(context: str, context_format: ContextFormat) -> tuple[Block, ...]:
-    """The blocks of a context, which is Markdown or text."""
+    """Parse a context, which is Markdown or plain text, into blocks."""
     return parse(context) if context_format == "markdown" else (Verbatim(context),)
 
 
 def parse(source: str) -> tuple[Block, ...]:
-    """The blocks of a context."""
+    """Parse a Markdown context into blocks."""
     return _parse_short(source) if len(source) <= MAX_RENDERED_CHARS else _parse(source)
 
 
 def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
-    """The blocks of a context's first `MAX_RENDERED_CHARS` characters, up to a line's end, and whether that is all."""
+    """Parse at most `MAX_RENDERED_CHARS` characters, up to a line break; also return whether that is all of it."""
     if len(source) <= MAX_RENDERED_CHARS:
         return parse(source), True
     start = source[:MAX_RENDERED_CHARS]
@@ -130,17 +130,17 @@ def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
 
 
 def blocks_to_text(blocks: Iterable[Block]) -> str:
-    """What blocks say, without any markup: what a screen reader reads, and a search finds."""
+    """Return the plain text of blocks, for screen readers and search."""
     return "\n".join(_lines(blocks))
 
 
 def spans_to_text(spans: Iterable[Span]) -> str:
-    """What spans say: a link's words are followed by its address, unless they are the address."""
+    """Return the plain text of spans. A link's text is followed by its address unless they are the same."""
     return "".join(span.text for span in append_link_addresses(spans))
 
 
 def append_link_addresses(spans: Iterable[Span]) -> Iterator[Span]:
-    """Spans, each link's address in brackets behind its last word, unless its words are the address."""
+    """Yield the spans with each link's address in brackets after its text, unless the text is the address."""
     run: list[Span] = []
     for span in (*spans, Span("")):
         if run and span.link != run[0].link:
@@ -178,23 +178,23 @@ def _lines(blocks: Iterable[Block]) -> Iterator[str]:
                 pass
 
 
-def _reader() -> MarkdownIt:
+def _markdown_reader() -> MarkdownIt:
     reader = MarkdownIt("commonmark", {"html": False, "maxNesting": _NESTING})
     reader.enable(["table", "strikethrough"])
     reader.disable(["reference", "entity", "html_block", "html_inline", "normalize", "image"])
-    reader.validateLink = _may_lead  # type: ignore[method-assign,assignment]
-    # An address is shown as it was written: an encoded one hides what it says.
+    reader.validateLink = _is_allowed_link  # type: ignore[method-assign,assignment]
+    # Show an address as written: encoding would make it unreadable.
     reader.normalizeLink = lambda url: url  # type: ignore[method-assign]
     reader.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     return reader
 
 
-def _may_lead(address: str) -> bool:
-    """Whether a link may lead to an address: no letter in it looks like another one's."""
+def _is_allowed_link(address: str) -> bool:
+    """Return whether a link may have this target; only ASCII, so no letter can pass for another."""
     return _ADDRESS.fullmatch(address) is not None
 
 
-_READER: Final = _reader()
+_READER: Final = _markdown_reader()
 
 
 @lru_cache(maxsize=_CACHED)
@@ -211,7 +211,7 @@ def _parse(source: str) -> tuple[Block, ...]:
 
 
 def _blocks(tokens: Iterator[Token]) -> Iterator[Block]:
-    """The blocks up to the end of the one that they are in."""
+    """Yield blocks up to the end of the enclosing block."""
     for token in tokens:
         match token.type:
             case "paragraph_open":
@@ -252,40 +252,40 @@ def _rows(tokens: Iterator[Token]) -> Iterator[tuple[Spans, ...]]:
 
 
 def _spans(tokens: Iterator[Token]) -> Spans:
-    """The text of a block that holds inline markup, up to the block's end."""
+    """Return the inline content of a block, consuming the block's closing token."""
     text = next(tokens)
     next(tokens)
-    return tuple(_merged(_inline(text.children or ())))
+    return tuple(_merge(_inline(text.children or ())))
 
 
 def _inline(tokens: Sequence[Token]) -> Iterator[Span]:
     depth = {"strong": 0, "em": 0, "s": 0}
-    look, title = Span(""), ""
+    style, title = Span(""), ""
     for token, after in pairwise([*tokens, None]):
         assert token is not None
         kind = token.type.removesuffix("_open").removesuffix("_close")
         if kind in depth:
             depth[kind] += token.nesting
             bold, italic, strike = (level > 0 for level in depth.values())
-            look = look._replace(bold=bold, italic=italic, strike=strike)
+            style = style._replace(bold=bold, italic=italic, strike=strike)
         elif token.type == "link_open":
-            look = look._replace(link=str(token.attrs["href"]))
+            style = style._replace(link=str(token.attrs["href"]))
             title = str(token.attrs.get("title", ""))
         elif token.type == "link_close":
-            look = look._replace(link=None)
-            if title:  # it stands behind the address, which comes behind the words
-                yield look._replace(text=f' "{title}"')
+            style = style._replace(link=None)
+            if title:  # it follows the address, which follows the text
+                yield style._replace(text=f' "{title}"')
         elif kind in {"softbreak", "hardbreak"}:
-            yield look._replace(text="\n")
+            yield style._replace(text="\n")
         elif kind == "code_inline":
-            yield look._replace(text=token.content, code=True)
+            yield style._replace(text=token.content, code=True)
         else:  # text; an image is a link, and a "!" before a link is an image's
             image = after is not None and after.type == "link_open"
-            yield look._replace(text=token.content.removesuffix("!") if image else token.content)
+            yield style._replace(text=token.content.removesuffix("!") if image else token.content)
 
 
-def _merged(spans: Iterable[Span]) -> Iterator[Span]:
-    """Spans, neighbours of one look as one."""
+def _merge(spans: Iterable[Span]) -> Iterator[Span]:
+    """Merge adjacent spans of the same style."""
     last: Span | None = None
     for span in spans:
         if not span.text:

@@ -1,4 +1,4 @@
-"""People: who somebody is that acted, and how that is known."""
+"""The people who act, and how their identity was established."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pydantic import ConfigDict
 
 
 class StrictDataclass:
-    """What is stored as JSON: no key is read that is not known.
+    """Base of the dataclasses that are stored as JSON; unknown keys are rejected.
 
-    Dataclasses, checked where they are read (`answerback_storage.rows`) and not where they are made: every
-    step makes new ones, out of values that were checked when they came in.
+    They are validated when read (`answerback_storage.rows`) but not when created: every step creates new ones, from
+    values that were validated on input.
     """
 
     __slots__ = ()
@@ -20,18 +20,18 @@ class StrictDataclass:
 
 
 class AuthMethod(StrEnum):
-    """How it is known who somebody is, where no chat platform says so."""
+    """How a person was identified, if not by a chat platform."""
 
     KEY = "key"
-    """They have the service's own key; what name they go by is their word."""
+    """They have the service's own key; their name is unverified."""
     LINK = "link"
-    """By their personal link."""
+    """They used their personal link."""
     PROXY = "proxy"
     """A trusted proxy signed them in."""
 
 
 class CachedJson(StrictDataclass):
-    """What keeps its JSON once that is made: it is stored again and again, as part of what grows."""
+    """Base of values that cache their JSON, since they are stored again with every change of a growing parent."""
 
     __slots__ = ("json",)
     json: str
@@ -39,10 +39,10 @@ class CachedJson(StrictDataclass):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person(StrictDataclass):
-    """Somebody who acted: where, the platform's id, and the name people know them by."""
+    """A person who acted: the surface, the platform's id for them, and their display name."""
 
     surface: str
     user_id: str
     name: str | None = None
     known: AuthMethod | None = None
-    """None: the surface's platform says who it is."""
+    """None: the surface's platform identifies them."""
