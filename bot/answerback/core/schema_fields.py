@@ -1,9 +1,9 @@
-"""A flat JSON Schema as a list of input fields. Pure; `answerback.core.schema_field_values` has what people enter.
+"""Turn a flat JSON Schema into a list of input fields. Pure; for their entries see `schema_field_values`.
 
-Every surface makes its native forms of these. "Flat" is a text, a number, a boolean, a choice, an
-array of choices, or an object whose properties are such; whatever cannot be put faithfully as such
-fields (nesting, conditions, combinations) has none, and is entered as JSON instead. A form only narrows
-what can be entered: the whole value is still to be checked against the schema afterwards.
+Every surface builds its native inputs from these. A schema is flat if it is a text, a number, a boolean, a choice, an
+array of choices, or an object with such properties. A schema that fields cannot represent faithfully (nesting,
+conditions, combinations) has no fields and is answered as JSON. Fields only narrow what can be entered: the whole value
+must still be checked against the schema afterwards.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from answerback.core.json_schema import schemas
 
 
 class FieldKind(StrEnum):
-    """What kind of input a field needs."""
+    """The kind of input that a field needs."""
 
     TEXT = "text"
     EMAIL = "email"
@@ -33,7 +33,7 @@ class FieldKind(StrEnum):
     CHOICE = "choice"
     """One of ``choices``; its entry is a list of one index."""
     CHOICES = "choices"
-    """Any of ``choices``, none twice."""
+    """Any of ``choices``, without duplicates."""
 
 
 TEXT_KINDS: Final = frozenset(
@@ -44,7 +44,7 @@ NUMBER_KINDS: Final = frozenset({FieldKind.INTEGER, FieldKind.NUMBER})
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One thing to choose: the JSON value it stands for, and what people read."""
+    """One choice: its JSON value and the title that people see."""
 
     value: JsonValue
     title: str
@@ -53,16 +53,16 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One input. Lengths count characters (code points); None in a bound: unbounded."""
+    """One input. Lengths count characters (code points); a bound of None means unbounded."""
 
     name: str
     title: str
-    """What people read, never blank: a field with no words has its number."""
+    """The title that people see, never blank: a field without one gets its number."""
     description: str | None
     required: bool
     kind: FieldKind
     nullable: bool = False
-    """Whether null is a value: what a required field that is left empty then yields."""
+    """Whether null is allowed; a required field left empty then yields null."""
     choices: tuple[Choice, ...] = ()
     min_length: int | None = None
     max_length: int | None = None
@@ -76,19 +76,19 @@ class Field:
     default: JsonValue = None
     has_default: bool = False
     example: str | None = None
-    """A text that the schema gives as an example of this one."""
+    """The schema's first example of a text."""
     is_whole: bool = False
-    """Whether this field's value is the whole value: the schema is not of an object."""
+    """Whether this field is the whole value, since the schema does not describe an object."""
 
     @property
     def pointer(self) -> str:
-        """The JSON pointer of this field in the value."""
+        """The JSON pointer to this field within the value."""
         return "" if self.is_whole else schemas.json_pointer([self.name])
 
 
 # --- from a schema to fields ---------------------------------------------------------------------
 
-_SHAPING: Final = frozenset(
+_UNREPRESENTABLE: Final = frozenset(
     {
         "allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies",
         "dependentRequired", "patternProperties", "propertyNames", "unevaluatedProperties",
@@ -97,7 +97,7 @@ _SHAPING: Final = frozenset(
         "extends", "disallow", "divisibleBy",
     }
 )  # fmt: skip
-"""Keywords that make more of a value than a field can show. Unknown words mean nothing to a schema."""
+"""Keywords that fields cannot represent. Unknown keywords mean nothing in a schema."""
 _ANNOTATIONS: Final = frozenset(
     {
         "title",
@@ -124,27 +124,27 @@ _FORMATS: Final = {
     "date-time": FieldKind.DATE_TIME,
 }
 _MAX_REFERENCES: Final = 8
-_CHOOSING: Final = frozenset({"enum", "const", "oneOf", "anyOf"})
-"""Keywords that may list what can be chosen."""
-_WHOLE: Final = "Answer"
-"""The title of a field that is the whole value and has none."""
+_CHOICE_KEYWORDS: Final = frozenset({"enum", "const", "oneOf", "anyOf"})
+"""Keywords that may list choices."""
+_DEFAULT_TITLE: Final = "Answer"
+"""The title of a field that is the whole value and has no title itself."""
 
 
 class _NotFlatError(Exception):
-    """The schema has a part that no field can stand for."""
+    """The schema has a part that no field can represent."""
 
 
 def fields_from_schema(schema: JsonValue) -> tuple[Field, ...] | None:
-    """The fields of a usable schema, in its order; None where it is not flat: it is entered as JSON."""
+    """Return the fields of a usable schema in its order, or None if it is not flat and has to be answered as JSON."""
     if not isinstance(schema, dict):
         return None
-    if schema.get("type", "object") != "object" or _CHOOSING & schema.keys():
+    if schema.get("type", "object") != "object" or _CHOICE_KEYWORDS & schema.keys():
         return _whole_field(schema)
     properties, required = schema.get("properties"), schema.get("required", [])
     extra = schema.get("additionalProperties", True)
     if not isinstance(properties, dict) or not properties or not isinstance(required, list):
         return None
-    if _SHAPING & schema.keys():
+    if _UNREPRESENTABLE & schema.keys():
         return None
     if not (isinstance(extra, bool) or extra == {}) or not set(required) <= properties.keys():
         return None
@@ -162,15 +162,15 @@ def _whole_field(schema: Mapping[str, JsonValue]) -> tuple[Field] | None:
         field = _field(schema, "", dict(schema), True)
     except _NotFlatError:
         return None
-    return (replace(field, title=field.title or _WHOLE, is_whole=True),)
+    return (replace(field, title=field.title or _DEFAULT_TITLE, is_whole=True),)
 
 
 def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: bool) -> Field:
-    node, nullable = _resolved(root, node)
-    made = Field(
+    node, nullable = _resolve(root, node)
+    field = Field(
         name=name,
-        title=_words(node.get("title")) or name,
-        description=_words(node.get("description")),
+        title=_text_if_not_blank(node.get("title")) or name,
+        description=_text_if_not_blank(node.get("description")),
         required=required,
         kind=FieldKind.TEXT,
         default=node.get("default"),
@@ -181,65 +181,65 @@ def _field(root: Mapping[str, JsonValue], name: str, node: JsonValue, required: 
     if choices is not None:
         kept = tuple(choice for choice in choices if choice.value is not None)
         null_type = len(kept) < len(choices)
-        made = replace(made, kind=FieldKind.CHOICE, choices=kept)
+        field = replace(field, kind=FieldKind.CHOICE, choices=kept)
     else:
-        made = _bounded(root, made, node, types)
-    if made.kind in {FieldKind.CHOICE, FieldKind.CHOICES} and not made.choices:
+        field = _typed_field(root, field, node, types)
+    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES} and not field.choices:
         raise _NotFlatError
-    return replace(made, nullable=nullable or null_type)
+    return replace(field, nullable=nullable or null_type)
 
 
-def _bounded(
-    root: Mapping[str, JsonValue], made: Field, node: Mapping[str, JsonValue], types: list[str]
+def _typed_field(
+    root: Mapping[str, JsonValue], field: Field, node: Mapping[str, JsonValue], types: list[str]
 ) -> Field:
-    """A field of one plain type with its bounds."""
-    if len(types) != 1 or types[0] not in _KINDS or _SHAPING & node.keys():
+    """Complete a field of a single plain type with its bounds."""
+    if len(types) != 1 or types[0] not in _KINDS or _UNREPRESENTABLE & node.keys():
         raise _NotFlatError
     kind = _KINDS[types[0]]
     if kind is FieldKind.TEXT:
         kind = _FORMATS.get(str(node.get("format")), FieldKind.TEXT)
     elif kind is FieldKind.CHOICES:
-        item, null_item = _resolved(root, node.get("items"))
+        item, null_item = _resolve(root, node.get("items"))
         choices = _choices(item, _types(item)[0])
         if choices is None or null_item:
             raise _NotFlatError
-        made = replace(made, choices=choices)
+        field = replace(field, choices=choices)
     return replace(
-        made,
+        field,
         kind=kind,
-        min_length=_whole(node.get("minLength")),
-        max_length=_whole(node.get("maxLength")),
+        min_length=_integer(node.get("minLength")),
+        max_length=_integer(node.get("maxLength")),
         pattern=_text(node.get("pattern")),
         minimum=_bound(node.get("minimum")),
         maximum=_bound(node.get("maximum")),
         exclusive_minimum=_bound(node.get("exclusiveMinimum")),
         exclusive_maximum=_bound(node.get("exclusiveMaximum")),
-        min_items=_whole(node.get("minItems")) or 0,
-        max_items=_whole(node.get("maxItems")),
+        min_items=_integer(node.get("minItems")) or 0,
+        max_items=_integer(node.get("maxItems")),
         example=_example(node.get("examples")),
     )
 
 
 def _example(examples: JsonValue) -> str | None:
-    """The first example that shows anything."""
+    """Return the first example that is not blank."""
     listed = examples if isinstance(examples, list) else []
     return next((each for each in listed if isinstance(each, str) and each.strip()), None)
 
 
-def _resolved(
+def _resolve(
     root: Mapping[str, JsonValue], node: JsonValue, left: int = _MAX_REFERENCES
 ) -> tuple[dict[str, JsonValue], bool]:
-    """A property without its reference and without the null among its alternatives; whether there was one."""
+    """Resolve a property's reference and remove null from its alternatives; also return whether null was one."""
     if not isinstance(node, dict) or left == 0:
         raise _NotFlatError
     notes = {word: node[word] for word in node.keys() & _ANNOTATIONS}
     if "$ref" in node:
-        home, _, name = str(node["$ref"]).removeprefix("#/").rpartition("/")
-        shelf = root.get(home)
-        if home not in {"$defs", "definitions"} or node.keys() - _ANNOTATIONS != {"$ref"}:
+        section, _, name = str(node["$ref"]).removeprefix("#/").rpartition("/")
+        definitions = root.get(section)
+        if section not in {"$defs", "definitions"} or node.keys() - _ANNOTATIONS != {"$ref"}:
             raise _NotFlatError
-        target, nullable = _resolved(
-            root, shelf.get(name) if isinstance(shelf, dict) else None, left - 1
+        target, nullable = _resolve(
+            root, definitions.get(name) if isinstance(definitions, dict) else None, left - 1
         )
         return target | notes, nullable
     for word in ("anyOf", "oneOf"):
@@ -248,66 +248,70 @@ def _resolved(
             if node.keys() - _ANNOTATIONS != {word}:
                 raise _NotFlatError
             other = parts[1] if parts[0] == {"type": "null"} else parts[0]
-            target, _ = _resolved(root, other, left - 1)
+            target, _ = _resolve(root, other, left - 1)
             return target | notes, True
     return node, False
 
 
 def _types(node: Mapping[str, JsonValue]) -> tuple[list[str], bool]:
-    """The types a property names without null, and whether null is one."""
+    """Return the types that a property names other than null, and whether null is one of them."""
     named = node.get("type", [])
     types = [str(name) for name in (named if isinstance(named, list) else [named])]
     return [name for name in types if name != "null"], "null" in types
 
 
 def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, ...] | None:
-    """What can be chosen, where the property lists it; None where it does not."""
-    listed = sorted(_CHOOSING & node.keys())
+    """Return the choices that a property lists, or None if it lists none."""
+    listed = sorted(_CHOICE_KEYWORDS & node.keys())
     if not listed:
         return None
-    if len(listed) > 1 or _SHAPING & (node.keys() - {"oneOf", "anyOf"}):
+    if len(listed) > 1 or _UNREPRESENTABLE & (node.keys() - {"oneOf", "anyOf"}):
         raise _NotFlatError
-    found = node[listed[0]]
+    values = node[listed[0]]
     if listed[0] == "const":
-        found = [found]
-    if not isinstance(found, list):
+        values = [values]
+    if not isinstance(values, list):
         raise _NotFlatError
     if listed[0] in {"oneOf", "anyOf"}:
-        choices = [_alternative(part) for part in found]
+        choices = [_alternative(part) for part in values]
     else:
         names = node.get("enumNames")
-        titles = names if isinstance(names, list) and len(names) == len(found) else found
+        titles = names if isinstance(names, list) and len(names) == len(values) else values
         choices = [
-            Choice(value, _words(title) or _title(value))
-            for value, title in zip(found, titles, strict=True)
+            Choice(value, _text_if_not_blank(title) or _title(value))
+            for value, title in zip(values, titles, strict=True)
         ]
     nullable = "type" not in node or _types(node)[1]
-    fitting = [c for c in choices if _is_a(c.value, types) or (c.value is None and nullable)]
+    fitting = [c for c in choices if _has_type(c.value, types) or (c.value is None and nullable)]
     if len({json_value_key(choice.value) for choice in fitting}) < len(fitting):
         raise _NotFlatError
     return tuple(fitting)
 
 
 def json_value_key(value: JsonValue) -> str:
-    """The same text for the same JSON value: true is not 1, and "1" neither."""
+    """Return a key that is equal for equal JSON values only: true, 1 and "1" differ."""
     return f'"{value}' if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def _alternative(part: JsonValue) -> Choice:
-    """One of several alternatives, which has to be a single value with perhaps a title."""
+    """Parse one alternative, which must be a single value, perhaps with a title."""
     if not isinstance(part, dict) or part.keys() - _ANNOTATIONS - {"type"} not in (
         {"const"},
         {"enum"},
     ):
         raise _NotFlatError
     values = part["enum"] if "enum" in part else [part["const"]]
-    if not isinstance(values, list) or len(values) != 1 or not _is_a(values[0], _types(part)[0]):
+    if (
+        not isinstance(values, list)
+        or len(values) != 1
+        or not _has_type(values[0], _types(part)[0])
+    ):
         raise _NotFlatError
-    title = _words(part.get("title")) or _title(values[0])
-    return Choice(values[0], title, _words(part.get("description")))
+    title = _text_if_not_blank(part.get("title")) or _title(values[0])
+    return Choice(values[0], title, _text_if_not_blank(part.get("description")))
 
 
-def _is_a(value: JsonValue, types: list[str]) -> bool:
+def _has_type(value: JsonValue, types: list[str]) -> bool:
     if not types:
         return True
     if isinstance(value, bool):
@@ -320,11 +324,11 @@ def _is_a(value: JsonValue, types: list[str]) -> bool:
 
 
 def _title(value: JsonValue) -> str:
-    return _words(value) or json.dumps(value, ensure_ascii=False)
+    return _text_if_not_blank(value) or json.dumps(value, ensure_ascii=False)
 
 
-def _words(value: JsonValue) -> str | None:
-    """What people can read of a text that may be blank."""
+def _text_if_not_blank(value: JsonValue) -> str | None:
+    """Return a text if it is a string and not blank."""
     return value if isinstance(value, str) and value.strip() else None
 
 
@@ -332,11 +336,11 @@ def _text(value: JsonValue) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _whole(value: JsonValue) -> int | None:
+def _integer(value: JsonValue) -> int | None:
     return int(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def _bound(value: JsonValue) -> float | None:
-    if isinstance(value, bool):  # draft 4 said so that the neighbour is exclusive
+    if isinstance(value, bool):  # in draft 4, a boolean marks the other bound as exclusive
         raise _NotFlatError
     return value if isinstance(value, (int, float)) else None

@@ -1,7 +1,6 @@
-"""What a person should see of an ask now: the prompt, the review or the record, with no platform in it.
+"""The platform-independent view of an ask: the prompt, the review or the result.
 
-Texts are verbatim, as the agent and the people wrote them: every surface makes them harmless in
-its own way when it renders.
+Texts are verbatim, as the agent and the people wrote them: every surface escapes them when it renders.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from answerback.core.walker import GivenAnswer, Person, Phase
 
 
 class Control(StrEnum):
-    """What a prompt offers beside its answers, in the order shown."""
+    """The controls of a prompt other than its answers, in the order shown."""
 
     BACK = "back"
     ASK_BACK = "ask_back"
@@ -33,7 +32,7 @@ class Control(StrEnum):
 
 
 class Prompt(NamedTuple):
-    """The open question. ``prefill`` is what the controls start from (None: nothing)."""
+    """The open question. ``prefill`` is the initial value of its controls (None: empty)."""
 
     question: Question
     position: int
@@ -42,56 +41,56 @@ class Prompt(NamedTuple):
     remember: bool
     """Whether "for this turn" answers are offered."""
     again: GivenAnswer | None = None
-    """The earlier answer that the prefill is; None where it is the question's default."""
+    """The earlier answer used as the prefill; None if the prefill is the question's default."""
     context_format: ContextFormat = "markdown"
     asides: tuple[Aside, ...] = ()
-    """What people asked about it, and what the agent explained."""
+    """What people asked about the question, and what the agent explained."""
 
     @property
     def chosen(self) -> JsonValue:
-        """What the controls start from, without the words of "Something else…"."""
+        """The prefill without the "Something else…" text."""
         return self.again.chosen if self.again else self.prefill
 
     @property
     def words(self) -> str | None:
-        """The text that "Something else…" starts from; None where it was not the answer."""
+        """The prefill of "Something else…"; None if the earlier answer has no such text."""
         return self.again.words if self.again else None
 
     @property
     def note(self) -> str | None:
-        """The note beside the earlier answer; None where there is none."""
+        """The note given with the earlier answer, or None."""
         return self.again.note if self.again else None
 
     @property
     def progress(self) -> str | None:
-        """``[N/M]``, or None where the form has one question."""
+        """``[N/M]``, or None if the form has one question."""
         return None if self.total == 1 else f"[{self.position}/{self.total}]"
 
 
 class Line(NamedTuple):
-    """One question with its answer so far; ``given`` is None for a question never answered."""
+    """One question and its answer; ``given`` is None if the question was never answered."""
 
     question: Question
     given: GivenAnswer | None
     editable: bool = False
     by: Person | None = None
-    """Who gave the answer, where several people have answered."""
+    """Who gave the answer, if several people have answered."""
 
 
 class View(NamedTuple):
     """An ask as people should see it at ``revision``.
 
     Exactly one of these holds: ``prompt`` is set (a question is open), ``outcome`` is set (the
-    ask has ended: no control), or neither (the review).
+    ask has ended and has no controls), or neither is (the review).
     """
 
     ask_id: str
     revision: int
     label: str
-    """Who asks: `answerback.core.ask.asker_label`."""
+    """The asker's display name; see `answerback.core.ask.asker_label`."""
     prompt: Prompt | None
     lines: tuple[Line, ...]
-    """What was answered so far; all that was asked in review and once ended."""
+    """The answers so far; in review and after the end, those to all questions asked."""
     controls: tuple[Control, ...]
     outcome: Outcome | None
     reply: str | None
@@ -100,24 +99,24 @@ class View(NamedTuple):
     unattended: bool = False
     """Whether the agent has stopped waiting for this answer."""
     reviewed: bool = False
-    """Whether the form ends in a review: Back and Edit then move without discarding an answer."""
+    """Whether the form ends in a review; Back and Edit then discard no answers."""
     responders: tuple[str, ...] = ()
-    """Who may answer, by id; none where that goes without saying: in a direct message, and at the end."""
+    """The ids of those who may answer; empty if that need not be shown: in a direct message, and after the end."""
     mention: bool = False
-    """Whether the first post notifies them."""
+    """Whether the first post notifies the responders."""
     closes_at: float | None = None
     """When the open ask expires, in seconds since the epoch; None: never."""
     erased: bool = False
-    """Whether what was asked and answered has been erased: nothing but that is shown."""
+    """Whether the content has been erased; then only that fact is shown."""
 
     @property
     def is_review(self) -> bool:
-        """Whether the person is to look over the answers and submit them."""
+        """Whether the person is to check the answers and submit them."""
         return self.prompt is None and self.outcome is None
 
 
 def view_of(ask: Ask) -> View:
-    """The view of an ask as it stands."""
+    """Return the current view of an ask."""
     question = ask.question
     return View(
         ask_id=ask.id,
@@ -146,14 +145,14 @@ def _responders(ask: Ask) -> tuple[str, ...]:
 
 
 def _outcome(ask: Ask) -> Outcome | None:
-    """How the ask ended; once it is erased, nobody is shown as who did that."""
+    """Return how the ask ended; after an erasure, without naming who ended it."""
     if ask.outcome is None or ask.erased_at is None:
         return ask.outcome
     return replace(ask.outcome, ended_by=None, source=None)
 
 
 def can_remember(ask: Ask) -> bool:
-    """Whether an answer to the open question may be reused in the turn: offered, and the turn has a name."""
+    """Return whether an answer can be remembered for the turn: the question offers it, and the turn has an id."""
     request = ask.request
     if request.conversation is None or request.turn is None:
         return False
@@ -161,7 +160,7 @@ def can_remember(ask: Ask) -> bool:
 
 
 def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
-    """An answer as lines for people, not shortened: one a chosen option, field of a form or note; never none."""
+    """Return an answer as lines for people, unabridged: one per option, schema field or note, and at least one."""
     note = [] if given.note is None else [labels.noted.format(text=given.note)]
     return [*_answer_texts(question, given, labels), *note]
 
@@ -169,7 +168,7 @@ def answer_lines(question: Question, given: GivenAnswer, labels: Labels) -> list
 def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> list[str]:
     value, kind = given.value, question.answer_type
     if kind is AnswerType.SCHEMA:
-        return _entered(question, value, labels)
+        return _schema_lines(question, value, labels)
     if kind is AnswerType.BOOLEAN:
         if given.remembered:
             return [labels.yes_for_turn if value else labels.no_for_turn]
@@ -183,25 +182,25 @@ def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> lis
     return [*rows, *([given.words] if given.words else [])] or [labels.none_chosen]
 
 
-def _entered(question: Question, value: JsonValue, labels: Labels) -> list[str]:
-    """The value of a form as its fields show it, titles before entries; any other value as JSON."""
+def _schema_lines(question: Question, value: JsonValue, labels: Labels) -> list[str]:
+    """Return a schema answer as lines of field titles and values, or as JSON if it has no fields."""
     fields = fields_from_schema(question.json_schema)
     if fields is None:
         return [pretty_json(value)]
     if fields[0].is_whole:
-        return [_entry(fields[0], value, labels)]
+        return [_format_entry(fields[0], value, labels)]
     entries = value if isinstance(value, dict) else {}
     titles = {field.name: field for field in fields}
     lines = [
-        f"{field.title}: {_entry(field, entries[name], labels)}"
+        f"{field.title}: {_format_entry(field, entries[name], labels)}"
         for name, field in titles.items()
         if name in entries
     ]
-    lines += [f"{name}: {pretty_json(one)}" for name, one in entries.items() if name not in titles]
+    lines += [f"{key}: {pretty_json(each)}" for key, each in entries.items() if key not in titles]
     return lines or [labels.none_chosen]
 
 
-def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
+def _format_entry(field: Field, value: JsonValue, labels: Labels) -> str:
     if value is None or value in ([], ""):
         return labels.none_chosen
     if field.kind is FieldKind.BOOLEAN:
@@ -209,12 +208,12 @@ def _entry(field: Field, value: JsonValue, labels: Labels) -> str:
     if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         chosen = value if field.kind is FieldKind.CHOICES and isinstance(value, list) else [value]
         titles = {json_value_key(choice.value): choice.title for choice in field.choices}
-        return ", ".join(titles.get(json_value_key(one)) or pretty_json(one) for one in chosen)
+        return ", ".join(titles.get(json_value_key(each)) or pretty_json(each) for each in chosen)
     return value if isinstance(value, str) else pretty_json(value)
 
 
 def pretty_json(value: JsonValue) -> str:
-    """A JSON value as people read it."""
+    """Format a JSON value for people to read."""
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
@@ -237,7 +236,7 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     if ask.open and not walk.answers:
         return ()
     in_review = ask.open and walk.phase is Phase.REVIEW
-    # The question that was open when the ask ended unanswered: the record shows what it was about.
+    # The question that was open when the ask ended without answers: show what the ask was about.
     last = None if ask.open or walk.at is None else ask.form.questions[walk.at]
     answers = {given.question_id: given for given in walk.answers}
     open_ = ask.question  # shown as the prompt, not as a line
@@ -260,11 +259,11 @@ def _controls(ask: Ask) -> tuple[Control, ...]:
     return _CONTROLS[back, bool(ask.request.accepts) and can_ask_back(ask)]
 
 
-_ALWAYS: Final = (Control.REPLY, Control.END_TURN)
+_ALWAYS_OFFERED: Final = (Control.REPLY, Control.END_TURN)
 _CONTROLS: Final = {
-    (False, False): _ALWAYS,
-    (True, False): (Control.BACK, *_ALWAYS),
-    (False, True): (Control.ASK_BACK, *_ALWAYS),
-    (True, True): (Control.BACK, Control.ASK_BACK, *_ALWAYS),
+    (False, False): _ALWAYS_OFFERED,
+    (True, False): (Control.BACK, *_ALWAYS_OFFERED),
+    (False, True): (Control.ASK_BACK, *_ALWAYS_OFFERED),
+    (True, True): (Control.BACK, Control.ASK_BACK, *_ALWAYS_OFFERED),
 }
-"""By whether there is something to go back to, and whether the agent can be asked back."""
+"""The controls by whether one can go back, and whether the agent can be asked back."""

@@ -169,7 +169,7 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
             "x takes at most 1 character: shorten it by 2.",
         ),
         ({"type": "string", "pattern": "^a+$"}, "b", "x must match the pattern ^a+$."),
-        ({"type": "string"}, "\ud800", "x holds half a character: delete it and type it again."),
+        ({"type": "string"}, "\ud800", "x contains half a character: delete it and type it again."),
         (
             {"type": "string", "format": "email"},
             "me",
@@ -192,10 +192,10 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
         ),
         ({"type": "boolean"}, None, "x needs a yes or a no."),
         ({"enum": ["a"]}, [], "x needs a choice."),
-        ({"enum": ["a", "b"]}, [0, 1], "x takes one choice only."),
+        ({"enum": ["a", "b"]}, [0, 1], "x takes only one choice."),
         ({"enum": ["a"]}, [1], "x must be one of the choices offered."),
         ({"enum": ["a"]}, [-1], "x must be one of the choices offered."),
-        ({"enum": ["a"]}, "a", "x was not entered in a way that is understood: enter it again."),
+        ({"enum": ["a"]}, "a", "x could not be read: enter it again."),
         (
             {"type": "array", "minItems": 1, "items": {"enum": ["a"]}},
             [],
@@ -302,11 +302,11 @@ def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
     [
         ("", "Type the answer as JSON."),
         ('{"a": 1,\n "b" 2}', "at line 2, column 6."),
-        ("[NaN]", "NaN is no JSON: write a number, or null."),
-        ("-Infinity", "-Infinity is no JSON: write a number, or null."),
-        ("1e999", "1e999 is too large a number."),
-        ("9" * 5000, "… is too large a number."),
-        ('[{"a": 1, "a": 2}]', '"a" is there twice in one object: keep one of them.'),
+        ("[NaN]", "NaN is not JSON: write a number, or null."),
+        ("-Infinity", "-Infinity is not JSON: write a number, or null."),
+        ("1e999", "The number 1e999 is too large."),
+        ("9" * 5000, "… is too large."),
+        ('[{"a": 1, "a": 2}]', '"a" appears twice in one object: keep one of them.'),
         ("[" * 100_000, "This JSON is nested too deeply."),
     ],
 )

@@ -121,7 +121,7 @@ def test_the_schemas_of_a_call_together() -> None:
 
 def cost(schema: Any, value: Any, text: str) -> int | None:
     """What checking a value costs at most, in comparisons."""
-    ready = validators.compile_schema(schemas._key(schema))
+    ready = validators.compile_schema(schemas._cache_key(schema))
     return ready.cost(size(value, 64), len(text))
 
 

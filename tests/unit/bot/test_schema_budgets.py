@@ -79,7 +79,7 @@ def test_what_there_is_no_room_for_is_refused_in_words() -> None:
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"anyOf": [{"const": n} for n in range(1_100)]}, "schemas, one inside the other"),
+        ({"anyOf": [{"const": n} for n in range(1_100)]}, "schemas, including nested ones"),
         ({"allOf": [{"pattern": f"a{n}"} for n in range(300)]}, "600 patterns"),
         ({"pattern": "a" * 15_000}, "30000 characters"),
         ({"pattern": r"[\p{L}]" * 60}, "120 Unicode classes"),

@@ -1,6 +1,6 @@
-"""Whether a JSON Schema is one: checked against the metaschema of its draft, with the reference implementation.
+"""Validate a JSON Schema against the metaschema of its draft, with the reference implementation.
 
-Slow and thorough: some 0.2 ms a schema in it. To be called off the event loop, with schemas that are bounded.
+Thorough but slow: some 0.2 ms per subschema. Call it off the event loop, with schemas of bounded size.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ _MAX_SHOWN: Final = 200
 
 
 def first_error(schema: JsonValue) -> str | None:
-    """The first thing that the metaschema does not allow, and where it is; None where all is well."""
+    """Return the first violation of the metaschema and its location, or None if the schema is valid."""
     named = schema.get("$schema") if isinstance(schema, Mapping) else None
-    # A draft that is not known is for the engine to refuse: it names the metaschema that it does not have.
-    of: type[Validator] = _DEFAULT
+    # The engine rejects an unknown draft, and its message names the metaschema that it lacks.
+    draft: type[Validator] = _DEFAULT
     if isinstance(named, str):
-        of = validator_for({"$schema": named}, default=None) or _DEFAULT  # type: ignore[arg-type]  # None is documented
-    found = next(_judge(of).iter_errors(schema), None)
-    if found is None:
+        draft = validator_for({"$schema": named}, default=None) or _DEFAULT  # type: ignore[arg-type]  # None is documented
+    error = next(_metaschema_validator(draft).iter_errors(schema), None)
+    if error is None:
         return None
-    found = best_match([found]) or found  # inside an anyOf: the branch that comes closest
-    where = "/".join(str(part) for part in found.absolute_path)
-    words = found.message[:_MAX_SHOWN] + ("…" if len(found.message) > _MAX_SHOWN else "")
-    return f"at /{where}: {words}" if where else words
+    error = best_match([error]) or error  # inside an anyOf: the branch that comes closest
+    location = "/".join(str(part) for part in error.absolute_path)
+    message = error.message[:_MAX_SHOWN] + ("…" if len(error.message) > _MAX_SHOWN else "")
+    return f"at /{location}: {message}" if location else message
 
 
 @cache
-def _judge(of: Any) -> Validator:
-    quick = extend(of, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]  # the stubs leave it out
-    judge: Validator = quick(of.META_SCHEMA, registry=referencing.Registry())
-    return judge
+def _metaschema_validator(draft: Any) -> Validator:
+    fast = extend(draft, {"uniqueItems": _unique_items})  # type: ignore[no-untyped-call]  # the stubs leave it out
+    validator: Validator = fast(draft.META_SCHEMA, registry=referencing.Registry())
+    return validator
 
 
 def _unique_items(
-    _judge: Validator, wanted: bool, items: object, _schema: object
+    _validator: Validator, enabled: bool, items: object, _schema: object
 ) -> Iterator[jsonschema.ValidationError]:
-    """The keyword in linear time: the library's own compares every object with every other."""
-    listed = items if wanted and isinstance(items, list) else []
+    """Check ``uniqueItems`` in linear time: the library's version compares every object with every other."""
+    listed = items if enabled and isinstance(items, list) else []
     if len({json.dumps(item, sort_keys=True) for item in listed}) < len(listed):
-        yield jsonschema.ValidationError("an item of this array is in it twice")
+        yield jsonschema.ValidationError("this array contains an item twice")

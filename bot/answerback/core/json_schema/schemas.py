@@ -1,8 +1,8 @@
-"""JSON Schemas that a stranger wrote: refused at submit when unusable, checked in bounded time afterwards.
+"""Untrusted JSON Schemas: unusable ones are rejected at submission, and answers are checked in bounded time.
 
-Owns the bounds that keep a hostile schema from holding the process: what one schema may be, what all schemas of a
-call may take together, and what checking one answer may cost. Nothing is fetched. `require_usable` takes up to half a
-second for the largest call that is accepted, and belongs off the event loop; `violations` takes at most 50 ms.
+Defines the limits that keep a hostile schema from blocking the process: the size of one schema, the total of all
+schemas in a call, and the cost of checking one answer. Nothing is fetched. `require_usable` takes up to half a second
+for the largest accepted call and belongs off the event loop; `violations` takes at most 50 ms.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from answerback.core.json_schema.validation_cost import MAX_COST, Size, size
 from answerback.core.json_schema.validators import collect_patterns, compile_schema
 
 MAX_VALUE_DEPTH: Final = 64
-"""Levels of arrays and objects in an answer."""
+"""Levels of nested arrays and objects in an answer."""
 MAX_SCHEMAS: Final = 2_000
-"""Schemas in all schemas of a call: checking as many against a metaschema takes half a second."""
+"""Subschemas in all schemas of a call; checking that many against a metaschema takes half a second."""
 MAX_PATTERNS: Final = 500
 """Patterns in all schemas of a call."""
 MAX_PATTERN_TEXT: Final = 20_000
-"""Characters of all patterns of a call."""
+"""Total characters of all patterns in a call."""
 MAX_CLASSES: Final = 100
-r"""Unicode classes (``\p{L}``) in all patterns of a call: one may take a tenth of a millisecond to expand."""
+r"""Unicode classes (``\p{L}``) in all patterns of a call; each may take a tenth of a millisecond to expand."""
 MAX_PATTERN_BYTES: Final = 2 * validators.MAX_COMPILED_PATTERN_BYTES
-"""What all patterns of a call may take when they are compiled."""
+"""Total size of all compiled patterns of a call."""
 _MAX_VIOLATIONS: Final = 20
 _MAX_SHOWN: Final = 300
-_LISTED: Final = 5_000
-"""Comparisons up to which every mistake is listed: making the words for one may take 6 µs a comparison."""
+_MAX_COST_TO_LIST_ALL: Final = 5_000
+"""Comparisons up to which every error is listed: formatting one error may take 6 µs per comparison."""
 _MAX_LONG_NUMBERS: Final = 100
 _LONG_NUMBER: Final = re.compile(r"\d{19}")
 _CLASS: Final = re.compile(r"\\[pP]")
@@ -55,16 +55,16 @@ _CODES: Final = {
 
 
 class InvalidSchemaError(ValueError):
-    """A JSON Schema that cannot be used; the message says why."""
+    """A JSON Schema that cannot be used; the message gives the reason."""
 
 
 class SchemaTooLargeError(InvalidSchemaError):
-    """A JSON Schema for which there is no room left in its call."""
+    """A JSON Schema that exceeds the budget of its call."""
 
 
 @dataclass(slots=True)
 class Budget:
-    """What the schemas of one call take together."""
+    """The running totals of all schemas of one call."""
 
     schemas: int = 0
     patterns: int = 0
@@ -73,10 +73,10 @@ class Budget:
     pattern_bytes: int = 0
 
     def take(self, schema: JsonValue) -> None:
-        """Counts one schema more.
+        """Add a schema to the totals.
 
         Raises:
-            SchemaTooLargeError: it is one too many.
+            SchemaTooLargeError: a total is over its limit.
         """
         patterns = collect_patterns(schema)
         self.schemas += sum(1 for _ in subschemas.walk(schema))
@@ -84,37 +84,39 @@ class Budget:
         self.characters += sum(map(len, patterns))
         self.classes += sum(len(_CLASS.findall(pattern)) for pattern in patterns)
         if patterns:
-            self.take_patterns(0)  # with nothing left, none is compiled to find out how large it is
-        _require(self.schemas, MAX_SCHEMAS, "schemas, one inside the other,")
-        _require(self.patterns, MAX_PATTERNS, "patterns")
-        _require(self.characters, MAX_PATTERN_TEXT, "characters of patterns")
-        _require(self.classes, MAX_CLASSES, r"Unicode classes (\p{…}) in patterns")
+            self.take_patterns(
+                0
+            )  # if the budget is exhausted, don't compile just to learn the size
+        _require_at_most(self.schemas, MAX_SCHEMAS, "schemas, including nested ones")
+        _require_at_most(self.patterns, MAX_PATTERNS, "patterns")
+        _require_at_most(self.characters, MAX_PATTERN_TEXT, "characters of patterns")
+        _require_at_most(self.classes, MAX_CLASSES, r"Unicode classes (\p{…}) in patterns")
 
     def take_patterns(self, compiled_bytes: int) -> None:
-        """Counts the patterns of one schema more, now that they are compiled.
+        """Add the size of a schema's compiled patterns to the totals.
 
         Raises:
-            SchemaTooLargeError: they are too large.
+            SchemaTooLargeError: the total is over its limit.
         """
         self.pattern_bytes += compiled_bytes
-        _require(self.pattern_bytes, MAX_PATTERN_BYTES, "bytes of compiled patterns")
+        _require_at_most(self.pattern_bytes, MAX_PATTERN_BYTES, "bytes of compiled patterns")
 
 
-def _require(taken: int, most: int, what: str) -> None:
-    if taken > most:
+def _require_at_most(total: int, limit: int, unit: str) -> None:
+    if total > limit:
         raise SchemaTooLargeError(
-            f"with it the schemas of this call have {taken} {what}; {most} are allowed in one call. "
-            "Simplify it, or ask in more than one call"
+            f"with it, the schemas of this call have {total} {unit}; {limit} are allowed per call. "
+            "Simplify it, or split the questions across several calls"
         )
 
 
 def depth(value: object, limit: int) -> int:
-    """How deep arrays and objects are nested in a JSON value, counted no further than ``limit + 1``."""
+    """Return the nesting depth of arrays and objects in a JSON value, counting no further than ``limit + 1``."""
     return size(value, limit).depth
 
 
 def is_encodable(text: str) -> bool:
-    """Whether UTF-8 can carry a string (half a surrogate pair is not text)."""
+    """Return whether a string can be encoded as UTF-8 (half a surrogate pair cannot)."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -123,45 +125,45 @@ def is_encodable(text: str) -> bool:
 
 
 def is_all_encodable(value: JsonValue) -> bool:
-    """Whether every string in a JSON value, keys too, can be carried in UTF-8."""
+    """Return whether every string in a JSON value, including keys, can be encoded as UTF-8."""
     return is_encodable(json.dumps(value, ensure_ascii=False))
 
 
 def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
-    """Refuses a schema that is not valid, would fetch anything, or is past the bounds.
+    """Reject a schema that is invalid, would need something fetched, or exceeds a limit.
 
     Args:
-        budget: what the schemas before it in the same call have taken.
+        budget: the totals of the earlier schemas in the same call.
 
     Raises:
         InvalidSchemaError: with the reason.
     """
     budget = budget or Budget()
     if not isinstance(schema, (dict, bool)):
-        raise InvalidSchemaError("a JSON Schema is an object, true or false")
+        raise InvalidSchemaError("a JSON Schema must be an object, true or false")
     if depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
         raise InvalidSchemaError(f"it is nested deeper than {MAX_SCHEMA_DEPTH} levels")
-    key = _key(schema)
+    key = _cache_key(schema)
     if not is_encodable(key):
-        raise InvalidSchemaError("it holds half a surrogate pair, which is no text")
+        raise InvalidSchemaError("it contains half a surrogate pair, which is not valid text")
     if len(key.encode()) > MAX_SCHEMA_BYTES:
         raise InvalidSchemaError(f"it is longer than {MAX_SCHEMA_BYTES} bytes")
-    _refuse_references(schema)
+    _reject_references(schema)
     budget.take(schema)
-    # Most services meet no schema for a while, and no command does to show its help.
+    # Imported late: most services see no schema for a while, and commands that show help never need it.
     from answerback.core.json_schema import metaschemas
 
-    if (mistake := metaschemas.first_error(schema)) is not None:
-        raise InvalidSchemaError(mistake)
+    if (error := metaschemas.first_error(schema)) is not None:
+        raise InvalidSchemaError(error)
     try:
-        ready = compile_schema(key)
-    except ValueError as error:
-        raise InvalidSchemaError(_why_unusable(error)) from error
-    budget.take_patterns(ready.pattern_bytes)
-    cost = ready.cost(Size(1, (1, 1)), text_bytes=0)
+        compiled = compile_schema(key)
+    except ValueError as compile_error:
+        raise InvalidSchemaError(_why_unusable(compile_error)) from compile_error
+    budget.take_patterns(compiled.pattern_bytes)
+    cost = compiled.cost(Size(1, (1, 1)), text_bytes=0)
     if cost is None or cost > MAX_COST:
         raise InvalidSchemaError(
-            "its alternatives multiply past what can be checked; refer to fewer of them"
+            "its alternatives multiply to more than can be checked; use fewer references to them"
         )
 
 
@@ -170,66 +172,73 @@ def _why_unusable(error: ValueError) -> str:
     if reason.endswith('is not a "regex"'):
         return (
             f"{reason}, has look-around or back-references, which no engine matches in linear time, "
-            "or repeats too much (the patterns of a schema may take 4 MiB compiled)"
+            "or repeats too much (a schema's compiled patterns may take up to 4 MiB)"
         )
     return reason or "it cannot be compiled"
 
 
 def violations(schema: JsonValue, value: JsonValue) -> tuple[Problem, ...]:
-    """What keeps ``value`` from being valid against a usable schema; pointers are into the value."""
+    """Return why ``value`` is not valid against a usable schema; pointers are into the value."""
     measured = size(value, MAX_VALUE_DEPTH)
     if measured.depth > MAX_VALUE_DEPTH:
-        return (_whole("too_long", f"The answer is nested deeper than {MAX_VALUE_DEPTH} levels."),)
+        return (
+            _value_problem(
+                "too_long", f"The answer is nested deeper than {MAX_VALUE_DEPTH} levels."
+            ),
+        )
     text = json.dumps(value, ensure_ascii=False)
     if not is_encodable(text):
-        return (_whole("wrong_type", "The answer holds half a surrogate pair, which is no text."),)
+        message = "The answer contains half a surrogate pair, which is not valid text."
+        return (_value_problem("wrong_type", message),)
     try:
-        ready = compile_schema(_key(schema))
-    except ValueError:  # it was accepted when the bounds were wider
-        return (_whole("unknown_value", "The schema of this question is too large to be checked."),)
-    cost = ready.cost(measured, len(text.encode()))
+        compiled = compile_schema(_cache_key(schema))
+    except ValueError:  # it was accepted when the limits were higher
+        return (
+            _value_problem(
+                "unknown_value", "The schema of this question is too large to be checked."
+            ),
+        )
+    cost = compiled.cost(measured, len(text.encode()))
     if cost is None or cost > MAX_COST or _has_many_long_numbers(text, value):
-        words = "The answer is too large to be checked against this schema: shorten it."
-        return (_whole("too_long", words),)
-    if ready.validator.is_valid(value):
+        message = "The answer is too large to be checked against this schema: shorten it."
+        return (_value_problem("too_long", message),)
+    if compiled.validator.is_valid(value):
         return ()
-    if cost <= _LISTED:
-        errors = islice(ready.validator.iter_errors(value), _MAX_VIOLATIONS)
+    if cost <= _MAX_COST_TO_LIST_ALL:
+        errors = islice(compiled.validator.iter_errors(value), _MAX_VIOLATIONS)
         return tuple(_problem(error) for error in errors)
-    return (_problem(_first_error(ready.validator, value)),)
+    return (_problem(_first_error(compiled.validator, value)),)
 
 
 def _has_many_long_numbers(text: str, value: JsonValue) -> bool:
-    """Whether more numbers than anybody means do not fit into 64 bits: the engine takes 2 µs for any two of them."""
-    if (
-        len(_LONG_NUMBER.findall(text)) <= _MAX_LONG_NUMBERS
-    ):  # as good as always: no more is looked at
+    """Return whether too many numbers do not fit into 64 bits: the engine takes 2 µs to compare two of them."""
+    if len(_LONG_NUMBER.findall(text)) <= _MAX_LONG_NUMBERS:  # nearly always the case
         return False
-    found, stack = 0, [value]
+    count, stack = 0, [value]
     while stack:
         node = stack.pop()
-        found += isinstance(node, int) and node.bit_length() > 64
+        count += isinstance(node, int) and node.bit_length() > 64
         if isinstance(node, (dict, list)):
             stack.extend(node.values() if isinstance(node, dict) else node)
-    return found > _MAX_LONG_NUMBERS
+    return count > _MAX_LONG_NUMBERS
 
 
 def _first_error(
     validator: jsonschema_rs.Validator, value: JsonValue
 ) -> jsonschema_rs.ValidationError:
-    """The first error alone: the engine makes all of them before it hands out one."""
+    """Return only the first error: the engine's iterator would build all errors before yielding one."""
     try:
         validator.validate(value)
     except jsonschema_rs.ValidationError as error:
         return error
-    raise AssertionError("a value that is not valid has a mistake")
+    raise AssertionError("an invalid value must have an error")
 
 
 def _problem(error: jsonschema_rs.ValidationError) -> Problem:
     path = list(error.instance_path)
     kind = type(error.kind).__name__
-    words = f"{_shown(error.message)}."
-    message = f"{_shown(format_path(path))}: {words}" if path else words
+    reason = f"{_shorten(error.message)}."
+    message = f"{_shorten(format_path(path))}: {reason}" if path else reason
     if isinstance(error.kind, jsonschema_rs.ValidationErrorKind.Required):
         path.append(error.kind.property)
     return Problem(
@@ -238,38 +247,38 @@ def _problem(error: jsonschema_rs.ValidationError) -> Problem:
 
 
 def format_path(path: list[str | int]) -> str:
-    """A path of keys and indexes as people write it: ``servers[0].name``."""
+    """Format a path of keys and indexes as people write it: ``servers[0].name``."""
     parts = [f"[{part}]" if isinstance(part, int) else f".{part}" for part in path]
     return "".join(parts).removeprefix(".")
 
 
-def _shown(message: str) -> str:
+def _shorten(message: str) -> str:
     return message if len(message) <= _MAX_SHOWN else message[: _MAX_SHOWN - 1] + "…"
 
 
 def json_pointer(path: list[str | int]) -> str:
-    """A path of keys and indexes as a JSON pointer (RFC 6901)."""
+    """Format a path of keys and indexes as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in path)
 
 
-def _whole(code: str, message: str) -> Problem:
+def _value_problem(code: str, message: str) -> Problem:
     return Problem(pointer="", code=code, message=message)
 
 
-def _refuse_references(schema: JsonValue) -> None:
-    """Only pointers inside the schema itself are followed, and no base address may move them."""
+def _reject_references(schema: JsonValue) -> None:
+    """Reject references out of the schema, and ``$id``, which would change the base of references."""
     for node in subschemas.walk(schema):
-        for word in subschemas.REFERENCES:
-            target = node.get(word)
+        for keyword in subschemas.REFERENCES:
+            target = node.get(keyword)
             if isinstance(target, str) and target != "#" and not target.startswith("#/"):
                 raise InvalidSchemaError(
-                    f'{word} "{target[:100]}" is not allowed: only "#" and "#/…" are followed'
+                    f'{keyword} "{target[:100]}" is not allowed: only "#" and "#/…" are followed'
                 )
         if isinstance(node.get("$id"), str):
             raise InvalidSchemaError(
-                "$id is not allowed: refer to parts of the schema by #/$defs/…"
+                "$id is not allowed: refer to parts of the schema with #/$defs/…"
             )
 
 
-def _key(schema: JsonValue) -> str:
+def _cache_key(schema: JsonValue) -> str:
     return json.dumps(schema, ensure_ascii=False, separators=(",", ":"))

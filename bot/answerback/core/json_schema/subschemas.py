@@ -1,7 +1,7 @@
-"""Where the schemas in a JSON Schema are, as opposed to data and notes; pure.
+"""Find the subschemas of a JSON Schema, as opposed to data and annotations. Pure.
 
-Owns the table of keywords that hold schemas, in every draft that is read. What `enum`, `const`,
-`default` and `examples` hold is data, whatever it looks like.
+Owns the table of keywords that contain schemas, for every supported draft. The values of `enum`, `const`, `default`
+and `examples` are data, even if they look like schemas.
 https://json-schema.org/draft/2020-12/json-schema-core#section-10
 """
 
@@ -15,13 +15,13 @@ REFERENCES: Final = ("$ref", "$dynamicRef", "$recursiveRef")
 IN_PLACE_APPLICATORS: Final = frozenset(
     {"allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies"}
 )
-"""Keywords whose schemas apply to the very same value, not to a part of it."""
+"""Keywords whose schemas apply to the same value, not to a part of it."""
 DEFINITIONS: Final = frozenset({"$defs", "definitions"})
-"""Keywords whose schemas apply only where something refers to them."""
+"""Keywords whose schemas apply only through references."""
 _BY_NAME: Final = DEFINITIONS | {
     "properties", "patternProperties", "dependentSchemas", "dependencies",
 }  # fmt: skip
-"""Keywords that hold schemas by names, which are not keywords whatever they are called."""
+"""Keywords that contain schemas by name; the names are not keywords, even if they look like some."""
 _LISTS: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
 _SINGLE: Final = frozenset(
     {
@@ -32,26 +32,26 @@ _SINGLE: Final = frozenset(
 
 
 def children(node: Mapping[str, object]) -> Iterator[tuple[str, list[object]]]:
-    """The keywords of a schema that hold schemas, each with these."""
-    for word, held in node.items():
-        if word in _BY_NAME and isinstance(held, Mapping):
-            yield word, list(held.values())
-        elif word in _LISTS and isinstance(held, list):
-            yield word, held
-        elif word in _SINGLE:
-            yield word, [held]
+    """Yield the keywords of a schema that contain schemas, each with its schemas."""
+    for keyword, content in node.items():
+        if keyword in _BY_NAME and isinstance(content, Mapping):
+            yield keyword, list(content.values())
+        elif keyword in _LISTS and isinstance(content, list):
+            yield keyword, content
+        elif keyword in _SINGLE:
+            yield keyword, [content]
 
 
 def reference_targets(root: object, node: Mapping[str, object]) -> Iterator[object]:
-    """What a schema refers to by pointers into ``root``; None for a pointer that leads nowhere."""
-    for word in REFERENCES:
-        target = node.get(word)
+    """Yield the targets of a schema's references, which are pointers into ``root``; None for a dangling pointer."""
+    for keyword in REFERENCES:
+        target = node.get(keyword)
         if isinstance(target, str):
             yield _at(root, target)
 
 
 def walk(root: object) -> Iterator[Mapping[str, object]]:
-    """Every schema in ``root`` that is an object, once, also where only a reference makes it one."""
+    """Yield every schema in ``root`` that is an object, once, including those reached only by a reference."""
     seen: set[int] = set()
     stack = [root]
     while stack:
@@ -60,8 +60,8 @@ def walk(root: object) -> Iterator[Mapping[str, object]]:
             seen.add(id(node))
             yield node
             stack.extend(reference_targets(root, node))
-            for _, held in children(node):
-                stack.extend(held)
+            for _, subnodes in children(node):
+                stack.extend(subnodes)
 
 
 def _at(root: object, reference: str) -> object:

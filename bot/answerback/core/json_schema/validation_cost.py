@@ -1,10 +1,10 @@
-"""What checking a value against a JSON Schema costs at most, counted before anything is checked; pure.
+"""Upper bounds on the cost of checking a value against a JSON Schema, computed before the check. Pure.
 
-The engine that checks values holds the interpreter's lock while it does, so no thread keeps the event loop free
-of it: a check has to be short. Two numbers bound it, counted for each level of nesting in a value. One is of the
-schemas, and the pieces of data in ``enum``, ``const`` and ``required``, that can apply to a single node there; times
-the nodes of that level it bounds the comparisons. The other is of the bytes of compiled patterns that can apply to a
-single node; times the bytes of text in the value it bounds the steps of matching.
+The engine holds the interpreter's lock during a check, so moving it to a thread would not keep the event loop free:
+a check has to be short. Two numbers bound it, counted for each level of nesting in the value. The first counts the
+schemas, and the pieces of data in ``enum``, ``const`` and ``required``, that can apply to a single node; multiplied by
+the nodes of that level, it bounds the comparisons. The second counts the bytes of compiled patterns that can apply to
+a single node; multiplied by the bytes of text in the value, it bounds the matching steps.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from typing import Final, NamedTuple
 from answerback.core.json_schema import subschemas
 
 MAX_COST: Final = 500_000
-"""Comparisons for one check: 20 ms at the 40 ns that the dearest of them (objects in ``enum``) was measured to take."""
+"""Comparisons allowed per check: 20 ms at 40 ns, measured for the most expensive ones (objects in ``enum``)."""
 _BYTES_PER_COMPARISON: Final = 400
-"""Bytes of pattern times bytes of text that are matched in the time of one comparison: 0.1 ns each, measured."""
+"""Pattern bytes times text bytes matched in the time of one comparison; measured at 0.1 ns each."""
 _CAP: Final = MAX_COST * _BYTES_PER_COMPARISON + 1
 _FORMAT: Final = 250
-"""What checking a ``format`` costs, as bytes of a pattern: the dearest (``idn-hostname``) takes 25 ns a byte."""
+"""The cost of a ``format``, in pattern bytes: the most expensive one (``idn-hostname``) takes 25 ns per byte."""
 _ONE_EACH: Final = frozenset({"properties", "prefixItems", "items"})
-"""Keywords of whose schemas one applies to each part of a value."""
+"""Keywords with one applicable schema for each part of a value."""
 _VALUES: Final = ("enum", "const")
 _NAMES: Final = ("required", "dependentRequired")
 _NUMBER: Final = 40
-"""Comparisons that one of two numbers counts for: the engine compares them exactly, in up to 1.5 µs."""
+"""The cost of a number, in comparisons: the engine compares numbers exactly, in up to 1.5 µs."""
 _NUMBERS: Final = {
     "multipleOf": 450,
     "minimum": 25,
@@ -36,30 +36,30 @@ _NUMBERS: Final = {
     "exclusiveMaximum": 25,
     "uniqueItems": 3,
 }
-"""Keywords that cost more than a comparison, as measured."""
-_MOST_COUNTED: Final = 10_000
-"""Numbers that are added up before a schema is called too complex."""
+"""The measured cost, in comparisons, of keywords that cost more than one."""
+_MAX_ADDITIONS: Final = 10_000
+"""The most numbers to add up before a schema counts as too complex."""
 
 
 class TooComplexError(ValueError):
-    """Even counting what a check may cost would take too long."""
+    """Even computing the cost of a check would take too long."""
 
 
 class Size(NamedTuple):
-    """How large a JSON value is."""
+    """The size of a JSON value."""
 
     depth: int
     levels: tuple[int, ...]
-    """How many values there are at each level of nesting."""
+    """The number of values at each level of nesting."""
 
     @property
     def nodes(self) -> int:
-        """How many values there are in all."""
+        """The total number of values."""
         return sum(self.levels)
 
 
 def size(value: object, limit: int) -> Size:
-    """The size of a JSON value; nothing deeper than ``limit + 1`` levels is looked at."""
+    """Measure a JSON value, looking no deeper than ``limit + 1`` levels."""
     layer: list[object] = [value]
     levels: list[int] = []
     for level in range(limit + 1):
@@ -71,22 +71,22 @@ def size(value: object, limit: int) -> Size:
 
 
 class LevelCosts(NamedTuple):
-    """What can apply to one node, for each level from some level on."""
+    """The most that can apply to one node, for each level from some level down."""
 
     comparisons: list[int]
     pattern_bytes: list[int]
 
     def cost(self, levels: tuple[int, ...], text_bytes: int) -> int:
-        """The cost of checking a value with so many nodes at its levels, in comparisons."""
-        compared = sum(most * nodes for most, nodes in zip(self.comparisons, levels, strict=False))
+        """Return the cost in comparisons of checking a value with the given number of nodes per level."""
+        compared = sum(each * nodes for each, nodes in zip(self.comparisons, levels, strict=False))
         return compared + max(self.pattern_bytes) * text_bytes // _BYTES_PER_COMPARISON
 
 
 class CostEstimator:
-    """Counts for one schema.
+    """Computes the costs of one schema.
 
     Args:
-        pattern_bytes: what one of its patterns takes when it is compiled.
+        pattern_bytes: the compiled size of one of its patterns.
     """
 
     def __init__(self, root: object, pattern_bytes: int) -> None:
@@ -97,10 +97,10 @@ class CostEstimator:
         self._added = 0
 
     def level_costs(self, depth: int) -> LevelCosts:
-        """What can apply to the nodes of a value that is nested so deep.
+        """Return what can apply to the nodes of a value nested to the given depth.
 
         Raises:
-            TooComplexError: it cannot be counted within bounds.
+            TooComplexError: the schema is too complex to count.
         """
         self._added = 0
         try:
@@ -116,35 +116,35 @@ class CostEstimator:
         place = (id(node), left)
         if place not in self._counted:
             self._added += left + 1
-            if self._added > _MOST_COUNTED:
+            if self._added > _MAX_ADDITIONS:
                 raise TooComplexError
             self._counted[place] = _TRIVIAL  # a cycle that stays on the same value is followed once
-            self._counted[place] = self._below(node, left)
+            self._counted[place] = self._count_node(node, left)
         return self._counted[place]
 
-    def _below(self, node: Mapping[str, object], left: int) -> LevelCosts:
-        own, here, parts = self._shape(node)
-        found = [own, *(self._count(child, left) for child in here)]
+    def _count_node(self, node: Mapping[str, object], left: int) -> LevelCosts:
+        own, in_place, parts = self._shape(node)
+        costs = [own, *(self._count(child, left) for child in in_place)]
         if left > 0:
-            for one_each, held in parts:
-                below = [self._count(child, left - 1) for child in held]
-                found.append(_shifted(_combined(max if one_each else _capped_sum, below)))
-        return _combined(_capped_sum, found)
+            for one_each, schemas in parts:
+                below = [self._count(child, left - 1) for child in schemas]
+                costs.append(_shift_down(_combine(max if one_each else _capped_sum, below)))
+        return _combine(_capped_sum, costs)
 
     def _shape(self, node: Mapping[str, object]) -> _Shape:
-        """What of a schema does not depend on the depth of a value."""
+        """Return the properties of a schema that do not depend on the value's depth."""
         if id(node) not in self._shapes:
-            here = list(subschemas.reference_targets(self._root, node))
+            in_place = list(subschemas.reference_targets(self._root, node))
             parts: list[tuple[bool, list[object]]] = []
-            for word, held in subschemas.children(node):
-                if word in subschemas.IN_PLACE_APPLICATORS:
-                    here += held
-                elif word not in subschemas.DEFINITIONS:
-                    parts.append((word in _ONE_EACH, held))
-            self._shapes[id(node)] = _Shape(self._own(node), here, parts)
+            for keyword, schemas in subschemas.children(node):
+                if keyword in subschemas.IN_PLACE_APPLICATORS:
+                    in_place += schemas
+                elif keyword not in subschemas.DEFINITIONS:
+                    parts.append((keyword in _ONE_EACH, schemas))
+            self._shapes[id(node)] = _Shape(self._own_costs(node), in_place, parts)
         return self._shapes[id(node)]
 
-    def _own(self, node: Mapping[str, object]) -> LevelCosts:
+    def _own_costs(self, node: Mapping[str, object]) -> LevelCosts:
         data = sum(_weight(node[word]) for word in _VALUES if word in node)
         data += sum(size(node[word], 2).nodes for word in _NAMES if word in node)
         data += sum(cost for word, cost in _NUMBERS.items() if word in node)
@@ -156,37 +156,37 @@ class CostEstimator:
 
 class _Shape(NamedTuple):
     own: LevelCosts
-    here: list[object]
+    in_place: list[object]
     """The schemas that apply to the same value."""
     parts: list[tuple[bool, list[object]]]
-    """Those that apply to its parts, by keyword; whether one of them applies to each part."""
+    """The schemas that apply to its parts, by keyword, and whether only one of them applies to each part."""
 
 
 _TRIVIAL: Final = LevelCosts([1], [1])
 
 
 def _capped_sum(numbers: Iterable[int]) -> int:
-    """A sum; capped, or the numbers themselves would double at every level."""
+    """Sum numbers up to a cap; without one, they would double at every level."""
     return min(sum(numbers), _CAP)
 
 
-def _combined(how: Callable[[Iterable[int]], int], found: list[LevelCosts]) -> LevelCosts:
-    """Level by level, of all that was found."""
+def _combine(how: Callable[[Iterable[int]], int], costs: list[LevelCosts]) -> LevelCosts:
+    """Combine several costs level by level."""
     return LevelCosts(
-        [how(level) for level in zip_longest(*(one.comparisons for one in found), fillvalue=0)],
-        [how(level) for level in zip_longest(*(one.pattern_bytes for one in found), fillvalue=0)],
+        [how(level) for level in zip_longest(*(each.comparisons for each in costs), fillvalue=0)],
+        [how(level) for level in zip_longest(*(each.pattern_bytes for each in costs), fillvalue=0)],
     )
 
 
-def _shifted(below: LevelCosts) -> LevelCosts:
-    """The same, a level deeper."""
+def _shift_down(below: LevelCosts) -> LevelCosts:
+    """Return the same costs one level deeper."""
     return LevelCosts([0, *below.comparisons], [0, *below.pattern_bytes])
 
 
 def _weight(data: object) -> int:
-    """How many comparisons it may take to find out whether a value is, or is among, this data."""
+    """Return how many comparisons it may take to find out whether a value equals, or is among, this data."""
     if isinstance(data, list) and all(isinstance(item, str) for item in data):
-        return 1  # the engine looks it up
+        return 1  # the engine uses a lookup table
     total, stack = 0, [data]
     while stack:
         node = stack.pop()

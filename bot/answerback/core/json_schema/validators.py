@@ -1,7 +1,7 @@
-"""JSON Schemas made ready for checking values: compiled within bounds, and kept in a cache that is bounded in bytes.
+"""Compile JSON Schemas within size limits and keep them in a cache that is bounded in bytes.
 
-Owns every option of the engine: nothing is fetched, patterns run in linear time. Compiling holds the interpreter's
-lock, in a thread too, so what one call compiles is bounded as well: measured, 4 MiB of patterns take 15 ms.
+Sets every option of the engine: nothing is fetched, and patterns run in linear time. Compiling holds the interpreter's
+lock, even in a thread, so what one call may compile is limited as well: 4 MiB of patterns were measured to take 15 ms.
 """
 
 from __future__ import annotations
@@ -26,93 +26,93 @@ from answerback.core.json_schema.validation_cost import (
 )
 
 MAX_COMPILED_PATTERN_BYTES: Final = 4 * 1024 * 1024
-"""What the patterns of one schema may take when they are compiled."""
+"""The compiled size limit for the patterns of one schema."""
 CACHE_BYTES: Final = 64 * 1024 * 1024
-"""What all compiled schemas in memory may take together, by our own account."""
+"""The size limit for all compiled schemas in memory, by our own estimate."""
 _SIZES: Final = (16 * 1024, 256 * 1024)
-"""What a pattern may take, tried in this order before it gets all that there is."""
+"""Size limits for a pattern, tried in this order before it gets the full limit."""
 _MATCHING_SIZES: Final = tuple(8 * 1024 * 2**n for n in range(10))
 _WEIGHT: Final = 4096
-"""Bytes in memory for the least of schemas."""
+"""Bytes in memory for the smallest schema."""
 _WEIGHT_OF_TEXT: Final = 50
-"""Bytes in memory for a byte of a schema's text: parsed twice, compiled, counted."""
+"""Bytes in memory per byte of a schema's text: parsed twice, compiled, counted."""
 _WEIGHT_OF_PATTERNS: Final = 5
-"""Bytes in memory for a byte of a compiled pattern: the engine's caches may each grow as large as the program."""
-# What \p{…} matches costs much to compile and little to match: for matching, \w (ASCII in this engine) stands for it.
+"""Bytes in memory per byte of a compiled pattern: each of the engine's caches may grow as large as the program."""
+# \p{…} is expensive to compile but cheap to match, so \w (ASCII in this engine) replaces it when estimating matching.
 _CLASS: Final = re.compile(r"\\[pP](\{[^{}]*\}|.)")
 
 
 @dataclass(slots=True)
 class CompiledSchema:
-    """A schema that values can be checked against."""
+    """A compiled schema, ready for checking values."""
 
     validator: jsonschema_rs.Validator
     pattern_bytes: int
-    """What its patterns may take in memory, all together."""
+    """The memory limit of its patterns, all together."""
     weight: int
     costs: CostEstimator
-    _reaches: dict[int, LevelCosts | None] = field(default_factory=dict)
+    _costs_by_depth: dict[int, LevelCosts | None] = field(default_factory=dict)
 
     def cost(self, size: Size, text_bytes: int) -> int | None:
-        """What checking a value of this size costs at most, in comparisons; None where that cannot be counted."""
-        if size.depth not in self._reaches:
+        """Return the maximum cost of checking a value of this size, in comparisons; None if it cannot be computed."""
+        if size.depth not in self._costs_by_depth:
             try:
-                self._reaches[size.depth] = self.costs.level_costs(size.depth)
+                self._costs_by_depth[size.depth] = self.costs.level_costs(size.depth)
             except TooComplexError:
-                self._reaches[size.depth] = None
-        reach = self._reaches[size.depth]
-        return None if reach is None else reach.cost(size.levels, text_bytes)
+                self._costs_by_depth[size.depth] = None
+        costs = self._costs_by_depth[size.depth]
+        return None if costs is None else costs.cost(size.levels, text_bytes)
 
 
 class SchemaCache:
-    """Compiled schemas by their JSON, the ones used last; threads may share it."""
+    """A thread-safe cache of the most recently used compiled schemas, by their JSON."""
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[str, CompiledSchema] = OrderedDict()
+    def __init__(self, max_weight: int) -> None:
+        self._max_weight = max_weight
+        self._entries: OrderedDict[str, CompiledSchema] = OrderedDict()
         self._lock = Lock()
         self.weight = 0
-        """Bytes, by our own account."""
+        """The estimated size in bytes."""
 
     def get(self, key: str) -> CompiledSchema | None:
-        """What is kept for a key."""
+        """Return the cached schema for a key, if any."""
         with self._lock:
-            if key in self._kept:
-                self._kept.move_to_end(key)
-            return self._kept.get(key)
+            if key in self._entries:
+                self._entries.move_to_end(key)
+            return self._entries.get(key)
 
-    def put(self, key: str, made: CompiledSchema) -> None:
-        """Keeps one more, and as many of the others as there is room for beside it."""
+    def put(self, key: str, compiled: CompiledSchema) -> None:
+        """Add a schema, and evict the least recently used others until the rest fits."""
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = made
-                self.weight += made.weight
-            while self.weight > self._most and len(self._kept) > 1:
-                self.weight -= self._kept.popitem(last=False)[1].weight
+            if key not in self._entries:
+                self._entries[key] = compiled
+                self.weight += compiled.weight
+            while self.weight > self._max_weight and len(self._entries) > 1:
+                self.weight -= self._entries.popitem(last=False)[1].weight
 
 
 def compile_schema(key: str) -> CompiledSchema:
-    """A schema, given as JSON, ready for checking values.
+    """Compile a schema, given as JSON, or return it from the cache.
 
     Raises:
-        ValueError: the engine refuses it, or its patterns take too much.
+        ValueError: the engine rejects it, or its patterns are too large.
     """
-    made = CACHE.get(key)
-    if made is None:
-        made = _compile(key)
-        CACHE.put(key, made)
-    return made
+    compiled = CACHE.get(key)
+    if compiled is None:
+        compiled = _compile(key)
+        CACHE.put(key, compiled)
+    return compiled
 
 
 def collect_patterns(schema: JsonValue) -> list[str]:
-    """Every pattern in a schema."""
-    found: list[str] = []
+    """Return every pattern in a schema."""
+    patterns: list[str] = []
     for node in subschemas.walk(schema):
         by_name = node.get("patternProperties")
-        found += by_name if isinstance(by_name, Mapping) else ()
+        patterns += by_name if isinstance(by_name, Mapping) else ()
         if isinstance(pattern := node.get("pattern"), str):
-            found.append(pattern)
-    return found
+            patterns.append(pattern)
+    return patterns
 
 
 CACHE: Final = SchemaCache(CACHE_BYTES)
@@ -121,27 +121,27 @@ CACHE: Final = SchemaCache(CACHE_BYTES)
 def _compile(key: str) -> CompiledSchema:
     schema = json.loads(key)
     patterns = collect_patterns(schema)
-    most = MAX_COMPILED_PATTERN_BYTES // max(1, len(patterns))
-    validator, size = _in_least_size(schema, [*(r for r in _SIZES if r < most), most])
+    limit = MAX_COMPILED_PATTERN_BYTES // max(1, len(patterns))
+    validator, size = _compile_smallest(schema, [*(r for r in _SIZES if r < limit), limit])
     matching = 0
     if patterns:
-        sketches: list[Any] = [{"pattern": _CLASS.sub(r"\\w", one)} for one in patterns]
-        _, matching = _in_least_size(
-            {"allOf": sketches}, [*_MATCHING_SIZES, 2 * MAX_COMPILED_PATTERN_BYTES]
+        simplified: list[Any] = [{"pattern": _CLASS.sub(r"\\w", each)} for each in patterns]
+        _, matching = _compile_smallest(
+            {"allOf": simplified}, [*_MATCHING_SIZES, 2 * MAX_COMPILED_PATTERN_BYTES]
         )
-    taken = size * len(patterns)
-    weight = _WEIGHT + len(key) * _WEIGHT_OF_TEXT + taken * _WEIGHT_OF_PATTERNS
-    return CompiledSchema(validator, taken, weight, CostEstimator(schema, matching))
+    pattern_bytes = size * len(patterns)
+    weight = _WEIGHT + len(key) * _WEIGHT_OF_TEXT + pattern_bytes * _WEIGHT_OF_PATTERNS
+    return CompiledSchema(validator, pattern_bytes, weight, CostEstimator(schema, matching))
 
 
-def _in_least_size(schema: Any, sizes: list[int]) -> tuple[jsonschema_rs.Validator, int]:
-    """A validator, and the first of the ascending sizes that is enough for each of its patterns."""
-    *tried, last = sizes
-    for size in tried:
+def _compile_smallest(schema: Any, sizes: list[int]) -> tuple[jsonschema_rs.Validator, int]:
+    """Compile with the first of the ascending sizes that is enough for each pattern; also return that size."""
+    *smaller, last = sizes
+    for size in smaller:
         try:
             return _validator(schema, size), size
         except ValueError:
-            continue  # a mistake that has nothing to do with the size is there in the last one, too
+            continue  # an error unrelated to the size will recur with the last one
     return _validator(schema, last), last
 
 
@@ -156,4 +156,4 @@ def _validator(schema: Any, size: int) -> jsonschema_rs.Validator:
 
 
 def _never_fetch(uri: str) -> NoReturn:
-    raise ValueError(f"{uri} would have to be fetched, and nothing is fetched")
+    raise ValueError(f"{uri} would have to be fetched, but nothing is ever fetched")
