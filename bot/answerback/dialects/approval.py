@@ -1,7 +1,7 @@
-"""The dialect `approval`: a host asks whether its agent may use a tool, in the host's own shape.
+"""The dialect `approval`: a host asks whether its agent may use a tool, in the host's own format.
 
-Whatever asks, a person sees one choice with the tool and all its arguments; nothing is chosen beforehand, no deadline
-approves anything, and every way to end the ask but a decision is the host's refusal.
+For every host, people see one choice with the tool and all its arguments. Nothing is preselected, and no deadline
+approves anything: ending the ask in any way other than a decision counts as a denial.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ VARIANTS: Final[dict[str, Variant]] = {
     "adk_request_confirmation": frameworks.ADK,
     "permission.asked": agents.OPENCODE,
 }
-"""How each host asks and is answered, by the name of its request."""
+"""How each host asks and gets its answer, by the name of its request."""
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if (variant := VARIANTS.get(call.tool)) is None:
         name = call.tool[:100]
         known, meant = ", ".join(VARIANTS), did_you_mean(name, VARIANTS)
-        message = f'name "{name}" is no approval{meant}; approvals are: {known}.'
+        message = f'name "{name}" is not an approval request{meant}; the known ones are: {known}.'
         problem = Problem(pointer="/name", code="unknown_value", message=message)
-        call.problems.note(problem)
+        call.problems.add(problem)
         return None
     requests = variant.read(call)
     if call.problems.found:
@@ -51,12 +51,12 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    variant, given = VARIANTS[ask.request.name], results.answers_by_id(ask)
+    variant, answers = VARIANTS[ask.request.name], results.answers_by_id(ask)
     arguments = ask.request.arguments
     if ask.status is Status.ANSWERED:
-        return results.json_result(variant.render_decision(given, arguments))
-    words = ask.walk.reply or results.unanswered_text(ask)
-    return results.json_result(variant.render_no_decision(given, arguments, words))
+        return results.json_result(variant.render_decision(answers, arguments))
+    reason = ask.walk.reply or results.unanswered_text(ask)
+    return results.json_result(variant.render_no_decision(answers, arguments, reason))

@@ -1,4 +1,4 @@
-"""The dialect `ask_user`: typed questions, some gated by earlier answers; one answer a question id."""
+"""The dialect `ask_user`: typed questions, some conditional on earlier answers; answers are keyed by question id."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ _FIELDS: Final = ("id", "text", *question_reader.FIELDS, "when")
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(("questions",))
-    seen: dict[str, Question | None] = {}
-    read: list[Question | None] = []
+    by_id: dict[str, Question | None] = {}
+    questions: list[Question | None] = []
     for node in call.items("questions", least=1, most=MAX_QUESTIONS, of="questions"):
         if not node.is_object(_FIELDS):
             continue
         question_id = node.label("id")
-        if question_id in seen:
+        if question_id in by_id:
             node.fail(
                 "duplicate_id",
-                f'{node.name}.id "{question_id}" is there already; ids must differ.',
+                f'{node.name}.id "{question_id}" is already used; ids must be unique.',
                 "id",
             )
         text = node.text("text")
-        when = question_reader.read_when(node, seen)
+        when = question_reader.read_when(node, by_id)
         question = question_reader.read_question(node, id=question_id, text=text, when=when)
-        read.append(question)
+        questions.append(question)
         if question_id is not None:
-            seen.setdefault(question_id, question)
-    return None if call.problems.found else Form(questions=tuple(q for q in read if q))
+            by_id.setdefault(question_id, question)
+    return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
-            given = results.answers_by_id(ask)
-            return results.json_result({q.id: given.get(q.id) for q in ask.form.questions})
+            answers = results.answers_by_id(ask)
+            return results.json_result({q.id: answers.get(q.id) for q in ask.form.questions})
         case Status.FAILED:
             return results.failure_result(ask)
         case _:

@@ -11,9 +11,9 @@ from answerback.dialects.call_reader import ArgumentNode
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
-    read: list[Question] = []
+    questions: list[Question] = []
     for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
         if not node.is_object():
             continue
@@ -30,20 +30,20 @@ def parse(call: ArgumentNode) -> Form | None:
             other=True,
             other_beside=multiple,
         )
-        if not multiple:  # the first option of a single choice is the agent's recommendation
+        if not multiple:  # in a single choice, the first option is the agent's recommendation
             question = question.model_copy(
                 update={"default": options[0].value, "has_default": True}
             )
-        read.append(question)
+        questions.append(question)
     if call.problems.found:
         return None
-    return Form(questions=tuple(read), reply_needs_text=True, reply_is_free_text=True)
+    return Form(questions=tuple(questions), reply_needs_text=True, reply_is_free_text=True)
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
-    given = results.answers_by_id(ask)
-    answers: list[JsonValue] = [_rows(q, given.get(q.id)) for q in ask.form.questions]
+    """Render the tool result of an ask that has ended."""
+    by_id = results.answers_by_id(ask)
+    answers: list[JsonValue] = [_as_array(q, by_id.get(q.id)) for q in ask.form.questions]
     match ask.status:
         case Status.ANSWERED:
             return results.json_result({"answers": answers})
@@ -57,7 +57,7 @@ def render(ask: Ask) -> ToolResult:
             )
 
 
-def _rows(question: Question, value: JsonValue) -> JsonValue:
-    """An answer to several choices is an array, also where it is one's own words alone."""
+def _as_array(question: Question, value: JsonValue) -> JsonValue:
+    """Return the answer to a multi-select as an array, even if it is only free text."""
     several = question.answer_type is AnswerType.MULTI_SELECT
     return [value] if several and isinstance(value, str) else value

@@ -1,7 +1,8 @@
-"""A cursor over a tool call's arguments that notes every mistake and goes on.
+"""A cursor over a tool call's arguments that records every problem and continues.
 
-Owns the words and codes for mistakes of shape; what a question means is `answerback.dialects.question_reader`'.
-Reading never raises: a part that cannot be read is None, and the problem is noted.
+Defines the messages and codes for structural problems; the rules of questions are in
+`answerback.dialects.question_reader`. Reading never raises: a part that cannot be read becomes None, and the problem
+is recorded.
 """
 
 from __future__ import annotations
@@ -29,74 +30,74 @@ _JSON_NAMES: Final = {
 }
 
 MAX_LISTED_PROBLEMS: Final = 1_000
-"""Mistakes of one call that are told one by one; of more the number is told."""
-_ALIKE: Final = 0.7
-"""How alike a word has to be to be suggested, as difflib counts: a slip of the pen, not another word."""
-_LONGEST: Final = 60
+"""Problems listed individually per call; any more are only counted."""
+_MIN_SIMILARITY: Final = 0.7
+"""The difflib similarity from which a word is suggested: enough for a typing error, but not for another word."""
+_MAX_COMPARED: Final = 60
 """Characters of a word that are compared."""
-_MOST_UNKNOWN: Final = 100
-"""Unknown fields of one object that are named, each with what is known; of more the number is told."""
+_MAX_UNKNOWN_FIELDS: Final = 100
+"""Unknown fields of one object listed individually, each with the allowed fields; any more are only counted."""
 
 
-def did_you_mean(word: str, known: Collection[str], alike: float = _ALIKE) -> str:
-    """A suggestion within a message: the known word that is nearest to one that is not; empty where none is near."""
-    near = difflib.get_close_matches(word[:_LONGEST], known, n=1, cutoff=alike)
-    return f' (did you mean "{near[0]}"?)' if near else ""
+def did_you_mean(word: str, known: Collection[str], min_similarity: float = _MIN_SIMILARITY) -> str:
+    """Return a suggestion for a message: the known word closest to an unknown one; empty if none is close."""
+    closest = difflib.get_close_matches(word[:_MAX_COMPARED], known, n=1, cutoff=min_similarity)
+    return f' (did you mean "{closest[0]}"?)' if closest else ""
 
 
 @dataclass(slots=True)
 class ProblemCollector:
-    """The mistakes found in one call's arguments."""
+    """Collects the problems in one call's arguments."""
 
     arguments: JsonValue
     tool: str = ""
     """The name that the tool was called by."""
     found: list[Problem] = field(default_factory=list)
     budget: schemas.Budget = field(default_factory=schemas.Budget)
-    """What the schemas of the call have taken so far."""
+    """The running totals of the call's schemas."""
     unlisted: int = 0
 
     @property
     def count(self) -> int:
-        """How many mistakes there are so far."""
+        """The number of problems so far."""
         return len(self.found) + self.unlisted
 
-    def note(self, problem: Problem) -> None:
-        """Notes one more mistake."""
+    def add(self, problem: Problem) -> None:
+        """Record a problem."""
         if len(self.found) < MAX_LISTED_PROBLEMS:
             self.found.append(problem)
         else:
             self.unlisted += 1
 
     def in_document_order(self) -> tuple[Problem, ...]:
-        """All of them, in the order in which a reader of the arguments comes upon them."""
-        places: dict[int, dict[str, int]] = {}
-        listed = sorted(self.found, key=lambda found: self._place(found.pointer, places))
+        """Return all problems in the order of the arguments."""
+        key_positions: dict[int, dict[str, int]] = {}
+        listed = sorted(self.found, key=lambda found: self._position(found.pointer, key_positions))
         if self.unlisted:
-            message = f"There are {self.unlisted} more mistakes: fix these first."
+            message = f"There are {self.unlisted} more problems: fix these first."
             listed.append(Problem(pointer="", code="too_many", message=message))
         return tuple(listed)
 
-    def _place(self, pointer: str, places: dict[int, dict[str, int]]) -> tuple[int, ...]:
-        """The position of each part of a pointer in its object or array; a missing key comes last."""
-        place = []
+    def _position(self, pointer: str, key_positions: dict[int, dict[str, int]]) -> tuple[int, ...]:
+        """Return the index of each part of a pointer within its object or array; a missing key comes last."""
+        position = []
         node = self.arguments
         for part in pointer.split("/")[1:]:
             key = part.replace("~1", "/").replace("~0", "~")
             if isinstance(node, dict):
-                if id(node) not in places:
-                    places[id(node)] = {name: i for i, name in enumerate(node)}
-                place.append(places[id(node)].get(key, len(node)))
+                if id(node) not in key_positions:
+                    key_positions[id(node)] = {name: i for i, name in enumerate(node)}
+                position.append(key_positions[id(node)].get(key, len(node)))
                 node = node.get(key)
             elif isinstance(node, list):
-                place.append(int(key))
+                position.append(int(key))
                 node = node[int(key)] if int(key) < len(node) else None
-        return tuple(place)
+        return tuple(position)
 
 
 @dataclass(frozen=True, slots=True)
 class ArgumentNode:
-    """A part of the arguments and where it is."""
+    """A part of the arguments and its path."""
 
     value: JsonValue
     problems: ProblemCollector
@@ -109,17 +110,17 @@ class ArgumentNode:
 
     @property
     def name(self) -> str:
-        """The part as a person writes it: ``questions[1].when``."""
+        """The path as people write it: ``questions[1].when``."""
         name = "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path)
         return name.lstrip(".") or "The arguments"
 
     def fail(self, code: str, message: str, *below: str | int) -> None:
-        """Notes a mistake here, or at a place below."""
+        """Record a problem with this part, or with the one at a path below."""
         path = schemas.json_pointer([*self.path, *below])
-        self.problems.note(Problem(pointer=path, code=code, message=message))
+        self.problems.add(Problem(pointer=path, code=code, message=message))
 
     def at(self, key: str | int) -> ArgumentNode:
-        """The part below, null where there is none."""
+        """Return the child with this key or index; its value is null if it is missing."""
         value: JsonValue = None
         if isinstance(self.value, dict) and isinstance(key, str):
             value = self.value.get(key)
@@ -128,11 +129,11 @@ class ArgumentNode:
         return ArgumentNode(value, self.problems, (*self.path, key))
 
     def has(self, key: str) -> bool:
-        """Whether there is such a part and it is not null (models send null for "not given")."""
+        """Return whether this key is present and not null (models send null for "not given")."""
         return isinstance(self.value, dict) and self.value.get(key) is not None
 
     def is_object(self, known: Collection[str] | None = None) -> bool:
-        """Whether this is an object; with ``known``, keys that are not known are mistakes unless they are null."""
+        """Check that this is an object; with ``known``, unknown keys are problems unless they are null."""
         if not isinstance(self.value, dict):
             self.wrong_type("an object")
             return False
@@ -141,30 +142,28 @@ class ArgumentNode:
             if not schemas.is_encodable(key):
                 self.fail(
                     "wrong_type",
-                    f"{self.name} has a key with half a surrogate pair, which is no text.",
+                    f"{self.name} has a key with half a surrogate pair, which is not valid text.",
                 )
             elif known is not None and key not in known and self.value[key] is not None:
                 unknown += 1
-                if unknown <= _MOST_UNKNOWN:
+                if unknown <= _MAX_UNKNOWN_FIELDS:
                     meant, allowed = did_you_mean(key, known), ", ".join(sorted(known))
-                    message = (
-                        f'{self._owner}has no field "{key[:100]}"{meant}; it may have: {allowed}.'
-                    )
+                    message = f'{self._owner}has an unknown field "{key[:100]}"{meant}; allowed are: {allowed}.'
                     self.fail("unknown_value", message, key)
-        if unknown > _MOST_UNKNOWN:
-            more = f"{self._owner}has {unknown - _MOST_UNKNOWN} more fields that it may not have."
+        if unknown > _MAX_UNKNOWN_FIELDS:
+            more = f"{self._owner}has {unknown - _MAX_UNKNOWN_FIELDS} more unknown fields."
             self.fail("unknown_value", more)
         return True
 
-    def wrong_type(self, wanted: str) -> None:
-        """Notes that this is not what it must be."""
+    def wrong_type(self, expected: str) -> None:
+        """Record that this has the wrong type."""
         actual = _JSON_NAMES[type(self.value)]
-        self.fail("wrong_type", f"{self.name} must be {wanted}, not {actual}.")
+        self.fail("wrong_type", f"{self.name} must be {expected}, not {actual}.")
 
     def text(
         self, key: str, *, most: int = MAX_TEXT, required: bool = True, blank: bool = False
     ) -> str | None:
-        """A string below that is not blank; None, and a problem noted, where it is not one."""
+        """Read a child that is a string, by default not blank; otherwise return None and record a problem."""
         child = self.at(key)
         if not self.has(key):
             if required:
@@ -173,11 +172,14 @@ class ArgumentNode:
         return child.string(most=most, blank=blank)
 
     def string(self, *, most: int, blank: bool = False) -> str | None:
-        """This as a string of at most ``most`` characters."""
+        """Read this as a string of at most ``most`` characters."""
         if not isinstance(self.value, str):
             self.wrong_type("a string")
         elif not schemas.is_encodable(self.value):
-            self.fail("wrong_type", f"{self.name} holds half a surrogate pair, which is no text.")
+            self.fail(
+                "wrong_type",
+                f"{self.name} contains half a surrogate pair, which is not valid text.",
+            )
         elif not blank and not self.value.strip():
             self.fail("empty", f"{self.name} must not be blank.")
         elif len(self.value) > most:
@@ -189,7 +191,7 @@ class ArgumentNode:
         return None
 
     def require_schema(self) -> None:
-        """Notes why this cannot be used as a JSON Schema, where it cannot."""
+        """Record a problem if this cannot be used as a JSON Schema."""
         try:
             schemas.require_usable(self.value, self.problems.budget)
         except schemas.SchemaTooLargeError as error:
@@ -198,11 +200,11 @@ class ArgumentNode:
             self.fail("invalid_schema", f"{self.name} cannot be used as a JSON Schema: {error}.")
 
     def label(self, key: str, *, required: bool = True, blank: bool = False) -> str | None:
-        """A string below, as long as a label may be."""
+        """Read a child that is a string, no longer than a label."""
         return self.text(key, most=MAX_LABEL, required=required, blank=blank)
 
     def flag(self, key: str, *, default: bool) -> bool:
-        """A boolean below."""
+        """Read a child that is a boolean."""
         child = self.at(key)
         if not self.has(key):
             return default
@@ -212,7 +214,7 @@ class ArgumentNode:
         return child.value
 
     def choice(self, key: str, known: Collection[str], default: str | None = None) -> str | None:
-        """One of some known words below."""
+        """Read a child that is one of the known words."""
         child = self.at(key)
         allowed = ", ".join(f'"{word}"' for word in known)
         if not self.has(key):
@@ -233,7 +235,7 @@ class ArgumentNode:
     def items(
         self, key: str, *, least: int, most: int, of: str, required: bool = True
     ) -> list[ArgumentNode]:
-        """The parts of an array below; empty where it is none. Too few or too many are noted."""
+        """Read the items of a child that is an array; empty if it is not one. Record too few or too many items."""
         child = self.at(key)
         if not self.has(key):
             if not required:
@@ -245,7 +247,7 @@ class ArgumentNode:
             return []
         count = len(child.value)
         if count < least:
-            child.fail("too_few", f"{child.name} has {count} {of}; at least {least} must be given.")
+            child.fail("too_few", f"{child.name} has {count} {of}; at least {least} are required.")
         if count > most:
             child.fail("too_many", f"{child.name} has {count} {of}; at most {most} are allowed.")
             return []

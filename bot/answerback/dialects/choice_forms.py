@@ -1,4 +1,4 @@
-"""Reading what the hosts' dialects have in common: forms of ``questions``, each with a header and options to choose."""
+"""Read what the hosts' dialects have in common: ``questions``, each with a header and options."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ _RECOMMENDED: Final = "(Recommended)"
 def read_form(
     call: ArgumentNode, read: Callable[[ArgumentNode, str], Question | None]
 ) -> Form | None:
-    """The form of a call that has ``questions``; None when mistakes were noted.
+    """Read a call that has ``questions`` into a form, or return None if problems were recorded.
 
     Args:
-        read: makes a question of each; it is handed the id that its position gives it.
+        read: reads one question; its second argument is an id derived from the question's position.
     """
     call.is_object()
     nodes = call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")
-    found = [read(node, f"q{i}") for i, node in enumerate(nodes, 1) if node.is_object()]
-    return None if call.problems.found else Form(questions=tuple(q for q in found if q))
+    questions = [read(node, f"q{i}") for i, node in enumerate(nodes, 1) if node.is_object()]
+    return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
 
 
 def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[str]) -> None:
-    """Notes a field below that tells questions apart and is there already; else adds it to those that were seen."""
+    """Record a problem if a field that identifies a question is not unique; otherwise add its value to ``seen``."""
     if value in seen:
-        message = f"{node.name}.{key} {format_value(value)} is there already; each question must have its own."
+        message = f"{node.name}.{key} {format_value(value)} is already used; each question must have its own."
         node.fail("duplicate_id", message, key)
     elif value is not None:
         seen.add(value)
 
 
 def read_header(node: ArgumentNode) -> str | None:
-    """The short title beside a question, cut to what a label may have; None where it says nothing."""
+    """Read a question's short title, cut to the length of a label; None if it is blank."""
     header = node.at("header").value
     return header[:MAX_LABEL] if isinstance(header, str) and header.strip() else None
 
 
 def read_multiple(node: ArgumentNode, name: str) -> AnswerType:
-    """Whether one or several of the options may be chosen."""
+    """Read the flag that says whether several options may be chosen."""
     return AnswerType.MULTI_SELECT if node.flag(name, default=False) else AnswerType.SELECT
 
 
@@ -62,11 +62,11 @@ def read_label_options(
     described: bool = False,
     required: bool = True,
 ) -> tuple[Option, ...]:
-    """Options that are objects with a ``label`` (which is their value too), a description and perhaps a preview.
+    """Read options that are objects with a ``label`` (also used as the value), a description and perhaps a preview.
 
     Args:
-        described: whether a preview may come with an option.
-        required: whether there must be ``options``.
+        described: whether options may have a preview.
+        required: whether ``options`` is required.
     """
     options: list[Option] = []
     seen: set[str] = set()
@@ -81,7 +81,7 @@ def read_label_options(
         if label in seen:
             item.fail(
                 "duplicate_option",
-                f"{item.name}.label {format_value(label)} is there already; labels must differ.",
+                f"{item.name}.label {format_value(label)} is already used; labels must be unique.",
                 "label",
             )
         seen.add(label)
@@ -96,11 +96,11 @@ def read_label_options(
 def read_plain_options(
     node: ArgumentNode, key: str, field: str | None = None, *, required: bool = True
 ) -> tuple[Option, ...]:
-    """Options that are strings.
+    """Read options that are strings.
 
     Args:
-        field: the field of each item that is the string, where the items are objects.
-        required: whether there must be such an array, with an item at the least.
+        field: the field that holds the string, if the items are objects.
+        required: whether the array is required and must have at least one item.
     """
     options: list[Option] = []
     seen: set[str] = set()
@@ -113,16 +113,16 @@ def read_plain_options(
         if value is None:
             continue
         if value in seen:
-            where = () if field is None else (field,)
-            message = f"{item.name} {format_value(value)} is there already; options must differ."
-            item.fail("duplicate_option", message, *where)
+            path = () if field is None else (field,)
+            message = f"{item.name} {format_value(value)} is already used; options must be unique."
+            item.fail("duplicate_option", message, *path)
         seen.add(value)
         options.append(Option(value=value, label=value))
     return tuple(options)
 
 
 def with_recommended_default(question: Question) -> Question:
-    """The question with its first option that is labelled "… (Recommended)" as its default, if it has one."""
+    """Return the question with its first option labelled "… (Recommended)", if any, as the default."""
     for option in question.options:
         if option.label.endswith(_RECOMMENDED):
             return question.model_copy(update={"default": option.value, "has_default": True})

@@ -1,4 +1,4 @@
-"""The dialect `claude`: Claude's AskUserQuestion; answers are keyed by the questions' texts."""
+"""The dialect `claude`: Claude's AskUserQuestion; answers are keyed by question text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Json = dict[str, JsonValue]
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
-    read: list[Question] = []
+    questions: list[Question] = []
     texts: set[str] = set()
     for i, node in enumerate(call.items("questions", least=1, most=_MAX_QUESTIONS, of="questions")):
         if not node.is_object():
@@ -31,13 +31,13 @@ def parse(call: ArgumentNode) -> Form | None:
         text = node.text("question")
         if text in texts:
             message = (
-                f"{node.name}.question {format_value(text)} is there already; "
+                f"{node.name}.question {format_value(text)} is already used; "
                 "the texts are the keys of the answers."
             )
             node.fail("duplicate_question", message, "question")
-        # Claude's calls always have multiSelect, and a header; Kimi's need have neither.
-        theirs = node.has("multiSelect")
-        header = node.text("header", required=theirs, blank=not theirs)
+        # Claude's calls always have multiSelect and a header; Kimi's may have neither.
+        is_claude = node.has("multiSelect")
+        header = node.text("header", required=is_claude, blank=not is_claude)
         multiple = _multiple(node)
         options = choice_forms.read_label_options(
             node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True
@@ -45,7 +45,7 @@ def parse(call: ArgumentNode) -> Form | None:
         if text is None:
             continue
         texts.add(text)
-        read.append(
+        questions.append(
             Question(
                 id=f"q{i + 1}",
                 text=text,
@@ -56,26 +56,26 @@ def parse(call: ArgumentNode) -> Form | None:
                 notes=True,
             )
         )
-    return None if call.problems.found else Form(questions=tuple(read))
+    return None if call.problems.found else Form(questions=tuple(questions))
 
 
 def _multiple(node: ArgumentNode) -> bool:
-    """Whether several may be chosen: Claude's name for it, or Kimi's."""
-    ours, kimis = (node.flag(key, default=False) for key in ("multiSelect", "multi_select"))
-    if node.has("multiSelect") and node.has("multi_select") and ours != kimis:
-        message = f"{node.name}.multi_select is not what multiSelect is; give one of them."
+    """Return whether several options may be chosen, by Claude's field or Kimi's."""
+    claude, kimi = (node.flag(key, default=False) for key in ("multiSelect", "multi_select"))
+    if node.has("multiSelect") and node.has("multi_select") and claude != kimi:
+        message = f"{node.name}.multi_select contradicts multiSelect; give only one of them."
         node.fail("unknown_value", message, "multi_select")
-    return ours or kimis
+    return claude or kimi
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     structured: Json = {
         "questions": ask.request.arguments["questions"],
-        "answers": {q.text: _joined(q, g) for q, g in given if g is not None},
+        "answers": {q.text: _join_labels(q, g) for q, g in given if g is not None},
     }
     notes: Json = {q.text: note for q, g in given if (note := _annotation(ask, q, g))}
     if notes:
@@ -93,15 +93,15 @@ def render(ask: Ask) -> ToolResult:
 
 
 def _annotation(ask: Ask, question: Question, given: GivenAnswer | None) -> Json:
-    """What belongs to an answer, or says why there is none."""
+    """Return the annotation of an answer, or the reason why there is none."""
     if given is None:
         if ask.status is not Status.CANCELLED:
             return {}
         return {"unanswered": "replied_in_chat" if ask.walk.reply else "dismissed"}
     single = question.answer_type is AnswerType.SELECT and not given.other
     option = question.option(given.value) if single else None
-    found = {"preview": option.preview if option else None, "notes": given.note}
-    return {key: words for key, words in found.items() if words}
+    annotation = {"preview": option.preview if option else None, "notes": given.note}
+    return {key: text for key, text in annotation.items() if text}
 
 
 def _labels(given: GivenAnswer) -> list[str]:
@@ -110,11 +110,11 @@ def _labels(given: GivenAnswer) -> list[str]:
     )
 
 
-def _joined(question: Question, given: GivenAnswer) -> str:
-    """An answer as Claude Code reads it.
+def _join_labels(question: Question, given: GivenAnswer) -> str:
+    """Format an answer the way Claude Code parses it.
 
-    One label or the words of Other stand as they are. Of several labels, one that would be taken apart is written as
-    JSON: Claude Code takes the whole for free text where it finds no such labels.
+    A single label or the text of Other is not changed. Among several labels, one that would be split is written as
+    JSON: Claude Code treats the whole string as free text if it does not recognise the labels.
     """
     if question.answer_type is not AnswerType.MULTI_SELECT or given.other:
         return str(given.value)

@@ -1,6 +1,6 @@
-"""The dialect `cline`: Cline's ask_question, and the older ask_followup_question that Roo Code has too.
+"""The dialect `cline`: Cline's ask_question, and the older ask_followup_question, which Roo Code also has.
 
-Read in the package @cline/core 0.0.86, in https://github.com/cline/cline and https://github.com/RooCodeInc/Roo-Code.
+Based on the package @cline/core 0.0.86, https://github.com/cline/cline and https://github.com/RooCodeInc/Roo-Code.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     text = call.text("question")
     options = _options(call)
@@ -34,7 +34,7 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended: the answer itself."""
+    """Render the tool result of an ask that has ended: the answer itself."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     given = ask.walk.answer(QUESTION_ID)
@@ -43,13 +43,13 @@ def render(ask: Ask) -> ToolResult:
 
 
 def _options(call: ArgumentNode) -> tuple[Option, ...]:
-    """The options: an array, an array written as JSON in a string, or the suggestions of ``follow_up``."""
+    """Read the options: an array, a string with a JSON array, or the suggestions in ``follow_up``."""
     sent = call.at("options").value
     if isinstance(sent, str):
         try:
             sent = json.loads(sent) if sent.strip() else None
         except (ValueError, RecursionError):
-            call.at("options").wrong_type("an array of strings, or one written as JSON")
+            call.at("options").wrong_type("an array of strings, or a string with a JSON array")
             return ()
     if sent is None or sent == []:
         return choice_forms.read_plain_options(call, "follow_up", "text", required=False)

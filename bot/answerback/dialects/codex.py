@@ -1,7 +1,7 @@
-"""The dialect `codex`: Codex's request_user_input, the same from its app server, and the asynchronous variant.
+"""The dialect `codex`: Codex's request_user_input, its app server's equivalent, and the asynchronous variant.
 
-Read in the schema that the package @openai/codex 0.169.0 generates. A person's own words are a note after "None of the
-above", as @agentclientprotocol/codex-acp 2.6.0 writes them.
+Based on the schema that the package @openai/codex 0.169.0 generates. Free text becomes a note after "None of the
+above", as in @agentclientprotocol/codex-acp 2.6.0.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
 
 _REQUEST: Final = "item/tool/requestUserInput"
-"""The app server's request; it says itself whether other words are offered, the client has added them already."""
+"""The app server's request. Its isOther says whether free text is offered; the tool call always offers it."""
 ASYNC: Final = "request_user_input_async"
-_NONE_OF_THEM: Final = "None of the above"
+_NONE_OF_THE_ABOVE: Final = "None of the above"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     ids: set[str] = set()
 
     def read(node: ArgumentNode, question_id: str) -> Question | None:
         if call.tool == ASYNC:
-            return _titled(node, question_id)
+            return _async_question(node, question_id)
         return _question(node, question_id, ids)
 
     return choice_forms.read_form(call, read)
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     if ask.request.name == ASYNC:
-        return _message(ask)
+        return _async_message(ask)
     marker = results.unanswered_text(ask)
     rows = results.answer_values_per_question(ask, [marker, *_note(ask.walk.reply)], _rows)
     answers: dict[str, JsonValue] = {
@@ -57,8 +57,8 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     other = node.flag("isOther", default=node.tool != _REQUEST)
     if node.flag("isSecret", default=False):
         message = (
-            f"{node.name}.isSecret is true, but answers are stored and shown in a chat. Do not ask for the secret: "
-            "ask whether it is in place."
+            f"{node.name}.isSecret is true, but answers are stored and shown in a chat. Do not ask for the secret "
+            "itself: ask whether it has been set up."
         )
         node.fail("unknown_value", message, "isSecret")
     if question_id is None or text is None:
@@ -76,8 +76,8 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     )
 
 
-def _titled(node: ArgumentNode, question_id: str) -> Question | None:
-    """A question of the asynchronous tool."""
+def _async_question(node: ArgumentNode, question_id: str) -> Question | None:
+    """Read a question of the asynchronous tool."""
     text = node.text("title")
     options = choice_forms.read_plain_options(node, "options", required=False)
     if text is None:
@@ -96,28 +96,28 @@ def _titled(node: ArgumentNode, question_id: str) -> Question | None:
 
 def _rows(given: GivenAnswer) -> list[JsonValue]:
     if given.other:
-        return [_NONE_OF_THEM, *_note(given.words)]
+        return [_NONE_OF_THE_ABOVE, *_note(given.words)]
     return [*results.answer_values(given), *_note(given.note)]
 
 
-def _note(words: str | None) -> list[JsonValue]:
-    return [] if words is None else [f"user_note: {words}"]
+def _note(text: str | None) -> list[JsonValue]:
+    return [] if text is None else [f"user_note: {text}"]
 
 
-def _message(ask: Ask) -> ToolResult:
-    """The user's message that follows the asynchronous call, whose own result was that it was accepted."""
-    given = results.answer_values_per_question(
+def _async_message(ask: Ask) -> ToolResult:
+    """Render the user message that follows an asynchronous call, whose own result just said "accepted"."""
+    rows = results.answer_values_per_question(
         ask, [], lambda each: [*results.answer_values(each), *_note(each.note)]
     )
-    answers: list[JsonValue] = [*given]
+    answers: list[JsonValue] = [*rows]
     structured: dict[str, JsonValue] = {"accepted": True, "answers": answers}
     if ask.status is not Status.ANSWERED:
         structured = {**structured, "cancelled": True, **results.reply_and_reason_fields(ask)}
         return ToolResult(
             content=results.append_reply(ask, results.unanswered_text(ask)), structured=structured
         )
-    told = [
+    paragraphs = [
         "\n".join([question.text, *map(str, row or ["(no answer)"])])
-        for question, row in zip(ask.form.questions, given, strict=True)
+        for question, row in zip(ask.form.questions, rows, strict=True)
     ]
-    return ToolResult(content="\n\n".join(told), structured=structured)
+    return ToolResult(content="\n\n".join(paragraphs), structured=structured)

@@ -1,6 +1,6 @@
-"""The dialect `copilot`: GitHub Copilot's ask_user, one question with choices, or a form made of a schema.
+"""The dialect `copilot`: GitHub Copilot's ask_user, with one question and choices, or a form from a schema.
 
-Read in the packages @github/copilot 1.0.102 and github-copilot-sdk 1.0.27.
+Based on the packages @github/copilot 1.0.102 and github-copilot-sdk 1.0.27.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if call.has("requestedSchema"):
         return _form(call)
     text = call.text("question")
     options = choice_forms.read_plain_options(call, "choices", required=False)
-    freely = call.flag("allowFreeform", default=True)
+    allow_other = call.flag("allowFreeform", default=True)
     if text is None or call.problems.found:
         return None
     question = Question(
@@ -30,19 +30,19 @@ def parse(call: ArgumentNode) -> Form | None:
         text=text,
         answer_type=AnswerType.SELECT if options else AnswerType.TEXT,
         options=options,
-        other=bool(options) and freely,
+        other=bool(options) and allow_other,
     )
     return Form(questions=(question,))
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     (question,) = ask.form.questions
     given = ask.walk.answer(question.id)
     if question.answer_type is AnswerType.SCHEMA:
-        # Never a decline: Copilot would tell its model that nobody is there, and to work autonomously.
+        # Never decline: Copilot would tell its model that nobody is there and that it should work autonomously.
         answered = given is not None and ask.status is Status.ANSWERED
         return elicitation.render(ask) if answered else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
@@ -54,7 +54,7 @@ def render(ask: Ask) -> ToolResult:
 
 
 def _form(call: ArgumentNode) -> Form | None:
-    """The form variant: an elicitation whose schema need not say that it is an object."""
+    """Read the form variant: an elicitation whose schema may omit its type, which is object."""
     schema = call.at("requestedSchema").value
     if isinstance(schema, dict) and schema.get("type") is None:
         schema = {**schema, "type": "object"}

@@ -1,4 +1,4 @@
-"""Which dialect a tool call speaks: one table, read from the top."""
+"""Detect the dialect of a tool call, with one table in which the first matching row wins."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from answerback.dialects.call_reader import did_you_mean
 
 Json = Mapping[str, JsonValue]
 _NONE: Final[frozenset[str]] = frozenset()
-_MOST_COMPARED: Final = 20
-"""Fields of a call, and of its first question, that are compared with those that a dialect has."""
+_MAX_COMPARED: Final = 20
+"""Fields of a call, and of its first question, to compare with those of a dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """What a call looks like. A field that is null is not given, one that is empty is."""
+    """The shape of a call. A field that is null counts as missing; one that is empty counts as present."""
 
     has: frozenset[str] = _NONE
     has_any: frozenset[str] = _NONE
     lacks: frozenset[str] = _NONE
     first_has: frozenset[str] = _NONE
-    """Fields of the first of its ``questions``."""
+    """Required fields of the first of its ``questions``."""
     first_lacks: frozenset[str] = _NONE
 
     def matches(self, arguments: Json) -> bool:
-        """Whether the arguments of a call have this shape."""
-        given, first = _given(arguments), _given(_first_question(arguments))
+        """Return whether the arguments of a call have this shape."""
+        fields, first = _present(arguments), _present(_first_question(arguments))
         return (
-            self.has <= given
-            and (not self.has_any or not self.has_any.isdisjoint(given))
-            and self.lacks.isdisjoint(given)
+            self.has <= fields
+            and (not self.has_any or not self.has_any.isdisjoint(fields))
+            and self.lacks.isdisjoint(fields)
             and self.first_has <= first
             and self.first_lacks.isdisjoint(first)
         )
 
 
 class DetectionRule(NamedTuple):
-    """The dialect of the calls of some names that have a shape; of all of their other calls where it is None."""
+    """The dialect of the calls with these names and this shape; if ``shape`` is None, of all other calls."""
 
     names: tuple[str, ...]
     dialect: str
@@ -87,7 +87,7 @@ DETECTION_RULES: Final[tuple[DetectionRule, ...]] = (
         ("ask_user",),
         "single",
         Shape(
-            # Without a question too: whoever wrote one of these is told that a question is missing.
+            # Even without a question: a call with one of these gets the message that the question is missing.
             has_any=_set("question", "answer_type", "options", "default", "context"),
             lacks=_set("questions"),
         ),
@@ -97,21 +97,21 @@ DETECTION_RULES: Final[tuple[DetectionRule, ...]] = (
     DetectionRule(("ask_user",), "ask_user_form", Shape(first_has=_set("question"))),
     DetectionRule(("ask_user",), "ask_user"),
 )
-"""The first row that fits decides. The last one of each name has no shape, and takes what fits no other."""
+"""The first matching row wins. The last row for each name has no shape and takes all other calls."""
 TOOL_NAMES: Final = tuple(dict.fromkeys(name for row in DETECTION_RULES for name in row.names))
-"""Every name of a tool call."""
+"""Every known name of a tool call."""
 
 
 class DetectedDialect(NamedTuple):
-    """What the table tells of a call."""
+    """The dialect detected for a call."""
 
     dialect: str
     by_shape: bool
-    """Whether the call has a shape that its name knows, or its name knows one dialect only."""
+    """Whether the call has a known shape, or its name has only one dialect."""
 
 
 def detect(name: str, arguments: Json) -> DetectedDialect | None:
-    """The dialect of a call; None for an unknown name."""
+    """Return the dialect of a call, or None for an unknown name."""
     for row in DETECTION_RULES:
         if name in row.names and (row.shape is None or row.shape.matches(arguments)):
             return DetectedDialect(
@@ -121,12 +121,12 @@ def detect(name: str, arguments: Json) -> DetectedDialect | None:
 
 
 def dialects_for_tool_name(name: str) -> tuple[str, ...]:
-    """The dialects that calls of a name may have, in the table's order."""
+    """Return the dialects that calls with a name may have, in the order of the table."""
     return tuple(dict.fromkeys(row.dialect for row in DETECTION_RULES if name in row.names))
 
 
 def tool_names_of(dialect: str) -> tuple[str, ...]:
-    """Every name by which a tool of this dialect may be called."""
+    """Return every name that a tool of this dialect may have."""
     return tuple(
         dict.fromkeys(
             name for row in DETECTION_RULES if row.dialect == dialect for name in row.names
@@ -135,20 +135,20 @@ def tool_names_of(dialect: str) -> tuple[str, ...]:
 
 
 def rank_by_similarity(arguments: Json, fields: Mapping[str, Collection[str]]) -> list[str]:
-    """Dialects, the one first that has most of the fields of a call and of its first question, or nearly the same.
+    """Sort dialects by how many fields of a call and its first question they have, at least by a similar name.
 
     Args:
-        fields: what each dialect has.
+        fields: the fields of each dialect.
     """
-    given = [*arguments][:_MOST_COMPARED] + [*_first_question(arguments)][:_MOST_COMPARED]
+    keys = [*arguments][:_MAX_COMPARED] + [*_first_question(arguments)][:_MAX_COMPARED]
 
-    def known(dialect: str) -> int:
-        return sum(bool(did_you_mean(key, fields[dialect])) for key in given)
+    def count_known(dialect: str) -> int:
+        return sum(bool(did_you_mean(key, fields[dialect])) for key in keys)
 
-    return sorted(fields, key=known, reverse=True)
+    return sorted(fields, key=count_known, reverse=True)
 
 
-def _given(fields: Json) -> set[str]:
+def _present(fields: Json) -> set[str]:
     return {key for key, value in fields.items() if value is not None}
 
 

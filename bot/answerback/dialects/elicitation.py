@@ -1,6 +1,6 @@
-"""The dialect `elicitation`: MCP's elicitation/create; a flat form, answered as one schema question, or a link.
+"""The dialect `elicitation`: MCP's elicitation/create, for either a flat form, asked as one schema question, or a link.
 
-Which schemas are allowed: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
+Allowed schemas: https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ _FORMATS: Final = ("email", "uri", "date", "date-time")
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     match call.choice("mode", _MODES, "form"):
-        case None:  # of a mode that is not known, nothing else is known either
+        case None:  # the mode is unknown, and so is what else the call should have
             return None
         case "url":
             return _link(call)
@@ -38,7 +38,7 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def _link(call: ArgumentNode) -> Form | None:
-    """The question whether a person opens an address."""
+    """Read a call in URL mode as a question whether to open the address."""
     message, address = call.text("message"), call.text("url")
     if address is not None and not _is_web_address(address):
         call.fail("unknown_value", "url must be an http or https address.", "url")
@@ -66,12 +66,12 @@ def _form(call: ArgumentNode) -> Form | None:
         )
         return None
     schema = replace(schema, value=_without_nulls(schema.value))
-    _read_schema(schema)
+    _check_schema(schema)
     if not call.problems.found:
         schema.require_schema()
     if message is None or call.problems.found:
         return None
-    defaults = _fitting_defaults(schema)
+    defaults = _valid_defaults(schema)
     question = Question(
         id=QUESTION_ID,
         text=message,
@@ -85,38 +85,38 @@ def _form(call: ArgumentNode) -> Form | None:
 
 
 def _without_nulls(value: JsonValue) -> JsonValue:
-    """A schema without keywords that are null: they are not given. What its enums and defaults hold stays."""
+    """Return a schema without null keywords, which count as missing. Nulls in enums and defaults stay."""
     if not isinstance(value, dict):
         return value
-    made: dict[str, JsonValue] = {}
+    cleaned: dict[str, JsonValue] = {}
     for key, each in value.items():
         if key == "properties" and isinstance(each, dict):
-            made[key] = {name: _without_nulls(schema) for name, schema in each.items()}
+            cleaned[key] = {name: _without_nulls(schema) for name, schema in each.items()}
         elif key in _ALTERNATIVES and isinstance(each, list):
-            made[key] = [_without_nulls(schema) for schema in each]
+            cleaned[key] = [_without_nulls(schema) for schema in each]
         elif each is not None:
-            made[key] = _without_nulls(each) if key == "items" else each
-    return made
+            cleaned[key] = _without_nulls(each) if key == "items" else each
+    return cleaned
 
 
-def _fitting_defaults(schema: ArgumentNode) -> dict[str, JsonValue]:
-    """The defaults of the fields; one that does not fit its own field is taken out of the schema."""
-    found: dict[str, JsonValue] = {}
+def _valid_defaults(schema: ArgumentNode) -> dict[str, JsonValue]:
+    """Return the defaults of the fields, and remove from the schema those that are not valid for their field."""
+    defaults: dict[str, JsonValue] = {}
     properties = schema.at("properties").value
     for name, field in properties.items() if isinstance(properties, dict) else ():
         if isinstance(field, dict) and "default" in field:
             if violations(field, field["default"]):
                 del field["default"]
             else:
-                found[name] = field["default"]
-    return found
+                defaults[name] = field["default"]
+    return defaults
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
-            return results.json_result(_answered(results.answers_by_id(ask)))
+            return results.json_result(_decision(results.answers_by_id(ask)))
         case Status.FAILED:
             return results.failure_result(ask)
         case Status.CANCELLED:
@@ -125,14 +125,14 @@ def render(ask: Ask) -> ToolResult:
             return results.json_result({"action": "cancel"})
 
 
-def _answered(given: dict[str, JsonValue]) -> JsonValue:
-    if QUESTION_ID in given:
-        return {"action": "accept", "content": given[QUESTION_ID]}
-    return {"action": "accept" if given[URL_ID] else "decline"}
+def _decision(answers: dict[str, JsonValue]) -> JsonValue:
+    if QUESTION_ID in answers:
+        return {"action": "accept", "content": answers[QUESTION_ID]}
+    return {"action": "accept" if answers[URL_ID] else "decline"}
 
 
-def _read_schema(schema: ArgumentNode) -> None:
-    """Notes what is not a flat object of primitives."""
+def _check_schema(schema: ArgumentNode) -> None:
+    """Record what makes a schema something other than a flat object of primitives."""
     if not schema.is_object():
         return
     schema.choice("type", ("object",))
@@ -152,13 +152,13 @@ def _read_schema(schema: ArgumentNode) -> None:
             "type", _TYPES, "string" if node.has("enum") or node.has("oneOf") else None
         )
         if kind == "array":
-            _read_items(node)
+            _check_items(node)
         if kind == "string" and node.has("format"):
             node.choice("format", _FORMATS)
 
 
-def _read_items(node: ArgumentNode) -> None:
-    """An array is a choice of several: its items must be an enum, with or without titles."""
+def _check_items(node: ArgumentNode) -> None:
+    """Check the items of an array, which stands for a multiple choice: they must be an enum, perhaps with titles."""
     items = node.at("items")
     if not (items.has("enum") or items.has("anyOf") or items.has("oneOf")):
         items.fail("unknown_value", f"{items.name} must have enum, or anyOf with const and title.")

@@ -1,6 +1,6 @@
-"""The dialect `gemini`: Gemini CLI's ask_user; answers are keyed by the questions' positions.
+"""The dialect `gemini`: Gemini CLI's ask_user; answers are keyed by question position.
 
-Read in the packages @google/gemini-cli-core and @google/gemini-cli 0.61.0.
+Based on the packages @google/gemini-cli-core and @google/gemini-cli 0.61.0.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _YES_AND_NO: Final = tuple(Option(value=word, label=word) for word in ("Yes", "N
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     return choice_forms.read_form(call, _question)
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     texts = [_text(question, ask.walk.answer(question.id)) for question in ask.form.questions]
@@ -43,12 +43,12 @@ def render(ask: Ask) -> ToolResult:
 
 def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = node.text("question")
-    word = node.choice("type", _TYPES)
+    kind_name = node.choice("type", _TYPES)
     kind = AnswerType.TEXT
     options: tuple[Option, ...] = ()
-    if word == _YES_OR_NO:
+    if kind_name == _YES_OR_NO:
         kind, options = AnswerType.SELECT, _YES_AND_NO
-    elif word == _CHOICE:
+    elif kind_name == _CHOICE:
         kind = choice_forms.read_multiple(node, "multiSelect")
         options = choice_forms.read_label_options(node, least=2)
     hint = node.text("placeholder", required=False, blank=True)
@@ -70,7 +70,7 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
 
 
 def _text(question: Question, given: GivenAnswer | None) -> str:
-    """An answer in one line; empty where nothing was chosen or written."""
+    """Format an answer on one line; empty if nothing was chosen or written."""
     if given is None:
         return ""
     if question.answer_type is AnswerType.TEXT:

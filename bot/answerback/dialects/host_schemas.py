@@ -1,4 +1,4 @@
-"""The schemas of the arguments of the hosts' tools, one a dialect, as a model gets them."""
+"""The argument schemas of the hosts' tools, one per dialect, as sent to models."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ CLAUDE: Final = object_schema(
             object_schema(
                 {
                     "question": with_description(
-                        TEXT, "The question, as the user reads it; no two alike."
+                        TEXT, "The question, as the user reads it; must be unique."
                     ),
                     "header": with_description(
                         LABEL, "A very short title for it, 12 characters or less."
@@ -55,7 +55,7 @@ CLAUDE: Final = object_schema(
                         object_schema(
                             {
                                 "label": with_description(
-                                    LABEL, "The choice in a few words; no two alike."
+                                    LABEL, "The choice in a few words; must be unique."
                                 ),
                                 "description": {
                                     "type": "string",
@@ -94,7 +94,7 @@ QUESTION: Final = object_schema(
             object_schema(
                 {
                     "id": with_description(LABEL, "The key of this question's answer; unique."),
-                    "label": with_description(LABEL, "A short title; Q1, Q2, … without one."),
+                    "label": with_description(LABEL, "A short title; defaults to Q1, Q2, …."),
                     "prompt": with_description(TEXT, "The question, as the user reads it."),
                     "options": array_schema(
                         object_schema(
@@ -114,7 +114,7 @@ QUESTION: Final = object_schema(
                 "prompt",
                 "options",
             ),
-            "The questions; the user looks over the answers to several before handing them in.",
+            "The questions; if there are several, the user reviews the answers before submitting them.",
         )
     },
     "questions",
@@ -126,7 +126,7 @@ _MULTIPLE: Final[dict[str, JsonValue]] = {
 }
 _LABELLED: Final = object_schema(
     {
-        "label": with_description(LABEL, "The choice in a few words; no two alike."),
+        "label": with_description(LABEL, "The choice in a few words; must be unique."),
         "description": with_description(TEXT, "What choosing it means."),
     },
     "label",
@@ -141,7 +141,7 @@ CODEX: Final = object_schema(
                     "question": with_description(TEXT, "The question, as the user reads it."),
                     "options": array_schema(
                         _LABELLED,
-                        "The choices; none for an answer in words. Do not add an Other: it is always offered.",
+                        "The choices; none for a free-text answer. Do not add an Other: it is always offered.",
                         least=0,
                         most=1_000,
                     ),
@@ -163,7 +163,7 @@ OPENCODE: Final = object_schema(
                     "header": _HEADER,
                     "options": array_schema(
                         _LABELLED,
-                        "The choices; none for an answer in words. Do not add an Other: it is always offered.",
+                        "The choices; none for a free-text answer. Do not add an Other: it is always offered.",
                         least=0,
                         most=1_000,
                     ),
@@ -187,16 +187,16 @@ GEMINI: Final = object_schema(
                     "type": {
                         "type": "string",
                         "enum": ["choice", "text", "yesno"],
-                        "description": "Options to choose from, an answer in words, or Yes and No.",
+                        "description": "Options to choose from, free text, or Yes and No.",
                     },
                     "options": array_schema(
                         _LABELLED,
-                        "For choice, and only there. Do not add an Other: it is always offered.",
+                        "Only for choice. Do not add an Other: it is always offered.",
                         least=2,
                         most=1_000,
                     ),
                     "multiSelect": _MULTIPLE,
-                    "placeholder": with_description(TEXT, "A hint for an answer in words."),
+                    "placeholder": with_description(TEXT, "A hint for a free-text answer."),
                 },
                 "question",
                 "type",
@@ -210,12 +210,12 @@ COPILOT: Final = object_schema(
     {
         "question": with_description(TEXT, "The question, as the user reads it."),
         "choices": array_schema(
-            LABEL, "The choices, all different; none for an answer in words.", least=0, most=1_000
+            LABEL, "The choices, all different; none for a free-text answer.", least=0, most=1_000
         ),
         "allowFreeform": {
             "type": "boolean",
             "default": True,
-            "description": "Whether the user may answer a question with choices in words.",
+            "description": "Whether the user may answer with free text instead of a choice.",
         },
     },
     "question",
@@ -235,7 +235,7 @@ VSCODE: Final = object_schema(
                         object_schema(
                             {
                                 "label": with_description(
-                                    LABEL, "The choice in a few words; no two alike."
+                                    LABEL, "The choice in a few words; must be unique."
                                 ),
                                 "description": with_description(TEXT, "What choosing it means."),
                                 "recommended": {
@@ -245,7 +245,7 @@ VSCODE: Final = object_schema(
                             },
                             "label",
                         ),
-                        "The choices; none for an answer in words. Do not add an Other.",
+                        "The choices; none for a free-text answer. Do not add an Other.",
                         least=0,
                         most=1_000,
                     ),
@@ -253,7 +253,7 @@ VSCODE: Final = object_schema(
                     "allowFreeformInput": {
                         "type": "boolean",
                         "default": True,
-                        "description": "Whether the user may answer in words instead of choosing.",
+                        "description": "Whether the user may answer with free text instead of choosing.",
                     },
                 },
                 "header",
@@ -269,7 +269,7 @@ CLINE: Final = object_schema(
         "question": with_description(TEXT, "The question, as the user reads it."),
         "options": array_schema(
             LABEL,
-            "Two to five choices, all different; none for an answer in words.",
+            "Two to five choices, all different; none for a free-text answer.",
             least=0,
             most=1_000,
         ),

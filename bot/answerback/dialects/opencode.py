@@ -1,6 +1,6 @@
-"""The dialect `opencode`: opencode's question tool; a list of labels or words for each question.
+"""The dialect `opencode`: opencode's question tool; the answer to each question is a list of labels or free text.
 
-Read in the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3.
+Based on the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from answerback.dialects.call_reader import ArgumentNode
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     return choice_forms.read_form(call, _question)
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended; what the host itself would write for these answers."""
+    """Render the tool result of an ask that has ended, as the host itself would for these answers."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    words: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
-    rows = results.answer_values_per_question(ask, words)
-    told = ", ".join(
+    reply: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
+    rows = results.answer_values_per_question(ask, reply)
+    answers = ", ".join(
         f'"{question.text}"="{", ".join(map(str, row)) or "Unanswered"}"'
         for question, row in zip(ask.form.questions, rows, strict=True)
     )
     return ToolResult(
-        content=f"User has answered your questions: {told}. You can now continue with the user's answers in mind.",
+        content=f"User has answered your questions: {answers}. You can now continue with the user's answers in mind.",
         structured={"answers": [*rows], **results.reason_field(ask)},
     )
 
@@ -40,7 +40,7 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
     kind = choice_forms.read_multiple(node, "multiple")
     custom = node.flag("custom", default=True)
     if not custom and node.at("options").value == []:
-        message = f"{node.name}.options is empty and custom is false: there would be no answer."
+        message = f"{node.name}.options is empty and custom is false: no answer would be possible."
         node.fail("options_required", message, "options")
     if text is None:
         return None

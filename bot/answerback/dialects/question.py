@@ -1,4 +1,4 @@
-"""The dialect `question`: choices with values and labels, ending in a review when there are several."""
+"""The dialect `question`: choices with values and labels; several questions end in a review."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",
     structured={"questions": [], "answers": [], "cancelled": True},
 )
-"""What this tool promises for a call without questions: its own shape, and no error."""
+"""The result that this tool promises for a call without questions: not an error, and in its usual format."""
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
-    read: list[Question] = []
+    questions: list[Question] = []
     ids: set[str] = set()
     for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
         if not node.is_object():
@@ -32,7 +32,7 @@ def parse(call: ArgumentNode) -> Form | None:
         if question_id in ids:
             node.fail(
                 "duplicate_id",
-                f'{node.name}.id "{question_id}" is there already; ids must differ.',
+                f'{node.name}.id "{question_id}" is already used; ids must be unique.',
                 "id",
             )
         label = node.label("label", required=False, blank=True)
@@ -42,7 +42,7 @@ def parse(call: ArgumentNode) -> Form | None:
             continue
         ids.add(question_id)
         header = label if label and label.strip() else f"Q{i + 1}"
-        read.append(
+        questions.append(
             Question(
                 id=question_id,
                 text=prompt or "?",
@@ -52,16 +52,16 @@ def parse(call: ArgumentNode) -> Form | None:
                 other=True,
             )
         )
-    return None if call.problems.found else Form(questions=tuple(read), review=True)
+    return None if call.problems.found else Form(questions=tuple(questions), review=True)
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended; a failure too is a result, not an error, as this tool promises."""
+    """Render the tool result of an ask that has ended. As this tool promises, a failure is not an error result."""
     failed = ask.status is Status.FAILED
-    given = () if failed else ask.walk.answers
-    answers = [_answer(_question(ask, g), g) for g in given]
+    collected = () if failed else ask.walk.answers
+    answers = [_answer(_question(ask, given), given) for given in collected]
     structured: dict[str, JsonValue] = {
-        "questions": [_normalised(question) for question in ask.form.questions],
+        "questions": [_question_json(question) for question in ask.form.questions],
         "answers": list(answers),
         "cancelled": ask.status is not Status.ANSWERED,
     }
@@ -89,7 +89,7 @@ def _options(node: ArgumentNode) -> tuple[Option, ...]:
         if value in values:
             item.fail(
                 "duplicate_option",
-                f"{item.name}.value {format_value(value)} is there already; values must differ.",
+                f"{item.name}.value {format_value(value)} is already used; values must be unique.",
                 "value",
             )
         values.add(value)
@@ -114,7 +114,7 @@ def _answer(question: Question, given: GivenAnswer) -> dict[str, JsonValue]:
     }
 
 
-def _normalised(question: Question) -> dict[str, JsonValue]:
+def _question_json(question: Question) -> dict[str, JsonValue]:
     return {
         "id": question.id,
         "label": question.header,
@@ -137,5 +137,5 @@ def _content(ask: Ask) -> str:
     if ask.status is Status.ANSWERED:
         return "\n".join(lines)
     how = {Status.EXPIRED: "No answer in time", Status.WITHDRAWN: "The questions were withdrawn"}
-    words = f": {ask.walk.reply}" if ask.walk.reply else ""
-    return "\n".join([f"{how.get(ask.status, 'User cancelled the questions')}{words}", *lines])
+    reply = f": {ask.walk.reply}" if ask.walk.reply else ""
+    return "\n".join([f"{how.get(ask.status, 'User cancelled the questions')}{reply}", *lines])

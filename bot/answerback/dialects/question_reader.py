@@ -1,4 +1,4 @@
-"""Reading a typed question: the shape that `ask_user`, `single` and `tool_question` share, and its rules of meaning."""
+"""Read a typed question: the format and the rules shared by `ask_user`, `single` and `tool_question`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from answerback.dialects.call_reader import ArgumentNode
 FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
 _TYPES: Final = tuple(kind.value for kind in AnswerType)
 _MAX_IDS: Final = 20
-"""Earlier ids that are named where one is missing."""
+"""Earlier ids listed in the message about an unknown one."""
 
 
-def _needed(kind: AnswerType) -> Literal["options", "schema"] | None:
-    """What a question of this type cannot be asked without."""
+def _required_field(kind: AnswerType) -> Literal["options", "schema"] | None:
+    """Return the field that a question of this type requires, if any."""
     match kind:
         case AnswerType.BOOLEAN | AnswerType.TEXT:
             return None
@@ -32,8 +32,8 @@ def _needed(kind: AnswerType) -> Literal["options", "schema"] | None:
             assert_never(kind)
 
 
-NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if _needed(kind) != "schema")
-"""The answer types of the dialects that ask without schemas."""
+NON_SCHEMA_TYPES: Final = tuple(kind for kind in AnswerType if _required_field(kind) != "schema")
+"""The answer types of the dialects without schemas."""
 
 
 def read_question(
@@ -47,22 +47,22 @@ def read_question(
     exclusive: bool = True,
     persistence: Persistence = Persistence.NONE,
 ) -> Question | None:
-    """A typed question; None when a mistake in it was noted.
+    """Read a typed question, or return None if problems with it were recorded.
 
     Args:
-        id: the question's id as read; None when that was a mistake.
-        text: its text as read, likewise.
-        types: the answer types that the dialect has.
-        default_type: the answer type where the call gives none; None: it must give one.
+        id: the question's id, already read; None if it was invalid.
+        text: its text, likewise.
+        types: the answer types of the dialect.
+        default_type: the answer type if the call gives none; None: the call must give one.
     """
     before = node.problems.count
     context = node.text("context", required=False, blank=True)
-    word = node.choice("answer_type", types, default_type.value if default_type else None)
-    kind = AnswerType(word) if word is not None else None
+    type_name = node.choice("answer_type", types, default_type.value if default_type else None)
+    kind = AnswerType(type_name) if type_name is not None else None
     options = _options(node, kind)
     schema = _schema(node, kind)
-    broken = node.problems.count > before
-    if kind is None or (broken and _needed(kind) is not None):
+    invalid = node.problems.count > before
+    if kind is None or (invalid and _required_field(kind) is not None):
         return None
     question = Question(
         id=id or "?",
@@ -80,11 +80,10 @@ def read_question(
 
 
 def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When | None:
-    """The condition of a question.
+    """Read the condition of a question.
 
     Args:
-        earlier: the questions before it by id; None for one that is itself a mistake, which is
-            not checked any further.
+        earlier: the earlier questions by id; None for an invalid one, against which the condition is not checked.
     """
     if not node.has("when"):
         return None
@@ -95,7 +94,7 @@ def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When |
     if not isinstance(when.value, dict) or "equals" not in when.value:
         when.fail(
             "required",
-            f"{when.name}.equals is missing: the answer to wait for, or null for skipped.",
+            f"{when.name}.equals is missing: it must be the expected answer, or null for skipped.",
             "equals",
         )
         return None
@@ -110,16 +109,14 @@ def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When |
     equals = when.value["equals"]
     if question is not None and not _can_be(question, equals):
         value = format_value(equals)
-        message = (
-            f'{when.name}.equals is {value}, which "{question_id}" can never be{_yields(question)}.'
-        )
+        message = f'{when.name}.equals is {value}, which "{question_id}" can never be{_yield_hint(question)}.'
         when.fail("unsatisfiable_when", message, "equals")
         return None
     return When(question_id=question_id, equals=equals)
 
 
 def _ids(earlier: Collection[str]) -> str:
-    """The ids of earlier questions; of many long ones, the nearest."""
+    """List the ids of earlier questions; if there are many, the last ones."""
     shown = [f'"{i}"' if len(i) <= 80 else format_value(i) for i in list(earlier)[-_MAX_IDS:]]
     more = len(earlier) - len(shown)
     return (f"{more} more, " if more else "") + ", ".join(shown) or "none"
@@ -127,7 +124,7 @@ def _ids(earlier: Collection[str]) -> str:
 
 def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
     child = node.at("options")
-    if kind is not None and _needed(kind) != "options":
+    if kind is not None and _required_field(kind) != "options":
         if node.has("options"):
             child.fail(
                 "options_forbidden",
@@ -146,7 +143,7 @@ def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
 
 def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
     child = node.at("schema")
-    if kind is None or _needed(kind) != "schema":
+    if kind is None or _required_field(kind) != "schema":
         if kind is not None and node.has("schema"):
             child.fail(
                 "schema_forbidden",
@@ -164,7 +161,7 @@ def _schema(node: ArgumentNode, kind: AnswerType | None) -> JsonValue:
 
 def _with_default(node: ArgumentNode, question: Question) -> Question:
     child = node.at("default")
-    schema = _needed(question.answer_type) == "schema"
+    schema = _required_field(question.answer_type) == "schema"
     if not (isinstance(node.value, dict) and "default" in node.value) or (
         child.value is None and not schema
     ):
@@ -172,7 +169,8 @@ def _with_default(node: ArgumentNode, question: Question) -> Question:
     if schema:
         if not schemas.is_all_encodable(child.value):
             child.fail(
-                "default_type", f"{child.name} holds half a surrogate pair, which is no text."
+                "default_type",
+                f"{child.name} contains half a surrogate pair, which is not valid text.",
             )
         return question.model_copy(update={"default": child.value, "has_default": True})
     checked = check_answer(question, child.value)
@@ -188,16 +186,16 @@ def _can_be(question: Question, value: JsonValue) -> bool:
     if value is None and question.when is not None:
         return True
     checked = check_answer(question, value)
-    # A multi-select in another order than its options' is never what it yields.
+    # A multi-select yields its values in option order only.
     return not isinstance(checked, Invalid) and checked.value == value
 
 
-def _yields(question: Question) -> str:
+def _yield_hint(question: Question) -> str:
     never_skipped = "" if question.when else ", and is never skipped"
-    return f"; {_yielded(question.answer_type)}{never_skipped}"
+    return f"; {_yield_description(question.answer_type)}{never_skipped}"
 
 
-def _yielded(kind: AnswerType) -> str:
+def _yield_description(kind: AnswerType) -> str:
     match kind:
         case AnswerType.BOOLEAN:
             return "it yields true or false"

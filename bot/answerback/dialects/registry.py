@@ -1,4 +1,4 @@
-"""The way of a tool call there and back: its arguments to a form, the ended ask to a tool result."""
+"""Parse tool calls into forms, and render ended asks as tool results, in the dialect of the call."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_
 
 
 class Dialect(Protocol):
-    """What each dialect's module offers."""
+    """The interface of a dialect's module."""
 
     def parse(self, call: ArgumentNode) -> Form | None:
-        """The form of a call's arguments; None when mistakes were noted."""
+        """Parse a call's arguments into a form, or return None if problems were recorded."""
 
     def render(self, ask: Ask) -> ToolResult:
-        """The tool result of an ask that has ended otherwise than by End Turn."""
+        """The tool result of an ask that has ended in any way other than End Turn."""
 
 
 _QUICK: Final = 1_000
-"""JSON values in a call that is read at once, at up to 5 µs each."""
+"""The most JSON values in a call that is quick to parse, at up to 5 µs each."""
 _TEXT: Final = 100
-"""Characters of a string that take as long to read as a value."""
+"""Characters of a string that take as long to parse as one value."""
 DIALECTS: Final[dict[str, Dialect]] = {
     "ask_user": ask_user,
     "single": single,
@@ -67,42 +67,42 @@ DIALECTS: Final[dict[str, Dialect]] = {
 def parse_call(
     name: str, arguments: dict[str, JsonValue], override: str | None = None
 ) -> tuple[str, Form]:
-    """The dialect of a tool call and the form it asks to be walked.
+    """Parse a tool call and return its dialect and form.
 
     Args:
-        override: the dialect to use whatever the tool is called.
+        override: the dialect to use, regardless of the tool's name.
 
     Raises:
-        InvalidCallError: with every mistake, in document order.
+        InvalidCallError: with every problem, in document order.
     """
-    found = None if override else detection.detect(name, arguments)
-    dialect = found.dialect if found else override or ""
+    detected = None if override else detection.detect(name, arguments)
+    dialect = detected.dialect if detected else override or ""
     if dialect not in DIALECTS:
         raise InvalidCallError(name[:100], [_unknown(name, override)])
     problems = ProblemCollector(arguments, name)
     form = DIALECTS[dialect].parse(ArgumentNode(arguments, problems))
-    if form is not None and not schemas.is_all_encodable(arguments):  # in a field that nobody reads
-        message = "The call holds half a surrogate pair, which is no text."
-        problems.note(Problem(pointer="", code="wrong_type", message=message))
+    if form is not None and not schemas.is_all_encodable(arguments):  # in a field that is not read
+        message = "The call contains half a surrogate pair, which is not valid text."
+        problems.add(Problem(pointer="", code="wrong_type", message=message))
         form = None
     if form is None:
-        wrong = problems.in_document_order()
-        if found is not None and not found.by_shape:
-            wrong = (_with_others(name, dialect, arguments, wrong[0]), *wrong[1:])
-        raise InvalidCallError(name[:100], wrong, dialect)
+        listed = problems.in_document_order()
+        if detected is not None and not detected.by_shape:
+            listed = (_mention_other_dialects(name, dialect, arguments, listed[0]), *listed[1:])
+        raise InvalidCallError(name[:100], listed, dialect)
     return dialect, form
 
 
 def resolve_dialect(
     name: str, arguments: Mapping[str, JsonValue], override: str | None = None
 ) -> str:
-    """The dialect that a call is read as; a name of none where it is not known."""
-    found = None if override else detection.detect(name, arguments)
-    return found.dialect if found else override or ""
+    """Return the name of a call's dialect; for an unknown call, a name that is not a dialect's."""
+    detected = None if override else detection.detect(name, arguments)
+    return detected.dialect if detected else override or ""
 
 
 def is_quick_to_parse(arguments: JsonValue) -> bool:
-    """Whether a call is read in a few milliseconds: it is small and has no JSON Schema."""
+    """Return whether a call can be parsed within a few milliseconds: it is small and has no JSON Schema."""
     stack, nodes = [arguments], 0
     while stack and nodes <= _QUICK:
         node = stack.pop()
@@ -119,16 +119,16 @@ def is_quick_to_parse(arguments: JsonValue) -> bool:
 
 
 _ERASED: Final = ToolResult(
-    content="What was asked and answered in this call has been erased and cannot be read any more. Do not retry this"
+    content="The questions and answers of this call have been erased and can no longer be read. Do not retry this"
     " tool call.",
     structured={"erased": True},
     is_error=True,
 )
-"""What is left of every result once its ask is erased."""
+"""The result of every ask that has been erased."""
 
 
 def render_result(ask: Ask) -> ToolResult | None:
-    """The tool result; None while the ask is open and when the person ended the turn."""
+    """Render the tool result; None if the ask is open or the person ended the turn."""
     if ask.open or ask.status is Status.TURN_ENDED:
         return None
     if ask.erased_at is not None:
@@ -137,7 +137,7 @@ def render_result(ask: Ask) -> ToolResult | None:
 
 
 def render_refusal(error: InvalidCallError) -> ToolResult:
-    """What the model gets for a call that was refused: every mistake in words, so that it can fix the call."""
+    """Render the result of a rejected call: a message for every problem, so that the model can fix the call."""
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
         return question.NO_QUESTIONS
@@ -150,21 +150,21 @@ _NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few",
 
 
 def _unknown(name: str, override: str | None) -> Problem:
-    """An unknown dialect or name, with the nearest known one."""
+    """Return the problem with an unknown dialect or name, suggesting the closest known one."""
     if override:
-        where, sent, known = "/dialect", override[:100], [*DIALECTS]
+        pointer, sent, known = "/dialect", override[:100], [*DIALECTS]
         meant = did_you_mean(sent, known)
     else:
-        where, sent, known = "/name", name[:100], [*detection.TOOL_NAMES]
-        meant = did_you_mean(sent, known, alike=0)
-    message = f'{where[1:]} "{sent}" is not known{meant}; known are: {", ".join(known)}.'
-    return Problem(pointer=where, code="unknown_value", message=message)
+        pointer, sent, known = "/name", name[:100], [*detection.TOOL_NAMES]
+        meant = did_you_mean(sent, known, min_similarity=0)
+    message = f'Unknown {pointer[1:]} "{sent}"{meant}; the known ones are: {", ".join(known)}.'
+    return Problem(pointer=pointer, code="unknown_value", message=message)
 
 
-def _with_others(
+def _mention_other_dialects(
     name: str, dialect: str, arguments: Mapping[str, JsonValue], problem: Problem
 ) -> Problem:
-    """A mistake in a call of no known shape, and what else its name takes."""
+    """Add to the problem of a call with an unknown shape which other dialects its name has."""
     fields = {
         other: tool_definitions.dialect_field_names(other)
         for other in detection.dialects_for_tool_name(name)

@@ -10,16 +10,18 @@ from answerback.dialects import question_reader, results
 from answerback.dialects.call_reader import ArgumentNode
 
 FIELDS: Final = ("question", "context", "answer_type", "options", "default")
-"""The fields of a call; each of them tells this dialect where there are no ``questions``."""
+"""The fields of a call; any of them identifies this dialect if there are no ``questions``."""
 QUESTION_ID: Final = "answer"
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
-        call.fail("newline", "question must be one line; put the rest into context.", "question")
+        call.fail(
+            "newline", "question must be a single line; put the rest into context.", "question"
+        )
     question = question_reader.read_question(
         call,
         id=QUESTION_ID,
@@ -31,7 +33,7 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     match ask.status:
         case Status.ANSWERED:
             question = ask.form.questions[0]

@@ -1,9 +1,9 @@
-"""Schemas as the strict modes of model APIs accept them, which is less than JSON Schema.
+"""Convert schemas to the subset of JSON Schema that the strict modes of model APIs accept.
 
-Every object is closed and every property required, what may be left out is null, and no size is bounded:
+Every object is closed, every property is required, an optional property may be null, and there are no size limits:
 https://platform.openai.com/docs/guides/structured-outputs#supported-schemas and
-https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations. The dialects take
-null for "not given", and refuse in words what is too long or too many.
+https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations. The dialects treat
+null as missing, and report texts that are too long and arrays with too many items themselves.
 """
 
 from __future__ import annotations
@@ -22,37 +22,41 @@ _ANY: Final[list[JsonValue]] = [
     {"type": "array", "items": {"type": "string"}},
     _NULL,
 ]
-"""What stands for any value: strict modes want to know its type."""
+"""Stands for any value, since strict modes require a type."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 
 
 def to_strict_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """A schema of a tool's arguments for strict modes."""
-    made = {name: value for name, value in schema.items() if name not in _DROPPED}
-    if "properties" in made:
-        return {**made, **_closed(_OBJECT.validate_python(made["properties"]), made["required"])}
-    if "items" in made:
-        return {**made, "items": to_strict_schema(_OBJECT.validate_python(made["items"]))}
-    return made if "type" in made else {**made, "anyOf": _ANY}
+    """Convert the schema of a tool's arguments for strict modes."""
+    strict = {name: value for name, value in schema.items() if name not in _DROPPED}
+    if "properties" in strict:
+        return {
+            **strict,
+            **_closed(_OBJECT.validate_python(strict["properties"]), strict["required"]),
+        }
+    if "items" in strict:
+        return {**strict, "items": to_strict_schema(_OBJECT.validate_python(strict["items"]))}
+    return strict if "type" in strict else {**strict, "anyOf": _ANY}
 
 
 def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, JsonValue]:
-    """The properties, all of them required; one that is an object of any shape cannot be said, and is left out."""
+    """Return the properties, all required, without free-form objects, which strict modes cannot express."""
     schemas = {name: _OBJECT.validate_python(schema) for name, schema in properties.items()}
-    free = {name for name, schema in schemas.items() if _is_free(schema)}
+    free_form = {name for name, schema in schemas.items() if _is_free_form(schema)}
     needed = required if isinstance(required, list) else []
-    made: dict[str, JsonValue] = {}
+    strict: dict[str, JsonValue] = {}
     for name, schema in schemas.items():
-        if name in free:
+        if name in free_form:
             continue
-        found = to_strict_schema(schema)
-        if isinstance(words := found.get("enum"), list):  # the answer type of what is left out
-            found["enum"] = [word for word in words if word not in free]
-        made[name] = found if name in needed or "anyOf" in found else _or_null(found)
-    return {"properties": made, "required": [*made]}
+        converted = to_strict_schema(schema)
+        if isinstance(values := converted.get("enum"), list):  # also drop the answer type "schema"
+            converted["enum"] = [value for value in values if value not in free_form]
+        optional = name not in needed and "anyOf" not in converted
+        strict[name] = _or_null(converted) if optional else converted
+    return {"properties": strict, "required": [*strict]}
 
 
-def _is_free(schema: Mapping[str, JsonValue]) -> bool:
+def _is_free_form(schema: Mapping[str, JsonValue]) -> bool:
     kind = schema.get("type")
     return "object" in (kind if isinstance(kind, list) else [kind]) and "properties" not in schema
 

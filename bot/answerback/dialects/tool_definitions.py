@@ -1,4 +1,4 @@
-"""The tool definitions to register with a model, one a dialect, in the formats that model APIs take."""
+"""The tool definitions to register with a model, one per dialect, in the formats of the model APIs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from answerback.dialects.call_reader import did_you_mean
 Format = Literal["mcp", "anthropic", "openai", "openai-responses", "gemini"]
 
 _WHEN: Final = (
-    "Ask when a decision is the user's to make, when a missing fact only they know would change what "
-    "you do, or before something that cannot be undone. Do not ask for what you can find out yourself, "
-    "for confirmation of what was already asked of you, or in order to report; put what belongs "
-    "together into one call. Never ask for passwords, tokens or other secrets: the answers are stored "
-    "and shown in a chat. The user may also reply in words instead of answering, or end the turn."
+    "Ask when a decision is the user's to make, when you lack a fact that only they know and that would "
+    "change what you do, or before something that cannot be undone. Do not ask for what you can find out "
+    "yourself, to confirm what you were already told to do, or just to report; put related questions "
+    "into one call. Never ask for passwords, tokens or other secrets: the answers are stored "
+    "and shown in a chat. The user may also reply with a message instead of answering, or end the turn."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool as a model gets it."""
+    """One tool as sent to a model."""
 
     dialect: str
     name: str
@@ -33,16 +33,16 @@ class Tool:
     description: str
     parameters: dict[str, JsonValue]
     shape: str = ""
-    """What its calls hold and what they return, where other dialects have tools of the same name."""
+    """What calls contain and return, to tell the tool from those of other dialects with the same name."""
 
 
 _REPLIED: Final = (
-    'If the user replies instead: {"cancelled": true, "answered": {…}, "reply": "their words"}.'
+    'If the user replies instead: {"cancelled": true, "answered": {…}, "reply": "their message"}.'
 )
 
 
-def _described(purpose: str, result: str, recommend: str) -> str:
-    """A description: what the tool is for, when to use it, what comes back, how to recommend an answer."""
+def _description(purpose: str, result: str, recommend: str) -> str:
+    """Compose a description: the tool's purpose, when to use it, its result, and how to recommend an answer."""
     return f"{purpose} {_WHEN} Returns {result} To recommend an answer, {recommend}"
 
 
@@ -51,7 +51,7 @@ TOOLS: Final = (
         "ask_user",
         "ask_user",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user a form of typed questions and wait for the answers.",
             "an object with a key for each question's id: true or false, the chosen option, an array of the chosen "
             f"options, a string, a value that the schema allows, or null if it was skipped. {_REPLIED}",
@@ -64,7 +64,7 @@ TOOLS: Final = (
         "single",
         "ask_user",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user one question and wait for the answer.",
             f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
             "make it the default.",
@@ -76,10 +76,10 @@ TOOLS: Final = (
         "ask_user_form",
         "ask_user",
         "Ask the user multiple-choice questions",
-        _described(
+        _description(
             "Ask the user one to three multiple-choice questions and wait for the answers.",
             '{"answers": […]} in the order of the questions: a label, or the user\'s own words; with multiSelect an '
-            'array of them. If the user replies instead: {"freeText": "their words"}.',
+            'array of them. If the user replies instead: {"freeText": "their message"}.',
             "put it first.",
         ),
         host_schemas.ASK_USER_FORM,
@@ -89,7 +89,7 @@ TOOLS: Final = (
         "claude",
         "AskUserQuestion",
         "Ask the user multiple-choice questions",
-        _described(
+        _description(
             "Ask the user one to four multiple-choice questions and wait for the answers.",
             "each question with the chosen label, with several labels, or with the user's own words; or "
             "[cancelled by user] and their reply.",
@@ -101,10 +101,10 @@ TOOLS: Final = (
         "question",
         "question",
         "Ask the user to choose",
-        _described(
-            "Ask the user questions with fixed choices, which they look over before handing in.",
+        _description(
+            "Ask the user questions with fixed choices; they review their answers before submitting.",
             '{"answers": [{"id", "value", "label", "wasCustom", "index"}], "cancelled": false}; the user\'s own words '
-            "are value and label with wasCustom true. cancelled is true if they did not hand in, with their reply.",
+            "are in value and label, with wasCustom true. If they did not submit, cancelled is true, with their reply.",
             'put it first and end its label with "(recommended)".',
         ),
         host_schemas.QUESTION,
@@ -114,8 +114,8 @@ TOOLS: Final = (
         "tool_question",
         "tool_question",
         "Ask the user on behalf of a tool",
-        _described(
-            "Put one question on behalf of a tool that is about to act.",
+        _description(
+            "Ask one question on behalf of a tool that is about to act.",
             f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
             "make it the default.",
         ),
@@ -125,10 +125,10 @@ TOOLS: Final = (
         "gemini",
         "ask_user",
         "Ask the user",
-        _described(
-            "Ask the user questions to choose, to write or to say yes or no to, and wait for the answers.",
+        _description(
+            "Ask the user choice, text and yes/no questions, and wait for the answers.",
             '{"answers": {"0": …}}, keyed by the position of the question: a label, several joined by commas, or the '
-            "user's own words; what was left empty is missing. If the user replies instead, cancelled and their words.",
+            "user's own words; empty answers are left out. If the user replies instead: cancelled, with their reply.",
             'put it first and end its label with "(Recommended)".',
         ),
         host_schemas.GEMINI,
@@ -138,9 +138,9 @@ TOOLS: Final = (
         "copilot",
         "ask_user",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user one question and wait for the answer.",
-            '{"answer": …, "wasFreeform": …}: a choice, or the user\'s own words; so also if they reply instead.',
+            '{"answer": …, "wasFreeform": …}: a choice, or the user\'s own words, also if they reply instead.',
             'put it first and end it with "(Recommended)".',
         ),
         host_schemas.COPILOT,
@@ -150,10 +150,10 @@ TOOLS: Final = (
         "opencode",
         "question",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user questions and wait for the answers.",
-            '{"answers": [[…]]}, for each question the labels or the user\'s own words; an empty list: unanswered. If '
-            "the user replies instead, their words answer the question that was open.",
+            '{"answers": [[…]]}, for each question the labels or the user\'s own words; an empty list if unanswered. '
+            "If the user replies instead, the reply is the answer to the question that was open.",
             'put it first and end its label with "(Recommended)".',
         ),
         host_schemas.OPENCODE,
@@ -163,7 +163,7 @@ TOOLS: Final = (
         "codex",
         "request_user_input",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user questions and wait for the answers.",
             '{"answers": {id: {"answers": […]}}}: a label or text, and perhaps a "user_note: …"; own words are a note '
             'after "None of the above". If the user replies, the open question has [cancelled by user] and their note.',
@@ -175,10 +175,10 @@ TOOLS: Final = (
         "vscode",
         "vscode_askQuestions",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user questions and wait for the answers.",
             '{"answers": {header: {"selected": […], "freeText": …, "skipped": …}}}. If the user replies instead, their '
-            "words are the freeText of the question that was open, and the rest is skipped.",
+            "message is the freeText of the question that was open, and the rest is skipped.",
             "set recommended on the option.",
         ),
         host_schemas.VSCODE,
@@ -187,9 +187,9 @@ TOOLS: Final = (
         "cline",
         "ask_question",
         "Ask the user",
-        _described(
+        _description(
             "Ask the user one question and wait for the answer.",
-            "the answer itself: the option, or the user's own words, which may also be a reply instead.",
+            "the answer itself: the option, or the user's own words, also if they reply instead.",
             "put it first.",
         ),
         host_schemas.CLINE,
@@ -204,7 +204,7 @@ def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> l
         enabled: whether a dialect is offered; the others are left out.
 
     Raises:
-        ValueError: a dialect has no tool, or two of them have tools of one name; in words.
+        ValueError: a dialect has no tool, or two of them have tools with the same name.
     """
     known = [tool.dialect for tool in TOOLS]
     for dialect in dialects:
@@ -220,29 +220,29 @@ def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> l
         first = found.setdefault(tool.name, tool)
         if dialects and first is not tool:
             raise ValueError(
-                f"{first.dialect} and {tool.dialect} both are a tool named {tool.name}: pick one of them."
+                f"{first.dialect} and {tool.dialect} both define a tool named {tool.name}: pick one of them."
             )
     return list(found.values())
 
 
 def dialect_field_names(dialect: str) -> set[str]:
-    """The fields that calls of a dialect's tool have, at any level."""
+    """Return the fields in calls of a dialect's tool, at any level."""
     fields: set[str] = set()
-    below: list[JsonValue] = [tool.parameters for tool in TOOLS if tool.dialect == dialect]
-    while below:
-        schema = below.pop()
+    pending: list[JsonValue] = [tool.parameters for tool in TOOLS if tool.dialect == dialect]
+    while pending:
+        schema = pending.pop()
         if not isinstance(schema, dict):
             continue
         properties = schema.get("properties")
         if isinstance(properties, dict):
             fields.update(properties)
-            below.extend(properties.values())
-        below.append(schema.get("items"))
+            pending.extend(properties.values())
+        pending.append(schema.get("items"))
     return fields
 
 
 def format_definition(tool: Tool, form: Format, *, strict: bool = False) -> dict[str, JsonValue]:
-    """A tool in one API's format, with ``strict`` for the strict mode of those that have one.
+    """Return a tool in an API's format; ``strict`` is for its strict mode, if it has one.
 
     ``mcp``: https://modelcontextprotocol.io/specification/2025-11-25/server/tools;
     ``anthropic``: https://docs.claude.com/en/docs/agents-and-tools/tool-use/implement-tool-use;
@@ -263,7 +263,7 @@ def format_definition(tool: Tool, form: Format, *, strict: bool = False) -> dict
         case "openai":
             return {"type": "function", "function": {**name, "parameters": parameters, **flag}}
         case "openai-responses":
-            # The Responses API takes a definition for strict that does not say otherwise.
+            # The Responses API treats a definition as strict unless it says otherwise.
             return {"type": "function", **name, "parameters": parameters, "strict": strict}
         case "gemini":
             return {**name, "parametersJsonSchema": parameters}

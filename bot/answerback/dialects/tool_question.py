@@ -1,4 +1,4 @@
-"""The dialect `tool_question`: one question that a tool puts while it runs; its answer may be reused in the turn."""
+"""The dialect `tool_question`: one question by a running tool; its answer may be reused within the turn."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PERSISTENCE: Final = tuple(kind.value for kind in Persistence)
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object(("tool", "question"))
     tool = call.label("tool")
     node = call.at("question")
@@ -51,5 +51,5 @@ def parse(call: ArgumentNode) -> Form | None:
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended: the same as for a single question."""
+    """Render the tool result of an ask that has ended, as for `single`."""
     return single.render(ask)

@@ -1,4 +1,4 @@
-"""What the schemas of the tools' arguments are put together from."""
+"""Building blocks for the schemas of the tools' arguments."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ LABEL: Final[dict[str, JsonValue]] = {"type": "string", "minLength": 1, "maxLeng
 
 
 def with_description(schema: dict[str, JsonValue], description: str) -> dict[str, JsonValue]:
-    """A schema, and what it says to the model."""
+    """Return a schema with a description for the model."""
     return {**schema, "description": description}
 
 
 def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
-    """A closed object."""
+    """Return the schema of an object without additional properties."""
     return {
         "type": "object",
         "properties": properties,
@@ -28,7 +28,7 @@ def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str,
 def array_schema(
     items: JsonValue, description: str, least: int = 1, most: int = 100
 ) -> dict[str, JsonValue]:
-    """An array, and what it says to the model."""
+    """Return the schema of an array, with a description for the model."""
     return {
         "type": "array",
         "items": items,

@@ -1,4 +1,4 @@
-"""The schemas of the arguments of Answerback's own tools, one a dialect, as a model gets them."""
+"""The argument schemas of Answerback's own tools, one per dialect, as sent to models."""
 
 from __future__ import annotations
 
@@ -22,29 +22,29 @@ from answerback.dialects.tool_schema_parts import (
 def _answer_type(kinds: Iterable[AnswerType]) -> dict[str, JsonValue]:
     return {
         "type": "string",
-        "enum": [_described(kind) for kind in kinds],
-        "description": "What kind of value answers the question.",
+        "enum": [_answer_type_name(kind) for kind in kinds],
+        "description": "The type of the answer.",
     }
 
 
-def _described(kind: AnswerType) -> str:
-    """The name of an answer type of which the schemas below describe what belongs to it."""
+def _answer_type_name(kind: AnswerType) -> str:
+    """Return the name of an answer type; a new type fails the type check until the schemas below describe it."""
     match kind:
         case AnswerType.BOOLEAN | AnswerType.TEXT:
             return kind.value
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:  # with _OPTIONS
             return kind.value
-        case AnswerType.SCHEMA:  # with ``schema`` in ASK_USER alone
+        case AnswerType.SCHEMA:  # with ``schema``, in ASK_USER only
             return kind.value
         case _:
             assert_never(kind)
 
 
 _OPTIONS: Final = array_schema(
-    LABEL, "The choices, all different; for select and multi_select, and only there.", most=1_000
+    LABEL, "The choices, all different; only for select and multi_select.", most=1_000
 )
 _DEFAULT: Final[dict[str, JsonValue]] = {
-    "description": "Pre-selected for the user, who still has to confirm it; of the question's answer type."
+    "description": "Pre-selected for the user, who still has to confirm it; must fit the answer type."
 }
 
 ASK_USER: Final = object_schema(
@@ -61,7 +61,7 @@ ASK_USER: Final = object_schema(
                     "options": _OPTIONS,
                     "schema": {
                         "type": ["object", "boolean"],
-                        "description": "For schema, and only there: the JSON Schema of the answer. A flat object "
+                        "description": "Only for schema: the JSON Schema of the answer. A flat object "
                         "becomes a form of input fields.",
                     },
                     "default": _DEFAULT,
@@ -69,7 +69,7 @@ ASK_USER: Final = object_schema(
                         object_schema(
                             {"question_id": LABEL, "equals": {}}, "question_id", "equals"
                         ),
-                        "Ask only if an earlier question's answer equals this value; null: if it was skipped.",
+                        "Ask only if an earlier question's answer equals this value, or null if it was skipped.",
                     ),
                 },
                 "id",
@@ -93,11 +93,12 @@ SINGLE: Final = object_schema(
 )
 TOOL_QUESTION: Final = object_schema(
     {
-        "tool": with_description(LABEL, "The tool on whose behalf the question is put."),
+        "tool": with_description(LABEL, "The tool on whose behalf the question is asked."),
         "question": object_schema(
             {
                 "id": with_description(
-                    LABEL, "Names the question for the tool; a remembered answer is found by it."
+                    LABEL,
+                    "The tool's key for the question; remembered answers are stored under it.",
                 ),
                 "text": with_description(TEXT, "The question, as the user reads it."),
                 "context": CONTEXT,
@@ -113,7 +114,7 @@ TOOL_QUESTION: Final = object_schema(
                     "type": "string",
                     "enum": ["none", "turn"],
                     "default": "turn",
-                    "description": "Whether the user may let the answer hold for the rest of the turn.",
+                    "description": "Whether the user may let the answer apply for the rest of the turn.",
                 },
             },
             "id",

@@ -1,6 +1,6 @@
-"""The dialect `vscode`: Visual Studio Code's askQuestions; answers are keyed by the questions' headers.
+"""The dialect `vscode`: Visual Studio Code's askQuestions; answers are keyed by question header.
 
-Read in ``askQuestionsTool.ts`` of https://github.com/microsoft/vscode.
+Based on ``askQuestionsTool.ts`` of https://github.com/microsoft/vscode.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 
 
 def parse(call: ArgumentNode) -> Form | None:
-    """The form of a call's arguments; None when mistakes were noted."""
+    """Parse a call's arguments into a form, or return None if problems were recorded."""
     headers: set[str] = set()
     return choice_forms.read_form(call, lambda node, _: _question(node, headers))
 
 
 def render(ask: Ask) -> ToolResult:
-    """The tool result of an ask that has ended."""
+    """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
     answers = {
@@ -33,7 +33,7 @@ def render(ask: Ask) -> ToolResult:
         for question in ask.form.questions
     }
     if ask.walk.reply is not None and ask.walk.at is not None:
-        answers[ask.form.questions[ask.walk.at].id] = _written(ask.walk.reply)
+        answers[ask.form.questions[ask.walk.at].id] = _free_text_answer(ask.walk.reply)
     return results.json_result({"answers": {**answers}, **results.reason_field(ask)})
 
 
@@ -44,10 +44,10 @@ def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
     message = node.text("message", required=False, blank=True)
     options = choice_forms.read_label_options(node, least=0, required=False)
     kind = choice_forms.read_multiple(node, "multiSelect")
-    freely = node.flag("allowFreeformInput", default=True)
-    if len(options) == 1 and not freely:
-        wrong = f"{node.name}.options has one option, and no other words are allowed: there is nothing to choose."
-        node.fail("too_few", wrong, "options")
+    allow_other = node.flag("allowFreeformInput", default=True)
+    if len(options) == 1 and not allow_other:
+        problem = f"{node.name}.options has only one option and free text is not allowed: there is nothing to choose."
+        node.fail("too_few", problem, "options")
     if header is None or text is None:
         return None
     question = Question(
@@ -57,14 +57,14 @@ def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
         context=message or None,
         answer_type=kind if options else AnswerType.TEXT,
         options=options,
-        other=bool(options) and freely,
+        other=bool(options) and allow_other,
         other_beside=bool(options) and kind is AnswerType.MULTI_SELECT,
     )
     return _with_default(question, node.at("options").value)
 
 
 def _with_default(question: Question, sent: JsonValue) -> Question:
-    """The question with what is recommended of its options, as they were sent, for its default."""
+    """Return the question with the recommended ones of the options sent, if any, as its default."""
     chosen = [
         item["label"]
         for item in (sent if isinstance(sent, list) else [])
@@ -80,12 +80,12 @@ def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
     if given is None:
         return _SKIPPED
     if question.answer_type is AnswerType.TEXT:
-        return _written(str(given.value)) if results.answer_values(given) else _SKIPPED
+        return _free_text_answer(str(given.value)) if results.answer_values(given) else _SKIPPED
     chosen: JsonValue = given.chosen
     if not isinstance(chosen, list):
         chosen = [] if chosen is None else [chosen]
     return {"selected": chosen, "freeText": given.words, "skipped": False}
 
 
-def _written(words: str) -> JsonValue:
-    return {"selected": [], "freeText": words, "skipped": False}
+def _free_text_answer(text: str) -> JsonValue:
+    return {"selected": [], "freeText": text, "skipped": False}

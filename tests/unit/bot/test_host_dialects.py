@@ -63,7 +63,7 @@ def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
     arguments: Any = {"questions": [{"id": "a", "question": "Token?", "isSecret": True}]}
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("request_user_input", arguments)
-    assert "ask whether it is in place" in refused.value.problems[0].message
+    assert "ask whether it has been set up" in refused.value.problems[0].message
 
 
 @pytest.mark.rule("CODEX-5")

@@ -71,8 +71,8 @@ def test_what_there_is_no_room_for_is_refused_in_words() -> None:
         registry.parse_call("ask_user", call(large, large, large))
     (problem,) = refused.value.problems
     assert (problem.pointer, problem.code) == ("/questions/2/schema", "too_long")
-    assert problem.message.startswith("questions[2].schema is too large: with it the schemas")
-    assert "in more than one call" in problem.message
+    assert problem.message.startswith("questions[2].schema is too large: with it, the schemas")
+    assert "across several calls" in problem.message
 
 
 @pytest.mark.rule("DATA-9")

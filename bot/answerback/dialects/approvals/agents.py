@@ -1,6 +1,6 @@
-"""Approvals as coding agents ask for them: Claude Code, Copilot CLI, opencode, and any agent that speaks ACP.
+"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode, and any agent that speaks ACP.
 
-Shapes: https://code.claude.com/docs/en/hooks#permissionrequest and
+Formats: https://code.claude.com/docs/en/hooks#permissionrequest and
 https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
 """
 
@@ -28,19 +28,21 @@ from answerback.dialects.approvals.approval_request import (
 )
 from answerback.dialects.call_reader import ArgumentNode
 
-# --- hooks: Claude Code's, which is Codex's too, and Copilot CLI's --------------------------------
+# --- hooks: Claude Code's, which Codex also uses, and Copilot CLI's -------------------------------
 
 _ALWAYS: Final = "always:"
 _SUGGESTIONS: Final = "permission_suggestions"
-_PLACES: Final = {
+_DESTINATIONS: Final = {
     "session": "for this session",
     "cliArg": "for this session",
     "localSettings": "in the local settings",
     "projectSettings": "in the project's settings",
     "userSettings": "in the user's settings",
 }
-_MADE_OF: Final = frozenset({"type", "rules", "behavior", "destination", "mode", "directories"})
-"""The fields of a suggestion that its label tells."""
+_LABELLED_FIELDS: Final = frozenset(
+    {"type", "rules", "behavior", "destination", "mode", "directories"}
+)
+"""The fields of a suggestion that its label covers."""
 
 
 def _read_claude(call: ArgumentNode) -> Sequence[ApprovalRequest]:
@@ -62,26 +64,26 @@ def _read_claude(call: ArgumentNode) -> Sequence[ApprovalRequest]:
 def _suggestion(node: ArgumentNode, number: int) -> Option:
     sent = node.value
     label = _suggestion_label(sent) if isinstance(sent, dict) else None
-    whole = label is not None and isinstance(sent, dict) and sent.keys() <= _MADE_OF
+    whole = label is not None and isinstance(sent, dict) and sent.keys() <= _LABELLED_FIELDS
     text = f"Allow, and {label}" if label else f"Allow, with suggestion {number}"
     return option_for(f"{_ALWAYS}{number}", text, sent, whole=whole)
 
 
 def _suggestion_label(sent: Json) -> str | None:
-    """What a suggestion changes, in words; None for one that is not known."""
-    place = _PLACES.get(str(sent.get("destination")))
+    """Describe what a suggestion changes; None if its kind is unknown."""
+    destination = _DESTINATIONS.get(str(sent.get("destination")))
     match sent:
         case {"type": "addRules", "behavior": "allow" | "deny" | "ask" as behavior, "rules": rules}:
-            what = f"always {behavior} {_rules(rules)}"
+            change = f"always {behavior} {_rules(rules)}"
         case {"type": "removeRules", "behavior": str() as behavior, "rules": rules}:
-            what = f"no longer {behavior} {_rules(rules)}"
+            change = f"no longer {behavior} {_rules(rules)}"
         case {"type": "setMode", "mode": str() as mode}:
-            what = f"switch to the mode {mode}"
+            change = f"switch to the mode {mode}"
         case {"type": "addDirectories", "directories": list() as folders}:
-            what = f"open {', '.join(map(str, folders))}"
+            change = f"open {', '.join(map(str, folders))}"
         case _:
             return None
-    return f"{what} {place}" if place else None
+    return f"{change} {destination}" if destination else None
 
 
 def _rules(rules: JsonValue) -> str:
@@ -101,8 +103,8 @@ def _hook(**decision: JsonValue) -> Json:
     return {"hookSpecificOutput": {"hookEventName": "PermissionRequest", "decision": decision}}
 
 
-def _claude_answered(given: AnswersById, arguments: Json) -> JsonValue:
-    decision = str(given[DECISION])
+def _claude_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    decision = str(answers[DECISION])
     suggestions = arguments.get(_SUGGESTIONS)
     if decision.startswith(_ALWAYS) and isinstance(suggestions, list):
         chosen = suggestions[int(decision.removeprefix(_ALWAYS)) - 1]
@@ -110,8 +112,8 @@ def _claude_answered(given: AnswersById, arguments: Json) -> JsonValue:
     return _hook(behavior=decision)
 
 
-def _claude_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
-    return _hook(behavior="deny", message=words)
+def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return _hook(behavior="deny", message=reason)
 
 
 def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
@@ -124,12 +126,12 @@ def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [request]
 
 
-def _copilot_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    return {"behavior": given[DECISION]}
+def _copilot_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {"behavior": answers[DECISION]}
 
 
-def _copilot_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
-    return {"behavior": "deny", "message": words}
+def _copilot_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return {"behavior": "deny", "message": reason}
 
 
 # --- ACP and opencode -----------------------------------------------------------------------------
@@ -139,75 +141,77 @@ _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_m
 
 
 def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    made: list[Option] = []
+    offered: list[Option] = []
     for node in call.items("options", least=1, most=MAX_OPTIONS, of="options"):
         if not node.is_object():
             continue
         value, label = node.label("optionId"), node.label("name")
-        if value in {option.value for option in made}:
+        if value in {option.value for option in offered}:
             message = (
-                f"{node.name}.optionId {format_value(value)} is there already; ids must differ."
+                f"{node.name}.optionId {format_value(value)} is already used; ids must be unique."
             )
             node.fail("duplicate_option", message, "optionId")
         if value is not None and label is not None:
-            made.append(Option(value=value, label=label))
+            offered.append(Option(value=value, label=label))
     subject = call.at("subject")
-    used = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
-    named = [(used, key) for key in ("name", "title", "kind", "toolCallId") if used.has(key)]
+    tool_call = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
+    name_fields = [
+        (tool_call, key) for key in ("name", "title", "kind", "toolCallId") if tool_call.has(key)
+    ]
     request = ApprovalRequest(
-        tool=read_tool_name(*named, (call, "title")),
-        arguments=used.at("rawInput").value,
+        tool=read_tool_name(*name_fields, (call, "title")),
+        arguments=tool_call.at("rawInput").value,
         notes={
             **notes(call, "title", "description"),
             **_subject(subject.value),
-            **notes(used, "title", "kind", "locations", "content"),
+            **notes(tool_call, "title", "kind", "locations", "content"),
         },
-        options=tuple(made),
+        options=tuple(offered),
     )
     return [request]
 
 
 def _subject(subject: JsonValue) -> Json:
-    """What is to be allowed in version 2, where it is no tool call: a command, say."""
-    given = subject if isinstance(subject, dict) else {}
-    return {key: value for key, value in given.items() if key not in _ACP_IDS}
+    """Return the subject of a request in version 2 that is not a tool call, such as a command."""
+    fields = subject if isinstance(subject, dict) else {}
+    return {key: value for key, value in fields.items() if key not in _ACP_IDS}
 
 
-def _acp_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    return {"outcome": {"outcome": "selected", "optionId": given[DECISION]}}
+def _acp_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {"outcome": {"outcome": "selected", "optionId": answers[DECISION]}}
 
 
-def _acp_refused(_given: AnswersById, arguments: Json, _words: str) -> JsonValue:
+def _acp_no_decision(_answers: AnswersById, arguments: Json, _reason: str) -> JsonValue:
     offered = arguments["options"]
     for option in offered if isinstance(offered, list) else []:
         if isinstance(option, dict) and option.get("kind") == "reject_once":
-            return _acp_answered({DECISION: option["optionId"]}, arguments)
+            return _acp_decision({DECISION: option["optionId"]}, arguments)
     return {"outcome": {"outcome": "cancelled"}}
 
 
 def _read_opencode(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     [once, reject] = options(once="Allow once", reject="Deny")
     patterns = [node.value for node in optional_items(call, "always", "patterns")]
-    lasting = option_for(
+    always = option_for(
         "always", f"Always allow {', '.join(map(str, patterns))}", patterns, whole=True
     )
     request = ApprovalRequest(
         tool=read_tool_name((call, "permission")),
         arguments=notes(call, "patterns", "metadata") or None,
-        options=(once, lasting, reject) if patterns else (once, reject),
+        options=(once, always, reject) if patterns else (once, reject),
     )
     return [request]
 
 
-def _opencode_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    return {"reply": given[DECISION]}
+def _opencode_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {"reply": answers[DECISION]}
 
 
-def _opencode_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
-    return {"reply": "reject", "message": words}
+def _opencode_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return {"reply": "reject", "message": reason}
 
 
-CLAUDE: Final = Variant(_read_claude, _claude_answered, _claude_refused)
-COPILOT: Final = Variant(_read_copilot, _copilot_answered, _copilot_refused)
-ACP: Final = Variant(_read_acp, _acp_answered, _acp_refused)
-OPENCODE: Final = Variant(_read_opencode, _opencode_answered, _opencode_refused)
+CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
+COPILOT: Final = Variant(_read_copilot, _copilot_decision, _copilot_no_decision)
+ACP: Final = Variant(_read_acp, _acp_decision, _acp_no_decision)
+OPENCODE: Final = Variant(_read_opencode, _opencode_decision, _opencode_no_decision)

@@ -1,4 +1,4 @@
-"""What the variants of the dialect `approval` share: what is read of a request, and how a decision is told."""
+"""Shared by the variants of the dialect `approval`: reading requests and rendering decisions."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from answerback.dialects.approvals import arguments_markdown
 from answerback.dialects.call_reader import ArgumentNode
 
 DECISION: Final = "decision"
-"""The id of the question, and of the only one in most variants."""
-_LABEL: Final = 150
-"""Characters of a label that is made of what an agent sent; what is longer is told in the description."""
+"""The id of the approval question, which is the only question in most variants."""
+_MAX_LABEL: Final = 150
+"""The most characters in a label built from what an agent sent; longer texts go into the description."""
 
-_MORE: Final = 5
-"""Options that a variant has beside those that a host lists."""
+_EXTRA_OPTIONS: Final = 5
+"""The number of options that a variant may have in addition to those that a host lists."""
 Json = dict[str, JsonValue]
 AnswersById = Mapping[str, JsonValue]
 """The answers, by question id."""
@@ -27,19 +27,19 @@ AnswersById = Mapping[str, JsonValue]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApprovalRequest:
-    """One use of a tool that is to be allowed or not."""
+    """A request to use a tool once."""
 
     tool: str
     options: tuple[Option, ...]
     arguments: JsonValue = None
     notes: Json = field(default_factory=dict)
-    """What else the host says of it: where, and why."""
+    """Other information from the host, such as where and why."""
     id: str = DECISION
     further: tuple[Question, ...] = ()
-    """What is asked after some of the decisions."""
+    """Follow-up questions for some of the decisions."""
 
     def questions(self) -> tuple[Question, ...]:
-        """The question whether the tool may be used, and what follows it."""
+        """Return the approval question and its follow-up questions."""
         question = Question(
             id=self.id,
             text=f'May the agent use "{self.tool}"?',
@@ -52,44 +52,46 @@ class ApprovalRequest:
 
 
 class Variant(NamedTuple):
-    """How one host asks, and what it is answered."""
+    """How to read one host's requests and render its results."""
 
     read: Callable[[ArgumentNode], Sequence[ApprovalRequest]]
-    """What is to be decided; mistakes are noted."""
+    """Reads the approval requests of a call and records problems."""
     render_decision: Callable[[AnswersById, Json], JsonValue]
-    """The host's shape for a decision, made of the answers and the arguments of the call."""
+    """Renders a decision in the host's format, from the answers and the call's arguments."""
     render_no_decision: Callable[[AnswersById, Json, str], JsonValue]
-    """The host's shape where nobody decided, with a person's words or why there are none."""
+    """Renders the lack of a decision in the host's format, with the person's reply or the reason."""
 
 
 def options(**labels: str) -> tuple[Option, ...]:
-    """Options by their values."""
+    """Build options from labels by value."""
     return tuple(Option(value=value, label=label) for value, label in labels.items())
 
 
 def option_for(value: str, label: str, sent: JsonValue, *, whole: bool) -> Option:
-    """An option that stands for something the host sent.
+    """Build an option for something that the host sent.
 
     Args:
-        whole: whether the label says all of it; else the description has it as it was sent.
+        whole: whether the label describes it completely; if not, the description contains it verbatim.
     """
-    short = label if len(label) <= _LABEL else f"{label[: _LABEL - 1]}…"
-    told = whole and short == label
-    return Option(value=value, label=short, description=None if told else to_json_text(sent))
+    short = label if len(label) <= _MAX_LABEL else f"{label[: _MAX_LABEL - 1]}…"
+    complete = whole and short == label
+    return Option(value=value, label=short, description=None if complete else to_json_text(sent))
 
 
 def to_json_text(value: JsonValue) -> str:
-    """A value as JSON, for people to read."""
+    """Format a value as JSON for people to read."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def optional_items(node: ArgumentNode, key: str, of: str) -> list[ArgumentNode]:
-    """The items of an array that may be missing; they leave room for a few options more."""
-    return node.items(key, least=0, most=MAX_OPTIONS - _MORE, of=of) if node.has(key) else []
+    """Read the items of an optional array, which must leave space for a few more options."""
+    return (
+        node.items(key, least=0, most=MAX_OPTIONS - _EXTRA_OPTIONS, of=of) if node.has(key) else []
+    )
 
 
 def require_object(node: ArgumentNode, key: str) -> ArgumentNode:
-    """The object below, which must be there."""
+    """Read a required child that is an object."""
     child = node.at(key)
     if not node.has(key):
         child.fail("required", f"{child.name} is missing: it must be an object.")
@@ -99,23 +101,23 @@ def require_object(node: ArgumentNode, key: str) -> ArgumentNode:
 
 
 def read_tool_name(*places: tuple[ArgumentNode, str]) -> str:
-    """The tool's name at the first of some places that has it; missing, it is required at the first place."""
+    """Read the tool's name from the first of these places that has it; if none has, report the first as missing."""
     node, key = next(((node, key) for node, key in places if node.has(key)), places[0])
     if not isinstance(node.value, dict):
-        return "?"  # noted already
+        return "?"  # already recorded
     name = node.text(key) or "?"
     return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - 1]}…"
 
 
 def notes(node: ArgumentNode, *keys: str) -> Json:
-    """Those of some fields that are given."""
+    """Return those of the named fields that are present."""
     return {key: node.at(key).value for key in keys if node.has(key)}
 
 
 def follow_up_question(
     decision: str, question_id: str, text: str, kind: AnswerType, **more: object
 ) -> Question:
-    """A question that is asked after one decision only."""
+    """Build a question that is asked after one particular decision only."""
     base = Question(
         id=question_id,
         text=text,

@@ -1,8 +1,8 @@
-"""The arguments of a tool call as Markdown that a person can decide by: every value, verbatim; edits as diffs.
+"""Render a tool call's arguments as Markdown to decide by: every value verbatim, and edits as diffs.
 
-Everything stands in code blocks whose fences are longer than any run of backticks in it, so nothing that an agent
-writes can leave its block. The layout is YAML's, roughly; it is for reading, and nothing parses it. All of it takes
-time linear in what it shows.
+Everything is in code blocks whose fences are longer than any run of backticks in them, so nothing that an agent writes
+can break out of its block. The layout resembles YAML, but is only for reading: nothing parses it. Rendering takes time
+linear in the size of the output.
 """
 
 from __future__ import annotations
@@ -19,42 +19,42 @@ from pydantic import JsonValue
 from answerback.core.form import MAX_TEXT
 from answerback.core.json_schema import schemas
 
-_LONGEST: Final = (None, 16_000, 8_000, 2_000, 500, 100)
-"""Characters of one text that are tried until everything fits."""
+_LENGTH_LIMITS: Final = (None, 16_000, 8_000, 2_000, 500, 100)
+"""Limits for the characters of one text, tried in order until everything fits."""
 _MAX_LEVEL: Final = 3
-"""Objects and arrays deeper than this are one line of JSON: indenting them multiplies their size."""
+"""Objects and arrays nested deeper than this become one line of JSON: indenting them multiplies their size."""
 _SHORT: Final = 80
-"""Characters of an array that stays on one line."""
+"""The most characters in an array that stays on one line."""
 _MAX_DEPTH: Final = 64
-"""Nesting of JSON that comes in a string; deeper than this the string is shown as it is."""
+"""The maximum nesting of JSON in a string; if it is nested deeper, the string is shown as is."""
 _PAIRS: Final = (
     ("old_string", "new_string"),  # Claude Code's Edit; Gemini CLI's replace
     ("oldString", "newString"),  # opencode
     ("old_str", "new_str"),  # Copilot CLI
     ("oldText", "newText"),  # ACP
 )
-"""The two sides of an edit of a file, as the tools of different agents name them."""
+"""The old and new text of a file edit, by the field names of different agents' tools."""
 _PATCHES: Final = frozenset({"patch", "diff"})
-"""What holds a diff already."""
+"""Fields that already contain a diff."""
 _KEY: Final = re.compile(r"[\w.$@/-]+")
 _NOT_BARE: Final = re.compile(
     r"""["\[{|].*|- .*|null|true|false|-?\d[\d.eE+-]*|\s.*|.*\s|.*[\r\n\x85\u2028\u2029].*|""",
     re.DOTALL,
 )
-"""Strings that without quotes would be read as something else."""
+"""Strings that would be mistaken for something else without quotes."""
 
 
 @dataclass(slots=True)
 class _Page:
-    """What comes of laying out arguments: their diffs, and how much of them is left out."""
+    """The state of a layout: the diffs, and how much text was left out."""
 
     longest: int | None = None
-    """Characters of one text; what is longer is cut in the middle. None: nothing is."""
+    """The most characters of one text; longer ones are cut in the middle. None: no limit."""
     diffs: list[str] = field(default_factory=list)
     left_out: int = 0
 
     def cut(self, text: str) -> str:
-        """A text with its beginning and its end, where it is too long."""
+        """Cut a text that is too long to its beginning and end."""
         if self.longest is None or len(text) <= self.longest:
             return text
         begin, end = self.longest * 3 // 4, len(text) - self.longest // 4
@@ -63,33 +63,35 @@ class _Page:
 
 
 def render_arguments(*groups: JsonValue) -> str | None:
-    """What a tool is to be used with and, after it, what the host says of it; None where there is nothing.
+    """Render a tool's arguments and then the host's notes; None if there are none.
 
-    What is too long to be shown is shown in part, and says so at the top, where nothing that an agent writes stands.
+    If they are too long to show in full, a line at the top, where no text by an agent can be, says so.
     """
-    for longest in _LONGEST:
+    for longest in _LENGTH_LIMITS:
         page = _Page(longest)
         blocks = [*_blocks(groups, page)]
-        shown = _titled(page, [title + _fenced(text, language) for title, text, language in blocks])
+        shown = _with_omission_notice(
+            page, [title + _fenced(text, language) for title, text, language in blocks]
+        )
         if len(shown) <= MAX_TEXT:
             return shown or None
     everything = "\n\n".join(title + text for title, text, _ in _blocks(groups, _Page()))
-    for longest in _LONGEST[1:]:
+    for longest in _LENGTH_LIMITS[1:]:
         page = _Page(longest)
-        shown = _titled(page, [_fenced(page.cut(everything))])
+        shown = _with_omission_notice(page, [_fenced(page.cut(everything))])
         if len(shown) <= MAX_TEXT:
             return shown
-    raise AssertionError("a short text in a block is short")
+    raise AssertionError("the shortest limit must always fit")
 
 
-def _titled(page: _Page, blocks: list[str]) -> str:
-    """Blocks below a line that says how much is left out of them."""
-    missing = f"**Not all of it is shown: {page.left_out} characters are left out.**"
-    return "\n\n".join([missing, *blocks] if page.left_out else blocks)
+def _with_omission_notice(page: _Page, blocks: list[str]) -> str:
+    """Join blocks, after a line that says how much was left out, if anything was."""
+    notice = f"**Not all of it is shown: {page.left_out} characters are left out.**"
+    return "\n\n".join([notice, *blocks] if page.left_out else blocks)
 
 
 def _blocks(groups: Sequence[JsonValue], page: _Page) -> Iterator[tuple[str, str, str]]:
-    """The title, the text and the language of each block."""
+    """Yield the title, text and language of each block."""
     for group in groups:
         shown = len(page.diffs)
         lines = [*_lines(group, page)]
@@ -100,23 +102,23 @@ def _blocks(groups: Sequence[JsonValue], page: _Page) -> Iterator[tuple[str, str
 
 
 def parse_json_arguments(arguments: JsonValue) -> JsonValue:
-    """Arguments that a host sends as JSON in a string, parsed; any other value, and a string that is no JSON, as is."""
+    """Parse arguments that a host sends as JSON in a string; return any other value or string unchanged."""
     if not isinstance(arguments, str):
         return arguments
     try:
-        found: JsonValue = json.loads(arguments, object_pairs_hook=_object)
+        parsed: JsonValue = json.loads(arguments, object_pairs_hook=_object_with_unique_keys)
     except (ValueError, RecursionError):
         return arguments
-    usable = schemas.depth(found, _MAX_DEPTH) <= _MAX_DEPTH and schemas.is_all_encodable(found)
-    return found if usable else arguments
+    usable = schemas.depth(parsed, _MAX_DEPTH) <= _MAX_DEPTH and schemas.is_all_encodable(parsed)
+    return parsed if usable else arguments
 
 
-def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    """An object whose keys differ: of two alike, the tool may take the one that would not be shown."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("two keys are alike")
-    return found
+def _object_with_unique_keys(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    """Build an object, rejecting duplicate keys: the tool might use the value that is not shown."""
+    parsed = dict(pairs)
+    if len(parsed) < len(pairs):
+        raise ValueError("duplicate key")
+    return parsed
 
 
 def _fenced(text: str, language: str = "") -> str:
@@ -136,30 +138,30 @@ def _lines(arguments: JsonValue, page: _Page) -> Iterator[str]:
 
 
 def _entries(values: dict[str, JsonValue], level: int, page: _Page) -> Iterator[str]:
-    """The lines of an object; what is an edit goes to the page's diffs and leaves its number."""
-    apart: set[str] = set()
+    """Yield the lines of an object. Edits are added to the page's diffs and replaced by a reference."""
+    edited: set[str] = set()
     for old, new in _PAIRS:
         before, after = values.get(old), values.get(new)
         if old in values and isinstance(before, (str, NoneType)) and isinstance(after, str):
-            apart |= {old, new}
+            edited |= {old, new}
             page.diffs.append(_diff(before or "", after))
             yield f"{old}, {new}: diff {len(page.diffs)}"
     for key, value in values.items():
         if key in _PATCHES and isinstance(value, str) and "\n" in value:
             page.diffs.append(value)
             yield f"{key}: diff {len(page.diffs)}"
-        elif key not in apart:
+        elif key not in edited:
             name = key if _KEY.fullmatch(key) else _json(key)
-            yield from _under(f"{name}:", value, level, page)
+            yield from _named_value(f"{name}:", value, level, page)
 
 
 def _items(values: list[JsonValue], level: int, page: _Page) -> Iterator[str]:
     for value in values:
-        yield from _under("-", value, level, page)
+        yield from _named_value("-", value, level, page)
 
 
-def _under(name: str, value: JsonValue, level: int, page: _Page) -> Iterator[str]:
-    """A value behind its name, on the same line where it is short."""
+def _named_value(name: str, value: JsonValue, level: int, page: _Page) -> Iterator[str]:
+    """Yield the lines of a value after its name, on the same line if it is short."""
     below: Iterator[str] | None = None
     value = page.cut(value) if isinstance(value, str) else value
     if isinstance(value, str) and "\n" in value:
@@ -176,7 +178,7 @@ def _under(name: str, value: JsonValue, level: int, page: _Page) -> Iterator[str
 
 
 def _is_short(values: list[JsonValue]) -> bool:
-    """Whether an array of plain values reads well on one line."""
+    """Return whether an array of plain values fits on one line."""
     plain = not any(isinstance(value, (dict, list)) for value in values)
     return plain and len(_json(values)) <= _SHORT
 
@@ -190,7 +192,7 @@ def _json(value: JsonValue) -> str:
 
 
 def _diff(before: str, after: str) -> str:
-    """Every line of both: those that they begin and end with alike once, between them what is taken out and put in."""
+    """Return a diff with the common lines at the start and end, and between them the removed and added lines."""
     old, new = (text.split("\n") if text else [] for text in (before, after))
     fewer = min(len(old), len(new))
     head = next((i for i in range(fewer) if old[i] != new[i]), fewer)

@@ -1,6 +1,6 @@
-"""Approvals as Codex's app server asks for them: commands, changes of files, permissions.
+"""Approval requests of Codex's app server: commands, file changes and permissions.
 
-Shapes: the schema that ``codex app-server generate-json-schema`` writes.
+Formats: the schema that ``codex app-server generate-json-schema`` writes.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ _DECLINE: Final = options(decline="Deny")
 _LABELS: Final = {each.value: each.label for each in (*_SESSION, *_DECLINE)}
 _EXEC: Final = "acceptWithExecpolicyAmendment"
 _NETWORK: Final = "applyNetworkPolicyAmendment"
-_IDS: Final = frozenset(
+_HIDDEN_FIELDS: Final = frozenset(
     {
         "threadId", "turnId", "itemId", "approvalId", "startedAtMs", "environmentId", "kind",
         "availableDecisions", "proposedExecpolicyAmendment", "proposedNetworkPolicyAmendments",
     }
 )  # fmt: skip
-"""Fields that say nothing of what is to be allowed, or what the options say."""
+"""Fields to hide: they do not describe the request, or are covered by the options."""
 
 
 class _Decision(NamedTuple):
-    """One decision that Codex takes, and the option that stands for it."""
+    """One decision that Codex accepts, and its option."""
 
     at: int
     sent: JsonValue
@@ -50,10 +50,10 @@ class _Decision(NamedTuple):
 
 
 def _decisions(arguments: Json) -> Iterator[_Decision]:
-    """The decisions of a command's approval; all but Cancel, which is End Turn."""
+    """Yield the decisions of a command's approval except for cancel, which is End Turn."""
     listed = arguments.get("availableDecisions")
     if not isinstance(listed, list):
-        listed = [*_usual(arguments)]
+        listed = [*_default_decisions(arguments)]
     counts: dict[str, int] = {}
     for i, sent in enumerate(listed):
         if isinstance(sent, str) and sent != "cancel":
@@ -62,10 +62,12 @@ def _decisions(arguments: Json) -> Iterator[_Decision]:
             [key] = sent
             counts[key] = counts.get(key, 0) + 1
             value = key if counts[key] == 1 else f"{key}:{counts[key]}"
-            yield _Decision(i, sent, option_for(value, _amended(key, sent), sent, whole=True))
+            yield _Decision(
+                i, sent, option_for(value, _amendment_label(key, sent), sent, whole=True)
+            )
 
 
-def _usual(arguments: Json) -> Iterator[JsonValue]:
+def _default_decisions(arguments: Json) -> Iterator[JsonValue]:
     if arguments.get("kind") == "humanCommand":
         yield from (each.value for each in _HUMAN)
         return
@@ -78,8 +80,8 @@ def _usual(arguments: Json) -> Iterator[JsonValue]:
     yield from (each.value for each in _DECLINE)
 
 
-def _amended(key: str, sent: Json) -> str:
-    """The label of a decision with an amendment."""
+def _amendment_label(key: str, sent: Json) -> str:
+    """Return the label of a decision with an amendment."""
     match sent:
         case {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": list() as prefix}}:
             words = shlex.join(map(str, prefix))
@@ -101,49 +103,51 @@ def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             node.wrong_type("a decision: a string, or an object with one key")
     optional_items(call, "proposedNetworkPolicyAmendments", "rules")
     listed = call.at("availableDecisions")
-    made: dict[str, Option] = {}
+    by_value: dict[str, Option] = {}
     for each in _decisions(arguments):
-        if made.setdefault(each.option.value, each.option) is not each.option:
+        if by_value.setdefault(each.option.value, each.option) is not each.option:
             node = listed.at(each.at)
-            node.fail("duplicate_option", f"{node.name} is there already; decisions must differ.")
-    if not made and not call.problems.found:
-        listed.fail("too_few", f"{listed.name} must have a decision beside cancel.")
-    return [_codex(call, "commandExecution", tuple(made.values()))]
+            node.fail("duplicate_option", f"{node.name} is already used; decisions must be unique.")
+    if not by_value and not call.problems.found:
+        listed.fail("too_few", f"{listed.name} must have a decision other than cancel.")
+    return [_request(call, "commandExecution", tuple(by_value.values()))]
 
 
-def _codex(call: ArgumentNode, tool: str, made: tuple[Option, ...]) -> ApprovalRequest:
-    given = call.value if isinstance(call.value, dict) else {}
+def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> ApprovalRequest:
+    arguments = call.value if isinstance(call.value, dict) else {}
     shown: Json = {
-        key: value for key, value in given.items() if key not in _IDS and value is not None
+        key: value
+        for key, value in arguments.items()
+        if key not in _HIDDEN_FIELDS and value is not None
     }
-    return ApprovalRequest(tool=tool, arguments=shown or None, options=made)
+    return ApprovalRequest(tool=tool, arguments=shown or None, options=offered)
 
 
-def _command_answered(given: AnswersById, arguments: Json) -> JsonValue:
+def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:
     sent = {each.option.value: each.sent for each in _decisions(arguments)}
-    return {"decision": sent[str(given[DECISION])]}
+    return {"decision": sent[str(answers[DECISION])]}
 
 
 def _read_file_change(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    return [_codex(call, "fileChange", (*_SESSION, *_DECLINE))]
+    return [_request(call, "fileChange", (*_SESSION, *_DECLINE))]
 
 
-def _decision_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    return {"decision": given[DECISION]}
+def _file_change_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {"decision": answers[DECISION]}
 
 
-def _declined(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
+def _no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
     return {"decision": "decline"}
 
 
 def _read_permissions(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     require_object(call, "permissions")
     offered = options(turn="Allow for this turn", session="Allow for this session", decline="Deny")
-    return [_codex(call, "permissions", offered)]
+    return [_request(call, "permissions", offered)]
 
 
-def _permissions_answered(given: AnswersById, arguments: Json) -> JsonValue:
-    scope = given[DECISION]
+def _permissions_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    scope = answers[DECISION]
     if scope == "decline":
         return _NO_PERMISSIONS
     return {"permissions": _without_nulls(arguments["permissions"]), "scope": scope}
@@ -158,10 +162,10 @@ def _without_nulls(value: JsonValue) -> JsonValue:
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
 
 
-def _permissions_refused(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
+def _no_permissions_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
     return _NO_PERMISSIONS
 
 
-COMMAND: Final = Variant(_read_command, _command_answered, _declined)
-FILE_CHANGE: Final = Variant(_read_file_change, _decision_answered, _declined)
-PERMISSIONS: Final = Variant(_read_permissions, _permissions_answered, _permissions_refused)
+COMMAND: Final = Variant(_read_command, _command_decision, _no_decision)
+FILE_CHANGE: Final = Variant(_read_file_change, _file_change_decision, _no_decision)
+PERMISSIONS: Final = Variant(_read_permissions, _permissions_decision, _no_permissions_decision)

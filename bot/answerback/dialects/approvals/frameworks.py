@@ -1,4 +1,4 @@
-"""Approvals as agent frameworks ask for them: LangChain, OpenAI Agents, the AI SDK, Pydantic AI and Google ADK."""
+"""Approval requests of agent frameworks: LangChain, OpenAI Agents, the AI SDK, Pydantic AI and Google ADK."""
 
 from __future__ import annotations
 
@@ -31,26 +31,26 @@ _YES_NO: Final = options(approve="Approve", reject="Reject")
 _LANGCHAIN: Final = {
     "approve": "Approve",
     "edit": "Approve with other arguments",
-    "respond": "Answer in the tool's place",
+    "respond": "Answer in place of the tool",
     "reject": "Reject",
 }
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 
 
 def _read_langchain(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    offered = _allowed(call) if call.has("allowed_decisions") else ("approve", "reject")
+    offered = _allowed_decisions(call) if call.has("allowed_decisions") else ("approve", "reject")
     request = ApprovalRequest(
         tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
         notes=notes(call, "description"),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
-        further=tuple(_langchain_more(call, offered)),
+        further=tuple(_langchain_follow_ups(call, offered)),
     )
     return [request]
 
 
-def _allowed(call: ArgumentNode) -> Sequence[str]:
-    """The decisions that are allowed, in our order."""
+def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
+    """Read the allowed decisions, in our order."""
     named: set[JsonValue] = set()
     known = ", ".join(f'"{word}"' for word in _LANGCHAIN)
     for node in call.items("allowed_decisions", least=1, most=len(_LANGCHAIN), of="decisions"):
@@ -62,8 +62,8 @@ def _allowed(call: ArgumentNode) -> Sequence[str]:
     return [word for word in _LANGCHAIN if word in named]
 
 
-def _langchain_more(call: ArgumentNode, offered: Sequence[str]) -> list[Question]:
-    made: list[Question] = []
+def _langchain_follow_ups(call: ArgumentNode, offered: Sequence[str]) -> list[Question]:
+    questions: list[Question] = []
     if "edit" in offered:
         schema: JsonValue = _ANY_OBJECT
         if call.has("args_schema"):
@@ -71,34 +71,38 @@ def _langchain_more(call: ArgumentNode, offered: Sequence[str]) -> list[Question
             schema = call.at("args_schema").value
         args = call.at("args").value
         text = "With which arguments?"
-        made.append(_prefilled("edit", "args", text, schema, {} if args is None else args))
+        questions.append(_prefilled("edit", "args", text, schema, {} if args is None else args))
     if "respond" in offered:
-        made.append(
-            follow_up_question("respond", "message", "What does the tool answer?", AnswerType.TEXT)
+        questions.append(
+            follow_up_question(
+                "respond", "message", "What should the tool return?", AnswerType.TEXT
+            )
         )
-    return made
+    return questions
 
 
 def _prefilled(
     decision: str, question_id: str, text: str, schema: JsonValue, value: JsonValue
 ) -> Question:
-    made = follow_up_question(decision, question_id, text, AnswerType.SCHEMA)
-    return made.model_copy(update={"json_schema": schema, "default": value, "has_default": True})
+    question = follow_up_question(decision, question_id, text, AnswerType.SCHEMA)
+    return question.model_copy(
+        update={"json_schema": schema, "default": value, "has_default": True}
+    )
 
 
-def _langchain_answered(given: AnswersById, arguments: Json) -> JsonValue:
-    match given[DECISION]:
+def _langchain_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    match answers[DECISION]:
         case "edit":
-            edited: Json = {"name": arguments["name"], "args": given["args"]}
+            edited: Json = {"name": arguments["name"], "args": answers["args"]}
             return {"type": "edit", "edited_action": edited}
         case "respond":
-            return {"type": "respond", "message": given["message"]}
+            return {"type": "respond", "message": answers["message"]}
         case decision:
             return {"type": decision}
 
 
-def _langchain_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
-    return {"type": "reject", "message": words}
+def _langchain_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return {"type": "reject", "message": reason}
 
 
 # --- OpenAI Agents --------------------------------------------------------------------------------
@@ -121,13 +125,13 @@ def _read_openai(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [request]
 
 
-def _openai_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    decision, _, always = str(given[DECISION]).partition("_")
+def _openai_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    decision, _, always = str(answers[DECISION]).partition("_")
     return {"approved": decision == "approve", "always": bool(always)}
 
 
-def _openai_refused(_given: AnswersById, _arguments: Json, words: str) -> JsonValue:
-    return {"approved": False, "always": False, "rejection_message": words}
+def _openai_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return {"approved": False, "always": False, "rejection_message": reason}
 
 
 # --- Vercel's AI SDK ------------------------------------------------------------------------------
@@ -148,33 +152,33 @@ def _read_ai_sdk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [request]
 
 
-def _ai_sdk(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
+def _ai_sdk_response(arguments: Json, *, approved: bool, **more: str) -> JsonValue:
     kind, approval = "tool-approval-response", arguments["approvalId"]
     return {"type": kind, "approvalId": approval, "approved": approved, **more}
 
 
-def _ai_sdk_answered(given: AnswersById, arguments: Json) -> JsonValue:
-    return _ai_sdk(arguments, approved=given[DECISION] == "approve")
+def _ai_sdk_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    return _ai_sdk_response(arguments, approved=answers[DECISION] == "approve")
 
 
-def _ai_sdk_refused(_given: AnswersById, arguments: Json, words: str) -> JsonValue:
-    return _ai_sdk(arguments, approved=False, reason=words)
+def _ai_sdk_no_decision(_answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
+    return _ai_sdk_response(arguments, approved=False, reason=reason)
 
 
 # --- Pydantic AI's deferred tools -----------------------------------------------------------------
 
-_DENIED: Final = "The tool call was denied."
+_DENIAL_MESSAGE: Final = "The tool call was denied."
 
 
 def _read_pydantic(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    read: list[ApprovalRequest] = []
+    requests: list[ApprovalRequest] = []
     ids: set[str] = set()
     for node in call.items("approvals", least=1, most=MAX_QUESTIONS, of="approvals"):
         if not node.is_object():
             continue
         call_id = node.label("tool_call_id") or "?"
         if call_id in ids:
-            message = f"{node.name}.tool_call_id {format_value(call_id)} is there already; ids must differ."
+            message = f"{node.name}.tool_call_id {format_value(call_id)} is already used; ids must be unique."
             node.fail("duplicate_id", message, "tool_call_id")
         ids.add(call_id)
         request = ApprovalRequest(
@@ -184,29 +188,31 @@ def _read_pydantic(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             notes=notes(call.at("metadata"), call_id),
             options=options(approve="Approve", deny="Deny"),
         )
-        read.append(request)
-    return read
+        requests.append(request)
+    return requests
 
 
-def _pydantic_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    return {"approvals": {key: _pydantic(value == "approve") for key, value in given.items()}}
+def _pydantic_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {
+        "approvals": {key: _pydantic_result(value == "approve") for key, value in answers.items()}
+    }
 
 
-def _pydantic(approved: bool, words: str = _DENIED) -> JsonValue:
-    return {"kind": "tool-approved"} if approved else {"kind": "tool-denied", "message": words}
+def _pydantic_result(approved: bool, reason: str = _DENIAL_MESSAGE) -> JsonValue:
+    return {"kind": "tool-approved"} if approved else {"kind": "tool-denied", "message": reason}
 
 
-def _pydantic_refused(given: AnswersById, arguments: Json, words: str) -> JsonValue:
-    """What was decided stays; the open call is denied with the words, and so are those after it, with none."""
-    decided: Json = {key: _pydantic(value == "approve") for key, value in given.items()}
+def _pydantic_no_decision(answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
+    """Keep the decisions made; deny the open call with the reason, and the later ones without."""
+    decided: Json = {key: _pydantic_result(value == "approve") for key, value in answers.items()}
     listed = arguments["approvals"]
     ids = (
         [each["tool_call_id"] for each in listed if isinstance(each, dict)]
         if isinstance(listed, list)
         else []
     )
-    for i, key in enumerate(key for key in map(str, ids) if key not in given):
-        decided[key] = _pydantic(False, words if i == 0 else _DENIED)
+    for i, key in enumerate(key for key in map(str, ids) if key not in answers):
+        decided[key] = _pydantic_result(False, reason if i == 0 else _DENIAL_MESSAGE)
     return {"approvals": decided}
 
 
@@ -232,17 +238,17 @@ def _read_adk(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     return [request]
 
 
-def _adk_answered(given: AnswersById, _arguments: Json) -> JsonValue:
-    more: Json = {"payload": given["payload"]} if "payload" in given else {}
-    return {"confirmed": given[DECISION] == "approve", **more}
+def _adk_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    more: Json = {"payload": answers["payload"]} if "payload" in answers else {}
+    return {"confirmed": answers[DECISION] == "approve", **more}
 
 
-def _adk_refused(_given: AnswersById, _arguments: Json, _words: str) -> JsonValue:
+def _adk_no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
     return {"confirmed": False}
 
 
-LANGCHAIN: Final = Variant(_read_langchain, _langchain_answered, _langchain_refused)
-OPENAI_AGENTS: Final = Variant(_read_openai, _openai_answered, _openai_refused)
-AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_answered, _ai_sdk_refused)
-PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_answered, _pydantic_refused)
-ADK: Final = Variant(_read_adk, _adk_answered, _adk_refused)
+LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
+OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
+AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_decision, _ai_sdk_no_decision)
+PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decision, _pydantic_no_decision)
+ADK: Final = Variant(_read_adk, _adk_decision, _adk_no_decision)
