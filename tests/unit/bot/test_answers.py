@@ -52,7 +52,7 @@ def test_json_equality_is_by_type_and_value(a: Any, b: Any) -> None:
 
 @pytest.mark.rule("FORM-1")
 @given(st.data())
-def test_every_value_of_a_questions_type_is_accepted_as_it_is(data: Any) -> None:
+def test_every_value_of_a_questions_type_is_accepted_unchanged(data: Any) -> None:
     question = data.draw(questions("q"))
     value = data.draw(values(question))
     checked = check_answer(question, value)
@@ -70,7 +70,7 @@ def test_no_value_of_another_type_is_accepted(kind: AnswerType, value: Any) -> N
 
 
 @pytest.mark.rule("FORM-1")
-def test_a_multi_select_takes_the_order_of_its_options_and_names_each_mistake() -> None:
+def test_a_multi_select_is_in_option_order_and_reports_each_problem() -> None:
     question = of(AnswerType.MULTI_SELECT, "x", "y", "z")
     assert check_answer(question, ["z", "x"]) == Accepted(["x", "z"])
     assert codes(question, ["x", "w", 3, "x"]) == [
@@ -81,7 +81,7 @@ def test_a_multi_select_takes_the_order_of_its_options_and_names_each_mistake() 
     assert codes(question, "x") == [("", "wrong_type")]
 
 
-def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
+def test_an_unknown_option_is_rejected_with_a_list_of_the_options() -> None:
     checked = check_answer(of(AnswerType.SELECT, *map(str, range(15))), "x" * 200)
     assert isinstance(checked, Invalid)
     message = checked.problems[0].message
@@ -90,7 +90,7 @@ def test_an_unknown_option_is_answered_with_the_ones_there_are() -> None:
 
 
 @pytest.mark.rule("FORM-8")
-def test_half_a_surrogate_pair_is_no_text_anywhere() -> None:
+def test_half_a_surrogate_pair_is_rejected_everywhere() -> None:
     assert codes(of(AnswerType.TEXT), "\ud800") == [("", "wrong_type")]
     assert codes(of(AnswerType.SCHEMA, schema=True), {"\udfff": 1}) == [("", "wrong_type")]
     assert isinstance(check_text("\ud800"), Invalid)
@@ -113,7 +113,7 @@ def test_odd_characters_are_kept_verbatim() -> None:
         (False, 1, [("", "unknown_value")]),
     ],
 )
-def test_violations_lead_to_the_place(
+def test_violations_point_to_their_location(
     schema: Any, value: Any, expected: list[tuple[str, str]]
 ) -> None:
     assert codes(of(AnswerType.SCHEMA, schema=schema), value) == expected
@@ -140,7 +140,7 @@ _SCHEMAS = st.fixed_dictionaries(
 
 @pytest.mark.rule("FORM-1")
 @given(_SCHEMAS, JSON)
-def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any) -> None:
+def test_an_independent_validator_agrees(schema: Any, value: Any) -> None:
     jsonschema.Draft202012Validator.check_schema(schema)
     schemas.require_usable(schema)
     judge = jsonschema.Draft202012Validator(schema, registry=referencing.Registry())
@@ -170,20 +170,20 @@ def test_an_independent_judge_comes_to_the_same_verdict(schema: Any, value: Any)
         ({"description": "x" * 70_000}, "bytes"),
     ],
 )
-def test_an_unusable_schema_is_refused_with_the_reason(schema: Any, words: str) -> None:
+def test_an_unusable_schema_is_rejected_with_the_reason(schema: Any, words: str) -> None:
     with pytest.raises(InvalidSchemaError) as refused:
         schemas.require_usable(schema)
     assert words in str(refused.value)
 
 
-def test_many_ordinary_patterns_have_room_in_one_schema() -> None:
+def test_many_ordinary_patterns_fit_in_one_schema() -> None:
     patterns = (r"^[a-z0-9-]{1,63}$", r"^\d{4}-\d{2}-\d{2}$", r"^[^@\s]+@[^@\s]+\.[^@\s]+$")
     named: Any = {f"p{n}": {"pattern": patterns[n % 3]} for n in range(300)}
     schemas.require_usable({"properties": named})
     schemas.require_usable({"pattern": r"^\p{L}{1,50}$"})
 
 
-def test_a_schema_nested_past_the_bound_is_refused() -> None:
+def test_a_schema_nested_too_deeply_is_rejected() -> None:
     schema: Any = {}
     for _ in range(40):
         schema = {"not": schema}
@@ -200,13 +200,13 @@ def _doubling(levels: int) -> Any:
 
 
 @pytest.mark.rule("DATA-9")
-def test_alternatives_that_multiply_are_refused_before_anything_is_checked() -> None:
+def test_multiplying_alternatives_are_rejected_before_anything_is_checked() -> None:
     schemas.require_usable(_doubling(8))
     with pytest.raises(InvalidSchemaError, match="multiply"):
         schemas.require_usable(_doubling(28))
 
 
-def test_a_value_too_deep_for_a_schema_that_doubles_at_each_level_is_refused_at_once() -> None:
+def test_a_value_too_deep_for_a_schema_that_doubles_at_each_level_is_rejected_at_once() -> None:
     node = {
         "properties": {"a": {"anyOf": [{"$ref": "#/$defs/n"}, {"$ref": "#/$defs/n"}]}},
         "type": "object",
@@ -235,7 +235,9 @@ _TWICE: Any = {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}
     ],
 )
 @pytest.mark.parametrize("name", ["a", "enum", "const", "default", "required", "$defs"])
-def test_what_doubles_is_refused_whatever_the_property_is_called(schema: Any, name: str) -> None:
+def test_a_doubling_schema_is_rejected_regardless_of_its_property_names(
+    schema: Any, name: str
+) -> None:
     hostile = json.loads(json.dumps(schema).replace('"a"', json.dumps(name)).replace("^a", "^"))
     schemas.require_usable(hostile)
     value: Any = {}
@@ -246,7 +248,7 @@ def test_what_doubles_is_refused_whatever_the_property_is_called(schema: Any, na
     assert time.thread_time() - started < 1.0
 
 
-def test_a_tree_of_two_branches_is_no_doubling() -> None:
+def test_a_tree_with_two_branches_does_not_count_as_doubling() -> None:
     tree: Any = {"type": "object", "properties": {"l": {"$ref": "#"}, "r": {"$ref": "#"}}}
     value: Any = {"l": 5}
     for side in "lr" * 20:
@@ -255,7 +257,7 @@ def test_a_tree_of_two_branches_is_no_doubling() -> None:
     assert problem.code == "wrong_type"
 
 
-def test_a_value_nested_past_the_bound_is_refused() -> None:
+def test_a_value_nested_too_deeply_is_rejected() -> None:
     value: Any = 1
     for _ in range(70):
         value = [value]
@@ -280,14 +282,14 @@ def test_hostile_patterns_cost_milliseconds() -> None:
         assert time.thread_time() - started < 2.0, pattern
 
 
-def test_a_chain_of_references_longer_than_can_be_followed_is_refused() -> None:
+def test_a_chain_of_references_that_is_too_long_is_rejected() -> None:
     defs: dict[str, Any] = {f"d{n}": {"$ref": f"#/$defs/d{n + 1}"} for n in range(1_500)}
     schema: Any = {"$ref": "#/$defs/d0", "$defs": {**defs, "d1500": {"type": "string"}}}
     with pytest.raises(InvalidSchemaError, match="multiply"):
         schemas.require_usable(schema)
 
 
-def test_references_are_followed_into_arrays_and_those_in_notes_need_lead_nowhere() -> None:
+def test_references_are_followed_into_arrays_and_those_in_annotations_may_dangle() -> None:
     schema: Any = {
         "properties": {"a": {"$ref": "#/anyOf/0"}},
         "anyOf": [{"type": ["string", "object"]}, True],
@@ -299,12 +301,12 @@ def test_references_are_followed_into_arrays_and_those_in_notes_need_lead_nowher
 
 
 @pytest.mark.parametrize("number", [float("nan"), float("inf")])
-def test_a_number_that_json_does_not_have_is_no_answer(number: float) -> None:
+def test_a_number_outside_json_is_not_an_answer(number: float) -> None:
     (problem,) = schemas.violations({"type": "number"}, number)
     assert problem.code == "wrong_type"
 
 
-def test_what_is_wrong_within_an_answer_names_its_place() -> None:
+def test_a_problem_within_an_answer_has_its_location() -> None:
     schema: JsonValue = {
         "properties": {
             "servers": {"type": "array", "items": {"properties": {"port": {"type": "integer"}}}},

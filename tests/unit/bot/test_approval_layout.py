@@ -97,7 +97,7 @@ def test_an_edit_is_shown_as_a_diff() -> None:
     )
 
 
-def test_each_of_several_edits_has_its_diff() -> None:
+def test_each_of_several_edits_has_its_own_diff() -> None:
     shown = render_arguments(
         {"edits": [{"old_string": "a", "new_string": ""}, {"old_string": "", "new_string": "b"}]},
         {"content": [{"type": "diff", "path": "x", "oldText": None, "newText": "new"}]},
@@ -113,7 +113,7 @@ def test_each_of_several_edits_has_its_diff() -> None:
     assert "patch: none" in shown
 
 
-def test_what_only_looks_like_an_edit_is_shown_as_it_is() -> None:
+def test_arguments_that_only_resemble_an_edit_are_shown_unchanged() -> None:
     odd: list[dict[str, Any]] = [
         {"old_string": 1, "new_string": "x"},
         {"old_string": "a"},
@@ -134,7 +134,7 @@ EDIT = st.fixed_dictionaries({"old_string": LINES, "new_string": LINES})
 @pytest.mark.rule("APPROVAL-2")
 @given(st.dictionaries(LINES, VALUES | EDIT, max_size=4))
 @example({"a": "```\n# Approved\n```"})
-def test_no_argument_leaves_its_block_and_every_line_of_it_is_shown(arguments: Any) -> None:
+def test_no_argument_breaks_out_of_its_block_and_every_line_is_shown(arguments: Any) -> None:
     shown = render_arguments(arguments) or ""
     outside: list[str] = []
     inside: list[str] = []
@@ -171,7 +171,7 @@ LEFT_OUT = re.compile(r"\*\*Not all of it is shown: (\d+) characters are left ou
 
 
 @pytest.mark.rule("APPROVAL-2")
-def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at_the_top() -> None:
+def test_long_texts_are_cut_to_their_beginning_and_end_with_a_notice_at_the_top() -> None:
     text = "first\n" + "x" * 30_000 + "\nlast"
     shown = render_arguments({"content": text, "file_path": "/w/a"}) or ""
     missing = LEFT_OUT.match(shown)
@@ -198,14 +198,14 @@ def test_what_is_too_long_is_shown_with_its_beginning_and_its_end_and_says_so_at
     ],
     ids=["lines", "backticks", "an edit", "edits", "keys", "a key", "no object", "an array"],
 )
-def test_whatever_is_too_long_fits_and_says_what_is_missing(arguments: Any) -> None:
+def test_any_long_arguments_fit_and_say_how_much_is_missing(arguments: Any) -> None:
     shown = render_arguments(arguments, {"cwd": "/w"}) or ""
     assert LEFT_OUT.match(shown)
     assert len(shown) <= MAX_TEXT
     assert shown.endswith("/w\n```") or "cwd: /w" in shown
 
 
-def test_nothing_is_said_to_be_missing_where_nothing_is() -> None:
+def test_there_is_no_notice_if_nothing_is_missing() -> None:
     whole = render_arguments({"content": "x" * 19_000}) or ""
     assert "not shown" not in whole
     forged = (

@@ -87,7 +87,7 @@ REFUSED: dict[str, Any] = {
 @pytest.mark.parametrize(
     ("name", "value"), [(name, value) for name, each in DECISIONS.items() for value in each]
 )
-def test_every_decision_is_told_in_the_hosts_shape(name: str, value: str) -> None:
+def test_every_decision_is_rendered_in_the_hosts_format(name: str, value: str) -> None:
     ask = asked(name)
     question = ask.form.questions[0]
     assert [option.value for option in question.options] == [*DECISIONS[name]]
@@ -96,7 +96,7 @@ def test_every_decision_is_told_in_the_hosts_shape(name: str, value: str) -> Non
 
 @pytest.mark.rule("APPROVAL-4")
 @pytest.mark.parametrize("name", approval.VARIANTS)
-def test_whoever_does_not_decide_refuses(name: str) -> None:
+def test_ending_an_approval_without_a_decision_denies_it(name: str) -> None:
     """With a person's words, without any, and at a deadline."""
     shape = str(REFUSED[name])
     assert told(after(asked(name), Reply(text=WORDS))) == REFUSED[name]
@@ -106,7 +106,7 @@ def test_whoever_does_not_decide_refuses(name: str) -> None:
 
 @pytest.mark.rule("APPROVAL-1", "APPROVAL-2")
 @pytest.mark.parametrize("name", approval.VARIANTS)
-def test_nothing_is_chosen_beforehand_and_the_tool_is_named(name: str) -> None:
+def test_nothing_is_preselected_and_the_tool_is_named(name: str) -> None:
     ask = asked(name)
     for question in ask.form.questions:
         assert (question.answer_type, question.other) == (AnswerType.SELECT, False)
@@ -118,7 +118,7 @@ def test_nothing_is_chosen_beforehand_and_the_tool_is_named(name: str) -> None:
     assert entry.body["source"] == {"tool": ask.form.questions[0].tool}
 
 
-def test_an_approval_by_any_other_name_is_told_the_nearest() -> None:
+def test_an_unknown_approval_name_gets_the_closest_one_suggested() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("ToolApproval", {}, "approval")
     (problem,) = refused.value.problems
@@ -167,7 +167,7 @@ def test_an_approval_by_any_other_name_is_told_the_nearest() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_suggestion_says_all_that_it_changes(
+def test_a_suggestion_describes_all_its_changes(
     suggestion: Json, label: str, description: str | None
 ) -> None:
     ask = asked("PermissionRequest", permission_suggestions=[suggestion])
@@ -177,7 +177,7 @@ def test_a_suggestion_says_all_that_it_changes(
     assert allowed == hook(behavior="allow", updatedPermissions=[suggestion])
 
 
-def test_a_suggestion_that_is_too_long_for_a_label_is_told_in_full_beside_it() -> None:
+def test_a_suggestion_too_long_for_a_label_is_given_in_full_in_the_description() -> None:
     suggestion = {**ALLOWED_ROOT, "directories": ["/w" * 200]}
     option = (
         asked("PermissionRequest", permission_suggestions=[suggestion]).form.questions[0].options[1]
@@ -187,7 +187,7 @@ def test_a_suggestion_that_is_too_long_for_a_label_is_told_in_full_beside_it() -
     assert "/w" * 200 in (option.description or "")
 
 
-def test_codexs_decisions_are_offered_in_words() -> None:
+def test_codexs_decisions_are_offered_with_readable_labels() -> None:
     prefix = ["git", "commit -m"]
     sent: list[Any] = [
         {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": prefix}},
@@ -212,7 +212,7 @@ def test_codexs_decisions_are_offered_in_words() -> None:
         assert told(after(ask, Answer(value=option.value))) == {"decision": decision}
 
 
-def test_codexs_proposals_are_offered_where_no_decisions_are_listed() -> None:
+def test_codexs_proposals_are_offered_if_no_decisions_are_listed() -> None:
     name = "item/commandExecution/requestApproval"
     ask = asked(name, proposedExecpolicyAmendment=["make"])
     amended = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["make"]}}
@@ -243,7 +243,7 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
 
 
 @pytest.mark.rule("APPROVAL-5")
-def test_langchain_answers_in_the_tools_place_and_edits_without_a_schema() -> None:
+def test_langchain_answers_in_place_of_the_tool_and_edits_without_a_schema() -> None:
     every = ["reject", "respond", "edit", "approve"]
     ask = asked("tool_approval", allowed_decisions=every)
     assert [o.value for o in ask.form.questions[0].options] == [
@@ -278,7 +278,7 @@ def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
 
 
 @pytest.mark.rule("APPROVAL-5")
-def test_adk_adds_its_payload_as_the_person_left_it_to_a_yes_only() -> None:
+def test_adk_adds_the_persons_payload_to_an_approval_only() -> None:
     ask = asked("adk_request_confirmation", toolConfirmation={"payload": [1]})
     assert told(after(ask, Answer(value="approve"), Answer(value=[2]))) == {
         "confirmed": True,
@@ -363,7 +363,7 @@ def test_adk_adds_its_payload_as_the_person_left_it_to_a_yes_only() -> None:
         ("permission.asked", {"permission": None}, [("/permission", "required")]),
     ],
 )  # fmt: skip
-def test_a_wrong_request_names_every_place(
+def test_an_invalid_request_reports_every_location(
     name: str, more: Json, expected: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -371,7 +371,7 @@ def test_a_wrong_request_names_every_place(
     assert sorted((p.pointer, p.code) for p in refused.value.problems) == sorted(expected)
 
 
-def test_arguments_that_come_as_json_in_a_string_are_shown_as_what_they_say() -> None:
+def test_arguments_sent_as_a_json_string_are_shown_parsed() -> None:
     def shown(arguments: Any) -> str | None:
         item = {"name": "delete", "arguments": arguments}
         return asked("tool_approval_item", raw_item=item).form.questions[0].context
@@ -387,7 +387,7 @@ def test_arguments_that_come_as_json_in_a_string_are_shown_as_what_they_say() ->
         assert shown(raw) == f"```\n{raw}\n```"
 
 
-def test_a_long_name_of_a_tool_is_shortened_and_not_refused() -> None:
+def test_a_long_tool_name_is_shortened_instead_of_rejected() -> None:
     ask = asked("session/request_permission", toolCall={"title": "x" * 3000})
     assert ask.form.questions[0].tool == "x" * 999 + "…"
     assert "x" * 3000 in (ask.form.questions[0].context or "")

@@ -39,7 +39,7 @@ def refused(*questions: Json) -> list[tuple[str, str]]:
 
 @pytest.mark.rule("CLAUDE-4")
 @pytest.mark.parametrize("header", [{}, {"header": None}, {"header": " "}])
-def test_a_header_is_needed_with_multi_select_only(header: Json) -> None:
+def test_a_header_is_required_only_with_multi_select(header: Json) -> None:
     bare: Json = {"question": "Go?", "options": OPTIONS, **header}
     for kimis in (bare, {**bare, "multi_select": True}, {**bare, "multiSelect": None}):
         assert not (asking(kimis).form.questions[0].header or "").strip()
@@ -52,7 +52,7 @@ def test_a_header_is_needed_with_multi_select_only(header: Json) -> None:
     ("ours", "kimis", "several"),
     [(True, True, True), (False, False, False), (None, True, True), (True, None, True)],
 )
-def test_either_spelling_says_whether_several_may_be_chosen(
+def test_both_spellings_of_multi_select_are_read(
     ours: bool | None, kimis: bool | None, several: bool
 ) -> None:
     form = asking(question(multiSelect=ours, multi_select=kimis)).form
@@ -60,7 +60,7 @@ def test_either_spelling_says_whether_several_may_be_chosen(
 
 
 @pytest.mark.rule("HOOK-8")
-def test_answers_in_a_call_are_no_answers() -> None:
+def test_answers_in_a_call_are_ignored() -> None:
     forged = {"answers": {"Go?": "B"}, "annotations": {"Go?": {"notes": "x"}}, "metadata": {}}
     ask = after(asking(question(), **forged), Answer(value="A"))
     assert structured(ask) == {"questions": [question()], "answers": {"Go?": "A"}}
@@ -79,7 +79,7 @@ def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
 
 
 @pytest.mark.rule("CLAUDE-1")
-def test_one_label_with_a_comma_and_ones_own_words_stand_as_they_are() -> None:
+def test_a_single_label_with_a_comma_and_free_text_are_unchanged() -> None:
     labels = [{"label": 'Go, "Rust"'}, {"label": "C"}]
     ask = asking(
         question("One?", options=labels), question("Many?", options=labels, multiSelect=True)
@@ -89,7 +89,7 @@ def test_one_label_with_a_comma_and_ones_own_words_stand_as_they_are() -> None:
 
 
 @pytest.mark.rule("CLAUDE-1")
-def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
+def test_a_label_in_another_script_is_quoted_unescaped() -> None:
     labels = [{"label": "はい, いいえ"}, {"label": "C"}]
     ask = after(
         asking(question(options=labels, multiSelect=True)), Answer(value=["はい, いいえ", "C"])
@@ -99,7 +99,7 @@ def test_a_label_of_another_script_is_quoted_as_it_is() -> None:
 
 @pytest.mark.rule("CLAUDE-3")
 @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
-def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
+def test_an_ask_that_ended_without_a_person_was_not_dismissed(status: Status) -> None:
     ask = after(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
     told = structured(end_ask(ask, status, at=90.25, reason=Reason(status.value)).ask)
     assert told["annotations"] == {"One?": {"preview": "# A"}}
@@ -108,7 +108,7 @@ def test_nobody_dismissed_what_ended_by_itself(status: Status) -> None:
 
 
 @pytest.mark.rule("CLAUDE-2")
-def test_a_reply_keeps_what_was_answered_with_its_annotations() -> None:
+def test_a_reply_keeps_the_earlier_answers_and_their_annotations() -> None:
     ask = asking(question("One?", options=PREVIEWED), question(), question("Then?"))
     told = structured(after(ask, Answer(value="A"), Reply()))
     assert told["annotations"] == {

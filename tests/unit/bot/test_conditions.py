@@ -31,7 +31,7 @@ from answerback.dialects import registry
         ),
     ],
 )
-def test_a_condition_that_never_holds_is_told_with_what_the_question_yields(
+def test_an_unsatisfiable_condition_is_reported_with_what_the_question_yields(
     question: dict[str, JsonValue], equals: JsonValue, words: str
 ) -> None:
     later: JsonValue = {

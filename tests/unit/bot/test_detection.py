@@ -29,13 +29,13 @@ from tests.unit.bot.dialect_parts import CALLS
         ({"questions": {"question": "Q?"}}, "ask_user"),
     ],
 )
-def test_the_shape_of_an_ask_user_call_tells_its_dialect_and_null_is_not_given(
+def test_the_shape_of_an_ask_user_call_decides_its_dialect_and_null_counts_as_missing(
     arguments: dict[str, Any], dialect: str
 ) -> None:
     assert registry.resolve_dialect("ask_user", arguments) == dialect
 
 
-def test_a_single_questions_fields_beside_questions_are_null_or_mistakes() -> None:
+def test_fields_of_a_single_question_next_to_questions_must_be_null() -> None:
     questions = CALLS["ask_user"][1]["questions"]
     nothing = dict.fromkeys(["question", "answer_type", "options", "context", "default"])
     assert registry.parse_call("ask_user", {**nothing, "questions": questions})[0] == "ask_user"
@@ -58,7 +58,7 @@ def with_unknown(dialect: str) -> tuple[str, dict[str, Any]]:
 
 @pytest.mark.rule("DIALECT-3")
 @pytest.mark.parametrize("dialect", ["ask_user", "single", "tool_question"])
-def test_our_own_dialects_refuse_unknown_fields_and_name_the_nearest(dialect: str) -> None:
+def test_our_own_dialects_reject_unknown_fields_and_suggest_the_closest(dialect: str) -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(*with_unknown(dialect))
     problems = refused.value.problems
@@ -96,7 +96,7 @@ def test_foreign_dialects_ignore_unknown_fields(dialect: str) -> None:
         ("ask_user", "cluade", "claude"),
     ],
 )
-def test_an_unknown_name_is_told_the_nearest_known_one(
+def test_an_unknown_tool_name_gets_the_closest_known_one_suggested(
     name: str, dialect: str | None, meant: str
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -122,7 +122,7 @@ def test_an_unknown_name_is_told_the_nearest_known_one(
         ({"qestion": "A?", "chioces": ["a"]}, "copilot, single, gemini, ask_user_form"),
     ],
 )
-def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes_nearest_first(
+def test_a_call_of_unknown_shape_lists_the_other_dialects_of_its_name_closest_first(
     arguments: dict[str, Any], others: str
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -137,14 +137,14 @@ def test_a_call_of_no_known_shape_is_told_what_else_its_name_takes_nearest_first
     assert "other dialects" not in told.value.problems[0].message
 
 
-def test_a_call_of_a_name_with_one_dialect_is_told_of_no_other() -> None:
+def test_a_call_whose_name_has_one_dialect_mentions_no_others() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("AskUserQuestion", {})
     assert "other dialects" not in refused.value.problems[0].message
 
 
 @pytest.mark.rule("DIALECT-1")
-def test_the_last_row_of_every_name_takes_what_fits_no_other() -> None:
+def test_the_last_row_of_every_name_takes_all_other_calls() -> None:
     last = {name: row.shape for row in detection.DETECTION_RULES for name in row.names}
     assert set(last.values()) == {None}
     assert {row.dialect for row in detection.DETECTION_RULES} == set(registry.DIALECTS)

@@ -15,7 +15,7 @@ from tests.unit.bot.dialect_parts import OPTIONS, asked
 
 
 @pytest.mark.rule("DIALECT-17")
-def test_elicitation_starts_from_its_defaults() -> None:
+def test_an_elicitation_is_prefilled_with_its_defaults() -> None:
     question = asked("elicitation").question
     assert question is not None
     assert (question.default, question.has_default) == ({"n": 2}, True)
@@ -30,13 +30,13 @@ def test_the_first_option_of_a_single_choice_is_its_default_in_a_form_by_positio
 
 
 @pytest.mark.rule("DIALECT-12", "HOST-2")
-def test_a_long_header_is_shortened_and_not_refused() -> None:
+def test_a_long_header_is_shortened_instead_of_rejected() -> None:
     questions: list[Any] = [{"question": "a?", "header": "h" * 5_000, "options": OPTIONS}]
     _, form = registry.parse_call("AskUserQuestion", {"questions": questions})
     assert form.questions[0].header == "h" * 1_000
 
 
-def test_too_many_questions_are_told_as_that_in_the_dialect_with_words_for_none() -> None:
+def test_too_many_questions_are_reported_even_in_the_dialect_with_a_result_for_none() -> None:
     each = {"id": "a", "prompt": "?", "options": [{"value": "x", "label": "X"}]}
     questions: list[Any] = [each | {"id": f"q{n}"} for n in range(101)]
     with pytest.raises(InvalidCallError) as refused:
@@ -44,7 +44,7 @@ def test_too_many_questions_are_told_as_that_in_the_dialect_with_words_for_none(
     assert "at most 100" in registry.render_refusal(refused.value).content
 
 
-def test_null_for_an_optional_field_is_not_given() -> None:
+def test_null_for_an_optional_field_counts_as_missing() -> None:
     question = {
         "id": "a",
         "text": "a?",
@@ -153,7 +153,7 @@ def test_null_for_an_optional_field_is_not_given() -> None:
         ),
     ],
 )
-def test_a_wrong_call_names_every_place(
+def test_an_invalid_call_reports_every_location(
     name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -285,7 +285,7 @@ def _flat(**properties: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_what_is_wrong_inside_a_question_has_its_place(
+def test_a_problem_inside_a_question_has_its_location(
     name: str, arguments: dict[str, Any], expected: list[tuple[str, str]]
 ) -> None:
     with pytest.raises(InvalidCallError) as refused:
@@ -294,7 +294,7 @@ def test_what_is_wrong_inside_a_question_has_its_place(
 
 
 @pytest.mark.rule("DIALECT-17")
-def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
+def test_an_elicitation_may_have_single_and_multiple_choices_with_titles() -> None:
     titled = [{"const": "p", "title": "Production"}, {"const": "s", "title": "Staging"}]
     call = _flat(
         one={"oneOf": titled},
@@ -306,7 +306,7 @@ def test_an_elicitation_may_choose_one_or_several_with_titles() -> None:
 
 
 @pytest.mark.rule("DIALECT-15")
-def test_a_question_call_without_questions_gets_the_words_it_promises() -> None:
+def test_a_question_call_without_questions_gets_the_promised_result() -> None:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("question", {"questions": []})
     result = registry.render_refusal(refused.value)
@@ -368,7 +368,7 @@ JSON = st.recursive(
         JSON,
     ),
 )
-def test_no_arguments_whatever_make_a_dialect_raise_anything_else(
+def test_no_arguments_make_a_dialect_raise_any_other_error(
     name: str, arguments: dict[str, Any]
 ) -> None:
     try:

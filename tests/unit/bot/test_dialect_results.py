@@ -56,7 +56,9 @@ EXPECTED: dict[str, dict[str, Any]] = {
 
 @pytest.mark.rule("DIALECT-6")
 @pytest.mark.parametrize(("dialect", "how"), [(d, h) for d, hows in EXPECTED.items() for h in hows])
-def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how: str) -> None:
+def test_an_ask_that_ended_without_answers_gives_a_result_in_the_dialects_format(
+    dialect: str, how: str
+) -> None:
     result = outcome(dialect, how)
     assert (result.structured, result.is_error) == (EXPECTED[dialect][how], False)
     assert json.loads(result.content) == result.structured
@@ -64,7 +66,7 @@ def test_an_ask_that_ended_otherwise_gives_the_dialects_shape(dialect: str, how:
 
 @pytest.mark.rule("DIALECT-7")
 @pytest.mark.parametrize("dialect", CALLS)
-def test_a_failure_is_an_error_in_words_save_where_the_tool_promises_otherwise(
+def test_a_failure_is_an_error_result_unless_the_tool_promises_otherwise(
     dialect: str,
 ) -> None:
     result = outcome(dialect, "failed")
@@ -87,7 +89,7 @@ def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
 
 
 @pytest.mark.rule("DIALECT-13")
-def test_claude_is_told_in_text_how_it_ended() -> None:
+def test_claude_gets_a_text_about_how_the_ask_ended() -> None:
     assert outcome("claude", "cancelled").content == "[cancelled by user]\nwords"
     assert outcome("claude", "expired").content == "[no answer: expired]"
     structured = outcome("claude", "withdrawn").structured
@@ -99,7 +101,7 @@ def test_claude_is_told_in_text_how_it_ended() -> None:
 
 
 @pytest.mark.rule("DIALECT-13")
-def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> None:
+def test_claude_gets_free_text_verbatim_and_a_text_for_nothing_chosen() -> None:
     other = registry.render_result(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
     nothing = registry.render_result(after(asked("claude"), Answer(value="A"), Answer(value=[])))
     assert other is not None
@@ -109,7 +111,7 @@ def test_claude_gets_words_of_ones_own_verbatim_and_nothing_chosen_named() -> No
 
 
 @pytest.mark.rule("DIALECT-15")
-def test_question_tells_a_line_an_answer() -> None:
+def test_question_returns_one_line_per_answer() -> None:
     ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
     assert ask.open
     cancelled = registry.render_result(after(ask, Reply(text="stop")))

@@ -106,7 +106,7 @@ def test_the_forms_of_an_enum_are_those_of_the_sdk() -> None:
         ({"type": "array", "items": {"anyOf": TITLED}}, ["p", "x"], ["s"]),
     ],
 )
-def test_a_default_is_offered_where_it_fits_its_own_field(
+def test_a_default_is_offered_if_it_is_valid_for_its_field(
     field: Json, misfit: Any, fit: Any
 ) -> None:
     dropped = read(n={**field, "default": misfit}, other={"type": "string"})
@@ -116,7 +116,7 @@ def test_a_default_is_offered_where_it_fits_its_own_field(
     assert read(n={**field, "default": fit}).default == {"n": fit}
 
 
-def test_null_for_a_keyword_is_not_given_wherever_it_stands() -> None:
+def test_null_for_a_keyword_counts_as_missing_at_any_level() -> None:
     question = read(
         one={"type": "string", "title": None, "oneOf": TITLED, "format": None},
         many={"type": "array", "items": {"type": None, "anyOf": TITLED}, "maxItems": None},
@@ -143,7 +143,7 @@ def test_no_null_is_ever_an_answer(value: dict[str, Any]) -> None:
         assert checked.value == {key: each for key, each in value.items() if each is not None}
 
 
-def test_a_value_that_is_no_object_is_told_so() -> None:
+def test_a_value_that_is_not_an_object_is_reported() -> None:
     checked = check_answer(read(a={"type": "string"}), None)
     assert isinstance(checked, Invalid)
     assert [problem.code for problem in checked.problems] == ["wrong_type"]
@@ -153,7 +153,7 @@ LINK = {"mode": "url", "message": "Sign in", "url": "http://localhost:3000/a?b=c
 
 
 @pytest.mark.rule("ELICIT-2")
-def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
+def test_a_link_is_shown_in_full_and_declined_by_no_and_by_a_reply() -> None:
     ask = asked("elicitation", LINK)
     (question,) = ask.form.questions
     assert (question.context, question.answer_type) == (LINK["url"], AnswerType.BOOLEAN)
@@ -173,17 +173,17 @@ def test_a_link_is_shown_whole_and_declined_by_no_and_by_words() -> None:
 @pytest.mark.parametrize(
     "url", ["ftp://a.example/", "//a.example/", "https://", "https://[", "http:a", "data:text/html,x"]
 )  # fmt: skip
-def test_only_an_address_of_the_web_is_a_link(url: str) -> None:
+def test_only_web_addresses_are_accepted_as_links(url: str) -> None:
     assert refused(**{**LINK, "url": url}) == [("/url", "unknown_value")]
 
 
-def test_what_a_link_lacks_is_told() -> None:
+def test_missing_parts_of_a_link_are_reported() -> None:
     assert refused(mode="url") == [("/message", "required"), ("/url", "required")]
     assert refused(mode="url", message="x", url=3) == [("/url", "wrong_type")]
 
 
 @pytest.mark.parametrize("mode", ["form", None, "openai/form", "openaiForm"])
-def test_every_mode_of_a_form_is_one(mode: str | None) -> None:
+def test_every_form_mode_is_read_as_a_form(mode: str | None) -> None:
     for name in (NAME, "mcpServer/elicitation/request", "elicitation.requested"):
         schema: Json = {"type": "object", "properties": {"a": {"type": "string"}}}
         call: Json = {"mode": mode, "message": "?", "requestedSchema": schema}
@@ -191,6 +191,6 @@ def test_every_mode_of_a_form_is_one(mode: str | None) -> None:
 
 
 @pytest.mark.rule("ELICIT-3")
-def test_of_any_other_mode_nothing_else_is_told() -> None:
+def test_an_unknown_mode_is_the_only_problem_reported() -> None:
     assert refused(mode="openai/userVerification", message=3) == [("/mode", "unknown_value")]
     assert refused(mode=3, message=3) == [("/mode", "wrong_type")]

@@ -56,7 +56,7 @@ def entered(node: dict[str, Any], entry: FieldEntry, required: bool = True) -> J
         ({"$ref": "#/$defs/branch"}, "main"),
     ],
 )
-def test_an_empty_input_shows_an_example_of_the_schemas(node: dict[str, Any], shown: str) -> None:
+def test_an_empty_input_shows_the_schemas_example(node: dict[str, Any], shown: str) -> None:
     defs = {"branch": {"type": "string", "examples": ["main"]}}
     [field] = fields({"properties": {"x": node}, "$defs": defs})
     assert placeholder(field) == shown
@@ -105,7 +105,7 @@ def filled_forms(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @pytest.mark.rule("SURFACE-8")
 @given(filled_forms())
-def test_any_value_of_any_flat_schema_survives_being_entered(
+def test_any_value_of_any_flat_schema_survives_a_round_trip(
     form: tuple[dict[str, Any], dict[str, Any]],
 ) -> None:
     schema, value = form
@@ -118,7 +118,7 @@ def test_any_value_of_any_flat_schema_survives_being_entered(
 
 
 @given(filled_forms(), st.data())
-def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
+def test_any_entry_yields_a_valid_value_or_a_message_for_every_problem(
     form: tuple[dict[str, Any], dict[str, Any]], data: st.DataObject
 ) -> None:
     schema, _ = form
@@ -213,7 +213,9 @@ def test_whatever_is_entered_yields_a_valid_value_or_words_for_every_mistake(
         ),
     ],
 )
-def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: FieldEntry, words: str) -> None:
+def test_a_problem_has_a_readable_message(
+    node: dict[str, Any], entry: FieldEntry, words: str
+) -> None:
     assert entered(node, entry) == words
 
 
@@ -241,7 +243,7 @@ def test_a_mistake_is_told_in_words(node: dict[str, Any], entry: FieldEntry, wor
         ({"type": "array", "items": {"enum": ["a", "b"]}}, [1, 0, 1], ["a", "b"]),
     ],
 )
-def test_what_a_person_means_is_understood(
+def test_variant_spellings_of_values_are_understood(
     node: dict[str, Any], entry: FieldEntry, value: JsonValue
 ) -> None:
     found = entered(node, entry)
@@ -261,12 +263,12 @@ def test_optional_fields_left_empty_are_absent() -> None:
     assert value_from_entries(fields(schema), {"a": "", "b": None, "d": []}) == {}
 
 
-def test_an_optional_field_whose_default_was_deleted_is_null_where_null_is_a_value() -> None:
+def test_a_nullable_optional_field_whose_default_was_deleted_is_null() -> None:
     node = {"type": ["string", "null"], "default": "x"}
     assert value_from_entries(only(node, required=False), {"x": ""}) == {"x": None}
 
 
-def test_every_mistake_is_told_at_once_in_order() -> None:
+def test_all_problems_are_reported_at_once_in_order() -> None:
     schema = {
         "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "number"}},
         "required": ["a", "c"],
@@ -276,7 +278,7 @@ def test_every_mistake_is_told_at_once_in_order() -> None:
     assert [(p.pointer, p.code) for p in found] == [("/a", "wrong_type"), ("/c", "required")]
 
 
-def test_fields_start_from_their_defaults_where_there_is_no_value() -> None:
+def test_fields_start_from_their_defaults_without_a_value() -> None:
     schema = {
         "properties": {
             "a": {"type": "string", "default": "x"},
@@ -292,7 +294,7 @@ def test_fields_start_from_their_defaults_where_there_is_no_value() -> None:
     assert entries_from_value(fields(schema), None) == expected
 
 
-def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
+def test_fields_missing_from_a_given_value_start_empty() -> None:
     schema = {"properties": {"a": {"type": "string", "default": "x"}, "b": {"type": "boolean"}}}
     assert entries_from_value(fields(schema), {"b": "no boolean"}) == {"a": None, "b": None}
 
@@ -310,21 +312,21 @@ def test_a_given_value_leaves_empty_what_it_leaves_out() -> None:
         ("[" * 100_000, "This JSON is nested too deeply."),
     ],
 )
-def test_json_that_cannot_be_taken_is_refused_in_words(text: str, words: str) -> None:
+def test_unusable_json_is_rejected_with_a_message(text: str, words: str) -> None:
     found = parse_json_answer(text)
     assert isinstance(found, Problem)
     assert found.message.endswith(words)
 
 
 @pytest.mark.parametrize("value", [None, True, "a", 1, 1.5, [1, {"a": []}], {"a": {"b": None}}])
-def test_json_that_was_typed_is_the_value(value: JsonValue) -> None:
+def test_typed_json_becomes_the_value(value: JsonValue) -> None:
     assert parse_json_answer(f" {json.dumps(value)}\n") == value
 
 
 @pytest.mark.parametrize(
     ("form", "words"), [("email", "an email address"), ("date", "a date, such as")]
 )
-def test_a_field_of_a_format_that_was_left_empty_says_what_it_takes(form: str, words: str) -> None:
+def test_an_empty_required_field_with_a_format_reports_what_it_takes(form: str, words: str) -> None:
     told = entered({"type": "string", "format": form}, None)
     assert str(told).startswith(f"x is required: must be {words}")
 
@@ -340,7 +342,7 @@ def test_a_field_of_a_format_that_was_left_empty_says_what_it_takes(form: str, w
         ({"type": ["integer", "null"]}, None, None),
     ],
 )
-def test_the_one_field_of_a_value_yields_the_value_itself(
+def test_a_whole_value_field_yields_the_value_itself(
     schema: dict[str, Any], entry: FieldEntry, value: JsonValue
 ) -> None:
     found = fields(schema)
@@ -348,7 +350,7 @@ def test_the_one_field_of_a_value_yields_the_value_itself(
     assert entries_from_value(found, value) == {"": entry}
 
 
-def test_what_is_wrong_with_the_one_field_of_a_value_points_to_the_whole() -> None:
+def test_a_problem_with_a_whole_value_field_points_to_the_whole_value() -> None:
     problems = value_from_entries(fields({"type": "integer", "minimum": 1}), {"": "0"})
     assert isinstance(problems, tuple)
     assert [(p.pointer, p.message) for p in problems] == [

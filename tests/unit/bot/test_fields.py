@@ -112,11 +112,11 @@ def test_a_nullable_property_is_a_field_that_may_be_left_empty(node: JsonValue) 
         },
     ],
 )
-def test_what_no_form_can_show_faithfully_is_not_flat(schema: JsonValue) -> None:
+def test_schemas_that_fields_cannot_represent_are_not_flat(schema: JsonValue) -> None:
     assert fields_from_schema(schema) is None
 
 
-def test_titles_descriptions_and_bounds_are_carried() -> None:
+def test_titles_descriptions_and_bounds_are_kept() -> None:
     schema: dict[str, Any] = {
         "type": "object",
         "required": ["n"],
@@ -170,7 +170,7 @@ def test_titles_descriptions_and_bounds_are_carried() -> None:
     )
 
 
-def test_a_local_reference_is_followed_and_what_stands_beside_it_wins() -> None:
+def test_a_local_reference_is_followed_and_keywords_next_to_it_win() -> None:
     defs: JsonValue = {"K": {"type": "integer", "title": "Of the definition", "minimum": 3}}
     field = one({"$ref": "#/$defs/K", "title": "Here"}, **{"$defs": defs})
     assert field == Field("x", "Here", None, False, FieldKind.INTEGER, minimum=3)
@@ -189,7 +189,7 @@ def test_the_pointer_of_a_field_is_escaped() -> None:
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\u00a0\n"])
-def test_a_field_or_choice_with_blank_words_has_others(blank: str) -> None:
+def test_a_field_or_choice_with_a_blank_title_gets_another(blank: str) -> None:
     properties: JsonValue = {
         "a": {"type": "string", "title": blank, "description": blank},
         blank: {"type": "string"},

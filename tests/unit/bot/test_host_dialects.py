@@ -32,7 +32,7 @@ RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recom
 
 
 @pytest.mark.rule("CODEX-1")
-def test_codex_offers_other_words_by_default_and_its_app_server_does_not() -> None:
+def test_codex_offers_free_text_by_default_but_its_app_server_does_not() -> None:
     question = {"question": "A?", "options": OPTIONS}
     assert only("request_user_input", question).other
     assert not only("item/tool/requestUserInput", question).other
@@ -67,7 +67,7 @@ def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
 
 
 @pytest.mark.rule("CODEX-5")
-def test_the_asynchronous_tool_takes_own_words_notes_and_blank_answers() -> None:
+def test_the_asynchronous_tool_takes_free_text_notes_and_blank_answers() -> None:
     ask = ask_of("request_user_input_async", TITLED)
     other = after(ask, Other(text="Red"), Answer(value=" "))
     assert result(other) == (
@@ -79,7 +79,7 @@ def test_the_asynchronous_tool_takes_own_words_notes_and_blank_answers() -> None
 
 
 @pytest.mark.rule("CODEX-5")
-def test_the_asynchronous_tool_ends_otherwise_as_claudes_does() -> None:
+def test_the_asynchronous_tool_ends_without_answers_as_claudes_does() -> None:
     ask = after(ask_of("request_user_input_async", TITLED), Answer(value="Blue"))
     answers = {"accepted": True, "answers": [["Blue"], []], "cancelled": True}
     assert result(after(ask, Reply(text="later"))) == (
@@ -92,7 +92,7 @@ def test_the_asynchronous_tool_ends_otherwise_as_claudes_does() -> None:
     )
 
 
-def test_the_asynchronous_tools_mistakes_have_their_places() -> None:
+def test_problems_in_asynchronous_calls_have_their_locations() -> None:
     questions = [{"options": ["a", "a"]}, {"title": "?", "options": [1]}]
     assert wrong("request_user_input_async", {"questions": questions}) == [
         ("/questions/0/options/1", "duplicate_option"),
@@ -105,20 +105,20 @@ def test_the_asynchronous_tools_mistakes_have_their_places() -> None:
 
 
 @pytest.mark.rule("OPENCODE-1")
-def test_opencode_needs_options_where_words_are_not_allowed() -> None:
+def test_opencode_requires_options_if_free_text_is_not_allowed() -> None:
     question = {"question": "A?", "options": [], "custom": False}
     assert wrong("question", {"questions": [question]}) == [
         ("/questions/0/options", "options_required")
     ]
 
 
-def test_opencode_recommends_nothing_among_several() -> None:
+def test_opencode_has_no_recommendation_in_a_multiple_choice() -> None:
     question = {"question": "A?", "options": RECOMMENDED, "multiple": True}
     assert not only("question", question).has_default
 
 
 @pytest.mark.rule("OPENCODE-2")
-def test_opencode_writes_unanswered_for_nothing() -> None:
+def test_opencode_writes_unanswered_for_an_empty_answer() -> None:
     ask = ask_of("question", {"questions": [{"question": "A?", "options": []}]})
     told = 'User has answered your questions: "A?"="Unanswered". '
     for nothing in (after(ask, Answer(value="  ")), after(ask, Reply())):
@@ -131,7 +131,7 @@ def test_opencode_writes_unanswered_for_nothing() -> None:
 
 
 @pytest.mark.rule("GEMINI-1")
-def test_gemini_reads_a_written_line_break_and_shows_the_placeholder() -> None:
+def test_gemini_decodes_an_escaped_line_break_and_shows_the_placeholder() -> None:
     question = only(
         "ask_user", {"question": "A?\\nB?", "type": "text", "placeholder": "a short one"}
     )
@@ -142,7 +142,7 @@ def test_gemini_reads_a_written_line_break_and_shows_the_placeholder() -> None:
 
 @pytest.mark.rule("GEMINI-1")
 @pytest.mark.parametrize("kind", ["text", "yesno"])
-def test_gemini_ignores_options_beside_other_types(kind: str) -> None:
+def test_gemini_ignores_options_of_other_types(kind: str) -> None:
     question = only(
         "ask_user", {"question": "A?", "type": kind, "options": "none", "multiSelect": 1}
     )
@@ -152,7 +152,7 @@ def test_gemini_ignores_options_beside_other_types(kind: str) -> None:
 
 
 @pytest.mark.rule("GEMINI-2")
-def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
+def test_gemini_joins_labels_and_free_text_and_trims_the_text() -> None:
     question = {"question": "A?", "type": "choice", "multiSelect": True, "options": OPTIONS}
     ask = ask_of("ask_user", {"questions": [question]})
     assert result(after(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
@@ -182,12 +182,12 @@ def test_gemini_joins_labels_and_words_and_trims_the_words() -> None:
         ("vscode/askQuestions", {}, "vscode"),
     ],
 )
-def test_the_table_tells_the_dialect(name: str, arguments: dict[str, Any], dialect: str) -> None:
+def test_the_table_decides_the_dialect(name: str, arguments: dict[str, Any], dialect: str) -> None:
     assert registry.resolve_dialect(name, arguments) == dialect
 
 
 @pytest.mark.rule("COPILOT-1")
-def test_copilot_gets_no_words_as_words() -> None:
+def test_copilot_gets_a_text_for_a_reply_without_one() -> None:
     structured, content = result(after(asked("copilot"), Reply()))
     assert structured == {"answer": "[cancelled by user]", "wasFreeform": True}
     assert content == "User responded: [cancelled by user]"
@@ -203,7 +203,7 @@ def test_copilots_form_never_declines() -> None:
 
 
 @pytest.mark.rule("COPILOT-2")
-def test_copilots_form_is_an_object_though_it_need_not_say_so() -> None:
+def test_copilots_form_is_an_object_even_without_a_type() -> None:
     ask = ask_of("ask_user", FORM)
     assert not isinstance(apply_action(ask, Answer(value="x"), at=1, by=None), Change)
     assert result(after(ask, Answer(value={"n": 1})))[0] == {
@@ -212,7 +212,7 @@ def test_copilots_form_is_an_object_though_it_need_not_say_so() -> None:
     }
 
 
-def test_copilots_mistakes_have_their_places() -> None:
+def test_problems_in_copilot_calls_have_their_locations() -> None:
     assert wrong("ask_user", {"requestedSchema": {"type": "array"}}) == [
         ("/requestedSchema/type", "unknown_value"),
         ("/requestedSchema/properties", "required"),
@@ -231,7 +231,7 @@ def test_copilots_mistakes_have_their_places() -> None:
 
 
 @pytest.mark.rule("VSCODE-1")
-def test_vscode_needs_a_header_and_names_the_question_by_it() -> None:
+def test_vscode_requires_a_header_and_uses_it_as_the_id() -> None:
     assert wrong("askQuestions", {"questions": [{"question": "?", "header": " "}, {}]}) == [
         ("/questions/0/header", "empty"),
         ("/questions/1/header", "required"),
@@ -240,13 +240,13 @@ def test_vscode_needs_a_header_and_names_the_question_by_it() -> None:
     assert only("askQuestions", {"question": "?", "header": "Name"}).id == "Name"
 
 
-def test_vscode_asks_for_words_where_there_are_no_options_at_all() -> None:
+def test_vscode_asks_for_free_text_if_there_are_no_options() -> None:
     question = {"question": "?", "header": "h", "options": [], "allowFreeformInput": False}
     assert only("askQuestions", question).answer_type is AnswerType.TEXT
 
 
 @pytest.mark.rule("VSCODE-1")
-def test_vscode_takes_one_option_beside_words_and_the_first_that_is_recommended() -> None:
+def test_vscode_takes_one_option_with_free_text_and_the_first_recommended_one() -> None:
     one = {"question": "?", "header": "h", "options": [{"label": "x", "recommended": True}]}
     assert only("askQuestions", one).default == "x"
     several = [
@@ -258,7 +258,7 @@ def test_vscode_takes_one_option_beside_words_and_the_first_that_is_recommended(
 
 
 @pytest.mark.rule("VSCODE-2")
-def test_vscode_skips_what_is_blank() -> None:
+def test_vscode_treats_a_blank_answer_as_skipped() -> None:
     ask = ask_of("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
     skipped: Any = {"selected": [], "freeText": None, "skipped": True}
     assert result(after(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
@@ -309,7 +309,7 @@ def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) 
         ),
     ],
 )
-def test_cline_says_which_option_is_wrong(
+def test_cline_reports_which_option_is_invalid(
     arguments: dict[str, Any], problems: list[tuple[str, str]]
 ) -> None:
     assert wrong("ask_question", {"question": "?", **arguments}) == problems

@@ -30,7 +30,7 @@ RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recom
 
 @pytest.mark.rule("HOST-1")
 @pytest.mark.parametrize("dialect", HOSTS)
-def test_only_people_answer_them_and_nothing_is_remembered_or_looked_over(dialect: str) -> None:
+def test_only_people_answer_and_nothing_is_remembered_or_reviewed(dialect: str) -> None:
     read = asked(dialect).form
     assert not read.review
     assert all(q.exclusive and q.persistence is Persistence.NONE for q in read.questions)
@@ -56,9 +56,7 @@ def test_a_header_is_shortened_and_may_be_missing(
         ("vscode_askQuestions", [AnswerType.SELECT, AnswerType.TEXT, AnswerType.TEXT]),
     ],
 )
-def test_no_options_and_null_for_them_is_a_question_for_words(
-    name: str, kinds: list[AnswerType]
-) -> None:
+def test_missing_or_null_options_make_a_text_question(name: str, kinds: list[AnswerType]) -> None:
     options = [OPTIONS, None, []]
     questions = [
         {"question": "?", "header": f"{i}", "options": each, "description": None}
@@ -69,7 +67,7 @@ def test_no_options_and_null_for_them_is_a_question_for_words(
 
 @pytest.mark.rule("CODEX-1")
 @pytest.mark.parametrize("name", ["request_user_input", "question"])
-def test_the_first_option_that_says_so_is_recommended(name: str) -> None:
+def test_the_first_option_labelled_recommended_is_the_default(name: str) -> None:
     question = only(name, {"question": "A?", "options": RECOMMENDED})
     assert (question.default, question.has_default) == ("B (Recommended)", True)
     assert not only(name, {"question": "A?", "options": OPTIONS}).has_default
@@ -91,7 +89,7 @@ def test_the_first_option_that_says_so_is_recommended(name: str) -> None:
         ),
     ],
 )
-def test_own_words_stand_beside_what_is_ticked(dialect: str, together: Any) -> None:
+def test_free_text_is_added_to_the_ticked_options(dialect: str, together: Any) -> None:
     ask = after(asked(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
     assert result(ask)[0] == together
 
@@ -118,7 +116,7 @@ EXPIRED: dict[str, Any] = {
 
 @pytest.mark.rule("HOST-3")
 @pytest.mark.parametrize("dialect", HOSTS)
-def test_an_expired_ask_reads_as_a_reply_without_words_and_says_why(dialect: str) -> None:
+def test_an_expired_ask_reads_as_a_reply_without_text_and_gives_the_reason(dialect: str) -> None:
     ask = asked(dialect)
     if len(ask.form.questions) > 1:
         ask = after(ask, Answer(value="A"))

@@ -51,7 +51,7 @@ TEXT: dict[str, JsonValue] = {
         (TEXT, EditAt(None), LABELS.not_found),
     ],
 )
-async def test_places_are_resolved_on_the_open_question(
+async def test_option_indexes_are_resolved_against_the_open_question(
     parts: Parts, question: dict[str, JsonValue], wanted: UnresolvedAction, found: Action | str
 ) -> None:
     ask = (await parts.service().submit(ask_user(question))).ask
@@ -59,7 +59,7 @@ async def test_places_are_resolved_on_the_open_question(
     assert (told.problem.message if isinstance(told, Unclear) else told) == found
 
 
-async def test_in_a_review_answers_are_edited_by_their_place_and_nothing_is_chosen(
+async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen(
     parts: Parts,
 ) -> None:
     service = parts.service()

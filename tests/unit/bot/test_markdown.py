@@ -88,7 +88,7 @@ _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace)
 @example("1. a\n1. b\n\n007. c")
 @example('[x]: http://x.y "t"\n\n[x]')
 @example("``` lang more\ncode\n```")
-def test_every_character_that_is_no_markup_is_in_the_tree_in_order(source: str) -> None:
+def test_every_character_other_than_markup_is_in_the_tree_in_order(source: str) -> None:
     said = blocks_to_text(parse(source))
     assert said.translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
 
@@ -115,7 +115,7 @@ def test_every_character_that_is_no_markup_is_in_the_tree_in_order(source: str) 
         ("rm *.py", Paragraph((Span("rm *.py"),))),
     ],
 )  # fmt: skip
-def test_what_models_write_is_read_as_they_mean_it(source: str, block: Block) -> None:
+def test_markdown_by_models_is_parsed_as_intended(source: str, block: Block) -> None:
     assert parse(source) == (block,)
 
 
@@ -134,7 +134,7 @@ def test_what_models_write_is_read_as_they_mean_it(source: str, block: Block) ->
         "[w][x]\n\n[x]: https://x.y",
     ],
 )
-def test_html_entities_and_links_that_lead_elsewhere_are_the_text_that_they_are(
+def test_html_entities_and_other_kinds_of_links_stay_plain_text(
     source: str,
 ) -> None:
     assert blocks_to_text(parse(source)).split() == source.split()
@@ -146,7 +146,7 @@ def test_html_entities_and_links_that_lead_elsewhere_are_the_text_that_they_are(
 
 
 @pytest.mark.rule("TEXT-5")
-def test_a_link_says_its_whole_address_beside_its_words() -> None:
+def test_a_link_shows_its_full_address_after_its_text() -> None:
     source = '[the **plan**](https://x.y/p?q=1 "a title"), [https://x.y](https://evil.example), <https://x.y>'
     assert blocks_to_text(parse(source)) == (
         'the plan (https://x.y/p?q=1) "a title", https://x.y (https://evil.example), https://x.y'
@@ -154,13 +154,13 @@ def test_a_link_says_its_whole_address_beside_its_words() -> None:
 
 
 @pytest.mark.rule("SUBMIT-17")
-def test_a_context_that_is_text_is_verbatim() -> None:
+def test_a_plain_text_context_is_verbatim() -> None:
     assert markdown.parse_context("*a*", "text") == (Verbatim("*a*"),)
     assert markdown.parse_context("*a*", "markdown") == (Paragraph((Span("a", italic=True),)),)
 
 
 @pytest.mark.rule("TEXT-6")
-def test_a_long_context_is_drawn_up_to_a_lines_end() -> None:
+def test_a_long_context_is_rendered_up_to_a_line_break() -> None:
     line = "word " * 20 + "\n"
     fits = (line * 100)[:MAX_RENDERED_CHARS]
     assert parse_start(fits) == (parse(fits), True)
@@ -177,6 +177,6 @@ def test_a_long_context_is_drawn_up_to_a_lines_end() -> None:
 @pytest.mark.parametrize(
     "piece", ["*a **b ", "[", "[a](", "![a", "a\n\n", "- a\n", "|a|\n|-|\n", "*_", "\\*", "<", "`a", "> - "]
 )  # fmt: skip
-def test_no_start_of_a_context_holds_the_loop(piece: str) -> None:
+def test_parsing_the_start_of_a_context_never_blocks_the_loop(piece: str) -> None:
     source = (piece * MAX_RENDERED_CHARS)[:MAX_RENDERED_CHARS]
     assert seconds(lambda: markdown._parse(source)) < BLOCKED

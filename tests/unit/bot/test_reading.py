@@ -15,7 +15,7 @@ def node(value: JsonValue) -> ArgumentNode:
 @pytest.mark.parametrize(
     ("value", "key"), [("text", "a"), (5, 0), ([1], "a"), ({"a": 1}, 0), (None, "a")]
 )
-def test_below_what_has_no_such_part_there_is_null(value: JsonValue, key: str | int) -> None:
+def test_a_missing_child_is_null(value: JsonValue, key: str | int) -> None:
     below = node(value).at(key)
     assert (below.value, below.path) == (None, (key,))
 
@@ -23,9 +23,7 @@ def test_below_what_has_no_such_part_there_is_null(value: JsonValue, key: str | 
 @pytest.mark.parametrize(
     ("value", "code"), [(5, "wrong_type"), (["a"], "wrong_type"), ("c", "unknown_value")]
 )
-def test_a_choice_that_is_none_of_the_known_words_is_told_with_them(
-    value: JsonValue, code: str
-) -> None:
+def test_an_unknown_choice_is_reported_with_the_known_ones(value: JsonValue, code: str) -> None:
     call = node({"mode": value})
     assert call.choice("mode", ("a", "b")) is None
     (problem,) = call.problems.found
@@ -34,7 +32,7 @@ def test_a_choice_that_is_none_of_the_known_words_is_told_with_them(
 
 
 @pytest.mark.rule("ERROR-1")
-def test_mistakes_are_told_in_the_order_of_the_document_also_below_what_is_no_object() -> None:
+def test_problems_are_listed_in_document_order_even_below_values_that_are_not_objects() -> None:
     call = node({"first": "text", "list": ["a", {"x": 1}]})
     for below in (("list", 1, "x"), ("list", 0), ("missing",), ("first", "part"), ("list", 7)):
         call.fail("required", "", *below)
@@ -42,7 +40,7 @@ def test_mistakes_are_told_in_the_order_of_the_document_also_below_what_is_no_ob
     assert told == ["/first/part", "/list/0", "/list/1/x", "/list/7", "/missing"]
 
 
-def test_of_many_unknown_fields_some_are_named_and_the_rest_are_counted() -> None:
+def test_many_unknown_fields_are_listed_in_part_and_the_rest_are_counted() -> None:
     arguments: JsonValue = {"question": "Q?"} | {f"key{n}": n for n in range(20_000)}
     call = node(arguments)
     assert call.is_object({"question"})

@@ -51,7 +51,7 @@ def call(*of: Any) -> dict[str, Any]:
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("pattern", [r"\p{L}{90}", "(a|b|cd){20000}"])
-def test_a_hundred_costly_patterns_are_one_budget(pattern: str, compiling: list[float]) -> None:
+def test_a_hundred_costly_patterns_share_one_budget(pattern: str, compiling: list[float]) -> None:
     before = resident()
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(
@@ -65,7 +65,7 @@ def test_a_hundred_costly_patterns_are_one_budget(pattern: str, compiling: list[
     assert resident() - before < 100 * 2**20
 
 
-def test_what_there_is_no_room_for_is_refused_in_words() -> None:
+def test_a_schema_over_budget_is_rejected_with_a_message() -> None:
     large = {"pattern": r"^\p{L}{60}$"}
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call("ask_user", call(large, large, large))
@@ -85,7 +85,7 @@ def test_what_there_is_no_room_for_is_refused_in_words() -> None:
         ({"pattern": r"[\p{L}]" * 60}, "120 Unicode classes"),
     ],
 )
-def test_each_part_of_the_budget_is_for_all_schemas_of_a_call(schema: Any, words: str) -> None:
+def test_each_limit_applies_to_all_schemas_of_a_call_together(schema: Any, words: str) -> None:
     budget = Budget()
     schemas.require_usable(schema, budget)
     with pytest.raises(SchemaTooLargeError) as refused:
@@ -93,7 +93,7 @@ def test_each_part_of_the_budget_is_for_all_schemas_of_a_call(schema: Any, words
     assert words in str(refused.value)
 
 
-def test_what_the_metaschema_does_not_allow_is_told_with_its_place() -> None:
+def test_a_metaschema_violation_is_reported_with_its_location() -> None:
     unsound: list[tuple[Any, str]] = [
         ({"properties": {"a": {"type": 5}}}, "at /properties/a/type: 5 is not"),
         ({"minLength": -1}, "at /minLength: -1 is less than the minimum of 0"),
@@ -195,12 +195,12 @@ def test_no_check_of_an_answer_takes_long(name: str) -> None:
         ({"type": "string", "minLength": 1}, "x" * 100_000),
     ],
 )
-def test_what_people_ask_and_answer_is_checked(schema: Any, value: Any) -> None:
+def test_ordinary_schemas_and_answers_are_checked(schema: Any, value: Any) -> None:
     schemas.require_usable(schema)
     assert schemas.violations(schema, value) == ()
 
 
-def test_a_schema_that_was_stored_under_wider_bounds_is_told_to_be_too_large() -> None:
+def test_a_schema_stored_under_higher_limits_is_reported_as_too_large() -> None:
     stored: Any = {"properties": {f"p{n}": {"pattern": f"\\p{{L}}{{80}}{n}"} for n in range(5)}}
     with pytest.raises(InvalidSchemaError):
         schemas.require_usable(stored)
@@ -217,19 +217,19 @@ def test_a_schema_that_was_stored_under_wider_bounds_is_told_to_be_too_large() -
         {"properties": {"a": {"default": [{"$dynamicRef": "x"}]}, "$ref": {"const": "x"}}},
     ],
 )
-def test_references_and_ids_in_data_are_data(schema: Any) -> None:
+def test_references_and_ids_within_data_are_ignored(schema: Any) -> None:
     schemas.require_usable(schema)
     for value in (*schema.get("enum", []), *([schema["const"]] if "const" in schema else [])):
         assert schemas.violations(schema, value) == ()
 
 
-def test_a_reference_into_a_text_leads_nowhere() -> None:
+def test_a_reference_into_a_string_is_dangling() -> None:
     with pytest.raises(InvalidSchemaError, match="title"):
         schemas.require_usable({"title": "t", "items": {"$ref": "#/title/x"}})
 
 
 @pytest.mark.parametrize("word", ["const", "enum", "default", "x-note"])
-def test_data_that_a_reference_makes_a_schema_is_one(word: str) -> None:
+def test_data_that_a_reference_points_to_is_a_schema(word: str) -> None:
     hostile = {"$ref": "https://example.com/x"}
     held: Any = [hostile] if word == "enum" else hostile
     pointer = f"#/{word}" + ("/0" if word == "enum" else "")
@@ -238,7 +238,7 @@ def test_data_that_a_reference_makes_a_schema_is_one(word: str) -> None:
 
 
 @pytest.mark.rule("DATA-10")
-def test_the_cache_is_bounded_in_bytes_and_keeps_what_was_used_last() -> None:
+def test_the_cache_is_bounded_in_bytes_and_keeps_the_most_recently_used() -> None:
     cache = validators.SchemaCache(10_000)
     small = validators.compile_schema("true")
     small.weight = 4_000

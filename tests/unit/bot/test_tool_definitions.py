@@ -15,7 +15,7 @@ from tests.unit.bot.dialect_parts import CALLS
 
 @pytest.mark.rule("DIALECT-18")
 @pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
-def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(form: Any) -> None:
+def test_every_definition_explains_when_to_ask_the_result_and_how_to_recommend(form: Any) -> None:
     for tool in tool_definitions.TOOLS:
         text = json.dumps(tool_definitions.format_definition(tool, form))
         for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
@@ -24,7 +24,7 @@ def test_every_definition_says_when_to_ask_what_comes_back_and_how_to_recommend(
 
 
 @pytest.mark.rule("API-11")
-def test_a_list_never_has_two_tools_of_one_name() -> None:
+def test_a_list_never_has_two_tools_with_the_same_name() -> None:
     def dialects(*wanted: str, off: str = "") -> list[str]:
         return [
             tool.dialect for tool in tool_definitions.select_tools(wanted, lambda each: each != off)
@@ -43,7 +43,7 @@ def test_a_list_never_has_two_tools_of_one_name() -> None:
 
 @pytest.mark.rule("DIALECT-19")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
-def test_a_call_that_fits_a_tools_schema_is_read_by_its_dialect(
+def test_a_call_valid_against_a_tools_schema_is_parsed_by_its_dialect(
     tool: tool_definitions.Tool,
 ) -> None:
     _, arguments = CALLS[tool.dialect]
@@ -72,7 +72,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 
 @pytest.mark.rule("API-12")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
-def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
+def test_a_strict_schema_is_valid_for_strict_modes_and_its_dialect_accepts_it(
     tool: tool_definitions.Tool,
 ) -> None:
     schema: Any = strict_schemas.to_strict_schema(tool.parameters)
@@ -95,7 +95,7 @@ def test_a_strict_schema_has_what_strict_modes_take_and_its_dialect_reads_it(
     ("form", "where"),
     [("anthropic", ()), ("openai", ("function",)), ("openai-responses", ())],
 )
-def test_a_strict_definition_says_that_it_is_one(form: Any, where: tuple[str, ...]) -> None:
+def test_a_strict_definition_has_the_strict_flag(form: Any, where: tuple[str, ...]) -> None:
     for strict in (True, False):
         made: Any = tool_definitions.format_definition(
             tool_definitions.TOOLS[0], form, strict=strict

@@ -55,7 +55,7 @@ OFF = [
 
 @pytest.mark.rule("DIALECT-8")
 @pytest.mark.parametrize(("off", "name", "arguments", "dialect"), OFF)
-async def test_what_is_switched_off_is_refused_under_all_its_names_and_by_dialect(
+async def test_a_disabled_dialect_is_rejected_under_all_its_names_and_by_dialect(
     parts: Parts, off: str, name: str, arguments: Any, dialect: str | None
 ) -> None:
     service = parts.service(rules(**{off: {"enable": False}}))
@@ -75,7 +75,7 @@ async def test_what_is_switched_off_is_refused_under_all_its_names_and_by_dialec
         ("git", "ask_user", ASK_USER),
     ],
 )
-async def test_what_is_not_switched_off_is_still_asked(
+async def test_other_dialects_are_still_asked(
     parts: Parts, off: str, name: str, arguments: Any
 ) -> None:
     service = parts.service(rules(**{off: {"enable": False}}))
@@ -85,7 +85,7 @@ async def test_what_is_not_switched_off_is_still_asked(
 @pytest.mark.rule("CONFIG-8")
 @pytest.mark.parametrize("key", ["AskUserQuestion", "ask_user_question", "claude"])
 @pytest.mark.parametrize("name", ["AskUserQuestion", "ask_user_question"])
-async def test_a_fixed_answer_holds_for_all_names_of_a_dialect(
+async def test_a_static_answer_applies_to_all_names_of_a_dialect(
     parts: Parts, key: str, name: str
 ) -> None:
     fixed = {"questions": {"q1": {"answer": "A"}, "q2": {"answer": ["B"]}}}
@@ -98,7 +98,7 @@ async def test_a_fixed_answer_holds_for_all_names_of_a_dialect(
 
 
 @pytest.mark.rule("CONFIG-8")
-async def test_each_setting_is_taken_from_the_most_exact_name_that_has_it(parts: Parts) -> None:
+async def test_each_setting_is_taken_from_the_most_specific_name_that_has_it(parts: Parts) -> None:
     service = parts.service(
         rules(
             AskUserQuestion={"questions": {"q2": {"prompt_label": "Exact"}}},

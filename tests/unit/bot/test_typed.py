@@ -99,7 +99,7 @@ MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
         (FORM, "do both", Reply(text="do both")),
     ],
 )
-def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> None:
+def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action) -> None:
     assert parse_typed_answer(ask, text, LABELS) == expected
 
 
@@ -130,15 +130,13 @@ def test_words_stand_for_an_action(ask: Ask, text: str, expected: Action) -> Non
         (SCHEMA, '{"n": 1}', "Press Fill in"),
     ],
 )
-def test_what_is_unclear_stands_for_nothing_and_says_what_can_be_done(
-    ask: Ask, text: str, told: str
-) -> None:
+def test_unclear_text_is_no_action_and_explains_what_to_do(ask: Ask, text: str, told: str) -> None:
     found = parse_typed_answer(ask, text, LABELS)
     assert isinstance(found, UnclearText)
     assert told in found.sentence
 
 
-def test_in_the_review_nothing_can_be_typed() -> None:
+def test_typed_text_is_rejected_in_the_review() -> None:
     ask = asked("question", {"questions": [ONE, {**ONE, "id": "b"}]})
     walk = start(ask.form)
     for _ in range(2):
@@ -152,13 +150,13 @@ def test_in_the_review_nothing_can_be_typed() -> None:
 
 
 @pytest.mark.rule("SURFACE-12")
-def test_the_configured_words_of_the_buttons_count_too() -> None:
+def test_the_configured_button_labels_count_too() -> None:
     assert parse_typed_answer(single("boolean"), "ja", Labels(yes="Ja")) == Answer(value=True)
     mixed = parse_typed_answer(single("boolean"), "no", Labels(yes="No"))
     assert isinstance(mixed, UnclearText)
 
 
-def test_a_long_list_of_long_labels_is_read_quickly() -> None:
+def test_a_long_list_of_long_labels_is_parsed_quickly() -> None:
     labels = [",".join(["a"] * n + ["b"]) + f"{n}" for n in range(1, 400)]
     ask = single("multi_select", *labels)
     text = ",".join(["a"] * 60)
@@ -177,7 +175,7 @@ def test_a_long_list_of_long_labels_is_read_quickly() -> None:
         (SCHEMA, False),
     ],
 )
-def test_which_questions_take_a_persons_own_words(ask: Ask, takes: bool) -> None:
+def test_which_questions_accept_free_text(ask: Ask, takes: bool) -> None:
     assert accepts_free_text(ask) == takes
 
 
@@ -208,7 +206,7 @@ BY_CLICK, BY_WORDS = QuestionOpening(at=10.0), QuestionOpening(at=10.0, typed=Tr
         (BY_WORDS, True, 10.1, BOB, None),
     ],
 )
-def test_words_count_from_the_moment_at_which_their_question_could_be_seen(
+def test_typed_text_counts_once_its_question_was_visible(
     opened: QuestionOpening, shown: bool, at: float | None, who: Person, told: str | None
 ) -> None:
     ask = replace(

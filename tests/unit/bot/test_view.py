@@ -36,7 +36,7 @@ OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
         (AnswerType.SCHEMA, ["é"], False, '[\n  "é"\n]'),
     ],
 )
-def test_an_answer_is_told_in_the_words_people_chose_it_by(
+def test_an_answer_is_shown_with_the_labels_that_people_chose(
     kind: AnswerType, value: Any, other: bool, text: str
 ) -> None:
     question = QUESTION.model_copy(update={"answer_type": kind, "options": OPTIONS})
@@ -69,7 +69,7 @@ FORM = {
         ({"oneOf": [{"const": 1, "title": "one"}]}, 1, ["one"]),
     ],
 )
-def test_an_answer_to_a_form_is_told_by_the_titles_of_its_fields(
+def test_a_schema_answer_is_shown_with_the_titles_of_its_fields(
     schema: JsonValue, value: Any, lines: list[str]
 ) -> None:
     question = QUESTION.model_copy(update={"answer_type": AnswerType.SCHEMA, "json_schema": schema})
@@ -88,7 +88,7 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
 
 
 @pytest.mark.rule("WALK-3")
-def test_a_prompt_that_was_gone_back_to_starts_from_the_old_answer() -> None:
+def test_after_back_the_prompt_is_prefilled_with_the_earlier_answer() -> None:
     view = view_of(after(asked("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
     assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
@@ -131,7 +131,7 @@ def _ended(how: str) -> Ask:
 
 @pytest.mark.rule("ASK-3", "ASK-4")
 @pytest.mark.parametrize("how", ["turn_ended", "expired", "withdrawn"])
-def test_a_record_has_no_control_and_tells_what_was_left_open(how: str) -> None:
+def test_an_ended_ask_has_no_controls_and_shows_the_unanswered_question(how: str) -> None:
     ask = _ended(how)
     view = view_of(ask)
     assert (view.prompt, view.controls, view.is_review) == (None, (), False)
@@ -144,7 +144,7 @@ def test_a_record_has_no_control_and_tells_what_was_left_open(how: str) -> None:
     assert (shown["tool_result"] is None) == (how == "turn_ended")
 
 
-def test_who_asks_is_what_the_configuration_says_of_the_question() -> None:
+def test_the_asker_is_the_label_configured_for_the_question() -> None:
     ask = asked("ask_user")
     request = ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})
     named = replace(ask, request=request)
@@ -153,7 +153,7 @@ def test_who_asks_is_what_the_configuration_says_of_the_question() -> None:
 
 
 @pytest.mark.rule("ROUTE-5")
-def test_for_this_turn_is_offered_only_where_the_turn_has_a_name() -> None:
+def test_for_this_turn_is_offered_only_if_the_turn_has_an_id() -> None:
     ask = asked("tool_question")
     question = ask.form.questions[0].model_copy(update={"answer_type": AnswerType.BOOLEAN})
     form = ask.form.model_copy(update={"questions": (question,)})

@@ -94,7 +94,7 @@ TABLE = {
 @pytest.mark.rule("ASK-2", "WALK-2", "WALK-5")
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("phase", PHASES)
-def test_every_phase_takes_the_actions_of_the_table_and_refuses_the_others(
+def test_every_phase_accepts_the_actions_in_the_table_and_rejects_all_others(
     phase: str, action: str
 ) -> None:
     moved = walker.step(TWO, PHASES[phase], ACTIONS[action])
@@ -109,13 +109,13 @@ def test_every_phase_takes_the_actions_of_the_table_and_refuses_the_others(
 
 
 @pytest.mark.rule("WALK-4")
-def test_back_from_the_first_question_is_refused_and_keeps_the_walk() -> None:
+def test_back_from_the_first_question_is_rejected_and_keeps_the_walk() -> None:
     form = Form(questions=(question(),))
     assert isinstance(walker.step(form, walker.start(form), Back()), Refused)
     assert not walker.can_go_back(form, walker.start(form))
 
 
-def test_back_and_the_same_answer_lead_to_the_same_place() -> None:
+def test_going_back_and_answering_the_same_restores_the_walk() -> None:
     there = PHASES["second question"]
     back = walker.step(TWO, there, Back())
     assert isinstance(back, Walk)
@@ -123,7 +123,7 @@ def test_back_and_the_same_answer_lead_to_the_same_place() -> None:
 
 
 @pytest.mark.rule("WALK-3")
-def test_back_skips_what_a_machine_answered() -> None:
+def test_back_skips_answers_by_machines() -> None:
     form = Form(questions=(question("a"), question("b"), question("c")))
     first = walker.step(form, walker.start(form), Answer(value=True))
     assert isinstance(first, Walk)
@@ -144,7 +144,7 @@ def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
 
 
 @pytest.mark.rule("WALK-14")
-def test_with_a_review_back_only_moves_and_going_on_offers_every_later_answer_again() -> None:
+def test_with_a_review_back_only_moves_and_later_answers_are_offered_again() -> None:
     review = walked(THREE, Answer(value=True), Answer(value=False), Answer(value=True))
     twice = walked(THREE, *[Answer(value=v) for v in (True, False, True)], Back(), Back())
     assert prompts(THREE, twice) == ("b", False)
@@ -159,7 +159,7 @@ def test_with_a_review_back_only_moves_and_going_on_offers_every_later_answer_ag
 
 
 @pytest.mark.rule("WALK-3")
-def test_without_a_review_back_takes_the_answer_and_all_later_ones_off() -> None:
+def test_without_a_review_back_removes_the_answer_and_all_later_ones() -> None:
     form = THREE.model_copy(update={"review": False})
     back = walked(form, Answer(value=True), Answer(value=False), Back(), Back())
     assert (prompts(form, back), back.answers) == (("a", True), ())
@@ -199,7 +199,7 @@ def test_an_edit_keeps_the_answers_that_do_not_depend_on_it() -> None:
 
 
 @pytest.mark.rule("WALK-13")
-def test_back_during_an_edit_returns_to_the_review_with_everything_as_it_was() -> None:
+def test_back_during_an_edit_returns_to_the_unchanged_review() -> None:
     edit = walker.step(GATED, GATED_REVIEW, Edit(question_id="a"))
     assert isinstance(edit, Walk)
     assert walker.can_go_back(GATED, edit)
@@ -210,7 +210,7 @@ def test_back_during_an_edit_returns_to_the_review_with_everything_as_it_was() -
 
 
 @pytest.mark.rule("WALK-12")
-def test_an_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again() -> None:
+def test_the_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again() -> None:
     skipped = walked(
         GATED, *[Answer(value=True)] * 4, Edit(question_id="a"), *[Answer(value=False)] * 2
     )
@@ -223,7 +223,7 @@ def test_an_answer_to_a_question_that_was_skipped_for_a_while_is_offered_again()
 
 
 @pytest.mark.rule("WALK-14")
-def test_what_a_machine_answered_is_not_offered_again_on_the_way_on() -> None:
+def test_answers_by_machines_are_not_offered_again() -> None:
     first = walked(THREE, Answer(value=True))
     second = walker.step(THREE, first, Answer(value=False), source=Source.CONFIG)
     assert isinstance(second, Walk)
@@ -236,7 +236,7 @@ def test_what_a_machine_answered_is_not_offered_again_on_the_way_on() -> None:
     assert [given.source for given in on.answers] == [Source.HUMAN, Source.CONFIG]
 
 
-def test_a_walk_that_nobody_goes_on_with_counts_what_was_not_discarded() -> None:
+def test_resuming_an_abandoned_walk_counts_answers_that_were_not_discarded() -> None:
     answers = [Answer(value=v) for v in (True, False, True)]
     review = walked(THREE, *answers)
     assert walker.resume(THREE, walked(THREE, *answers, Back(), Back())) == review
@@ -266,7 +266,7 @@ def several(*, beside: bool) -> Form:
         (True, ["y", "x"], ["x", "y", " mine "], ["x", "y"]),
     ],
 )
-def test_words_of_ones_own_stand_beside_what_is_ticked_or_replace_it(
+def test_free_text_is_added_to_the_ticked_options_or_replaces_them(
     beside: bool, ticked: Any, value: Any, chosen: Any
 ) -> None:
     (given,) = walked(several(beside=beside), Other(text=" mine ", value=ticked)).answers
@@ -284,7 +284,7 @@ def test_words_of_ones_own_stand_beside_what_is_ticked_or_replace_it(
     ],
 )
 @pytest.mark.parametrize("beside", [False, True])
-def test_words_are_refused_when_blank_and_ticks_when_they_are_not_options(
+def test_blank_free_text_and_unknown_options_are_rejected(
     beside: bool, action: Other, pointer: str, code: str
 ) -> None:
     form = several(beside=beside)
@@ -294,7 +294,7 @@ def test_words_are_refused_when_blank_and_ticks_when_they_are_not_options(
 
 
 @pytest.mark.rule("WALK-9")
-def test_a_single_choice_takes_an_option_or_words_and_not_both() -> None:
+def test_a_single_choice_takes_an_option_or_free_text_but_not_both() -> None:
     form = Form(questions=(question("s", AnswerType.SELECT, other=True),))
     refused = walker.step(form, walker.start(form), Other(text="mine", value="x"))
     assert isinstance(refused, Refused)
@@ -304,7 +304,7 @@ def test_a_single_choice_takes_an_option_or_words_and_not_both() -> None:
 
 
 @pytest.mark.rule("ROUTE-5")
-def test_remembering_is_refused_where_it_is_not_offered() -> None:
+def test_remembering_is_rejected_if_it_is_not_offered() -> None:
     for kind, persistence, offered in [
         (AnswerType.BOOLEAN, Persistence.TURN, True),
         (AnswerType.BOOLEAN, Persistence.NONE, False),
@@ -319,7 +319,7 @@ def test_remembering_is_refused_where_it_is_not_offered() -> None:
 
 
 @pytest.mark.rule("WALK-5")
-def test_a_reply_without_words_is_refused_only_where_words_are_needed() -> None:
+def test_a_reply_without_text_is_rejected_only_if_text_is_required() -> None:
     free = Form(questions=(question(),))
     strict = free.model_copy(update={"reply_needs_text": True})
     for form, text, reply in [(free, None, None), (free, "  ", None), (strict, "do it", "do it")]:
@@ -329,13 +329,13 @@ def test_a_reply_without_words_is_refused_only_where_words_are_needed() -> None:
     assert isinstance(walker.step(strict, walker.start(strict), Reply(text="  ")), Refused)
 
 
-def test_a_reply_with_half_a_surrogate_pair_is_no_text() -> None:
+def test_a_reply_with_half_a_surrogate_pair_is_rejected() -> None:
     form = Form(questions=(question(),))
     assert isinstance(walker.step(form, walker.start(form), Reply(text="\ud800")), Refused)
 
 
 @pytest.mark.rule("WALK-11")
-def test_what_was_not_answered_by_a_person_cannot_be_edited_and_what_can_is_named() -> None:
+def test_only_human_answers_can_be_edited_and_the_error_lists_them() -> None:
     review = walked(TWO, Answer(value=True), Answer(value=False))
     for name in ("c", ""):
         refused = walker.step(TWO, review, Edit(question_id=name))
