@@ -1,4 +1,4 @@
-"""A request of every host that asks leave to use a tool, and asks made of them."""
+"""An example approval request of every host, and asks made from them."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ CALLS: dict[str, Json] = {
 }  # fmt: skip
 
 
-def asked(name: str, **more: Any) -> Ask:
-    """An open ask of a host's request, with other fields."""
+def make_ask(name: str, **more: Any) -> Ask:
+    """Return an open ask from a host's example request, with other or additional fields."""
     arguments = CALLS[name] | more
     dialect, form = registry.parse_call(name, arguments)
     assert dialect == "approval"
@@ -55,12 +55,12 @@ def asked(name: str, **more: Any) -> Ask:
 
 
 def expired(ask: Ask) -> Ask:
-    """The ask after its deadline."""
+    """Return the ask after its deadline."""
     return end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask
 
 
-def told(ask: Ask) -> Any:
-    """What the host is told."""
+def structured_result(ask: Ask) -> Any:
+    """Return the structured result that the host gets."""
     result = registry.render_result(ask)
     assert result is not None
     assert not result.is_error

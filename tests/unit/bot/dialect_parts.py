@@ -1,4 +1,4 @@
-"""A call of every dialect, and asks made of them: what the tests of the dialects begin with."""
+"""An example call of every dialect, and asks made from them, for the tests of the dialects."""
 
 from __future__ import annotations
 
@@ -113,10 +113,10 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-def asked(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
-    """An open ask of a call of a dialect, with other arguments where they are given."""
-    name, usual = CALLS[dialect]
-    arguments = usual if arguments is None else arguments
+def make_ask(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
+    """Return an open ask in a dialect, from its example call or from other arguments."""
+    name, default = CALLS[dialect]
+    arguments = default if arguments is None else arguments
     found, form = registry.parse_call(name, arguments)
     assert found == dialect
     request = Request(name=name, dialect=dialect, arguments=arguments, form=form)
@@ -131,7 +131,7 @@ def asked(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
     )
 
 
-def after(ask: Ask, *actions: Any) -> Ask:
+def apply_actions(ask: Ask, *actions: Any) -> Ask:
     for action in actions:
         change = apply_action(ask, action, at=1, by=Person(surface="web", user_id="u"))
         assert isinstance(change, Change), change
@@ -143,20 +143,20 @@ def form(name: str, arguments: dict[str, Any], dialect: str | None = None) -> Fo
     return registry.parse_call(name, arguments, dialect)[1]
 
 
-def only(name: str, question: dict[str, Any]) -> Question:
-    """The one question of a call that has it."""
+def only_question(name: str, question: dict[str, Any]) -> Question:
+    """Return the question that a call with only this question is parsed into."""
     (read,) = form(name, {"questions": [question]}).questions
     return read
 
 
-def ask_of(name: str, arguments: dict[str, Any]) -> Ask:
+def ask_from_call(name: str, arguments: dict[str, Any]) -> Ask:
     dialect, read = registry.parse_call(name, arguments)
-    ask = asked(dialect)
+    ask = make_ask(dialect)
     request = Request(name=name, dialect=dialect, arguments=arguments, form=read)
     return Ask(**{**vars(ask), "request": request, "walk": start(read)})
 
 
-def wrong(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
+def problem_codes(name: str, arguments: dict[str, Any]) -> list[tuple[str, str]]:
     with pytest.raises(InvalidCallError) as refused:
         registry.parse_call(name, arguments)
     return [(problem.pointer, problem.code) for problem in refused.value.problems]

@@ -1,4 +1,4 @@
-"""What answers a question and what does not; hostile schemas cost no time; an independent judge agrees."""
+"""Which values answer a question; hostile schemas cost little time; an independent validator agrees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads before they allow the use of a tool: every argument, in full, and nothing made of it."""
+"""What people read before they allow the use of a tool: every argument in full, and no markup taken from it."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_no_argument_breaks_out_of_its_block_and_every_line_is_shown(arguments: 
 
 
 def texts(value: Any) -> list[str]:
-    """Every string in a JSON value."""
+    """Yield every string in a JSON value."""
     if isinstance(value, str):
         return [value]
     parts = [*value, *value.values()] if isinstance(value, dict) else value

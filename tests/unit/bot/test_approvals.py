@@ -1,4 +1,4 @@
-"""Approvals beyond the vectors: every host's every decision, and its refusal where nobody decided."""
+"""Approvals beyond the vectors: every decision of every host, and the denial if nobody decides."""
 
 from __future__ import annotations
 
@@ -11,8 +11,16 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import approval, registry
-from tests.unit.bot.approval_parts import ARGS, CALLS, OPTIONS, Json, asked, expired, told
-from tests.unit.bot.dialect_parts import after
+from tests.unit.bot.approval_parts import (
+    ARGS,
+    CALLS,
+    OPTIONS,
+    Json,
+    expired,
+    make_ask,
+    structured_result,
+)
+from tests.unit.bot.dialect_parts import apply_actions
 
 ALLOWED_ROOT = {"type": "addDirectories", "directories": ["/w"], "destination": "session"}
 
@@ -88,26 +96,30 @@ REFUSED: dict[str, Any] = {
     ("name", "value"), [(name, value) for name, each in DECISIONS.items() for value in each]
 )
 def test_every_decision_is_rendered_in_the_hosts_format(name: str, value: str) -> None:
-    ask = asked(name)
+    ask = make_ask(name)
     question = ask.form.questions[0]
     assert [option.value for option in question.options] == [*DECISIONS[name]]
-    assert told(after(ask, Answer(value=value))) == DECISIONS[name][value]
+    assert structured_result(apply_actions(ask, Answer(value=value))) == DECISIONS[name][value]
 
 
 @pytest.mark.rule("APPROVAL-4")
 @pytest.mark.parametrize("name", approval.VARIANTS)
 def test_ending_an_approval_without_a_decision_denies_it(name: str) -> None:
-    """With a person's words, without any, and at a deadline."""
+    """With a reply, without one, and at a deadline."""
     shape = str(REFUSED[name])
-    assert told(after(asked(name), Reply(text=WORDS))) == REFUSED[name]
-    assert str(told(after(asked(name), Reply()))) == shape.replace(WORDS, "[cancelled by user]")
-    assert str(told(expired(asked(name)))) == shape.replace(WORDS, "[no answer: expired]")
+    assert structured_result(apply_actions(make_ask(name), Reply(text=WORDS))) == REFUSED[name]
+    assert str(structured_result(apply_actions(make_ask(name), Reply()))) == shape.replace(
+        WORDS, "[cancelled by user]"
+    )
+    assert str(structured_result(expired(make_ask(name)))) == shape.replace(
+        WORDS, "[no answer: expired]"
+    )
 
 
 @pytest.mark.rule("APPROVAL-1", "APPROVAL-2")
 @pytest.mark.parametrize("name", approval.VARIANTS)
 def test_nothing_is_preselected_and_the_tool_is_named(name: str) -> None:
-    ask = asked(name)
+    ask = make_ask(name)
     for question in ask.form.questions:
         assert (question.answer_type, question.other) == (AnswerType.SELECT, False)
         assert not question.has_default
@@ -170,17 +182,19 @@ def test_an_unknown_approval_name_gets_the_closest_one_suggested() -> None:
 def test_a_suggestion_describes_all_its_changes(
     suggestion: Json, label: str, description: str | None
 ) -> None:
-    ask = asked("PermissionRequest", permission_suggestions=[suggestion])
+    ask = make_ask("PermissionRequest", permission_suggestions=[suggestion])
     option = ask.form.questions[0].options[1]
     assert (option.value, option.label, option.description) == ("always:1", label, description)
-    allowed = told(after(ask, Answer(value="always:1")))
+    allowed = structured_result(apply_actions(ask, Answer(value="always:1")))
     assert allowed == hook(behavior="allow", updatedPermissions=[suggestion])
 
 
 def test_a_suggestion_too_long_for_a_label_is_given_in_full_in_the_description() -> None:
     suggestion = {**ALLOWED_ROOT, "directories": ["/w" * 200]}
     option = (
-        asked("PermissionRequest", permission_suggestions=[suggestion]).form.questions[0].options[1]
+        make_ask("PermissionRequest", permission_suggestions=[suggestion])
+        .form.questions[0]
+        .options[1]
     )
     assert len(option.label) == 150
     assert option.label.endswith("…")
@@ -196,7 +210,7 @@ def test_codexs_decisions_are_offered_with_readable_labels() -> None:
         {"acceptTomorrow": {"at": 9}},
         "somethingNew",
     ]  # fmt: skip
-    ask = asked("item/commandExecution/requestApproval", availableDecisions=sent)
+    ask = make_ask("item/commandExecution/requestApproval", availableDecisions=sent)
     options = ask.form.questions[0].options
     assert [(option.value, option.label) for option in options] == [
         ("acceptWithExecpolicyAmendment", "Allow, and always allow commands that begin with: git 'commit -m'"),
@@ -209,25 +223,29 @@ def test_codexs_decisions_are_offered_with_readable_labels() -> None:
         ("somethingNew", "somethingNew"),
     ]  # fmt: skip
     for option, decision in zip(options, sent, strict=True):
-        assert told(after(ask, Answer(value=option.value))) == {"decision": decision}
+        assert structured_result(apply_actions(ask, Answer(value=option.value))) == {
+            "decision": decision
+        }
 
 
 def test_codexs_proposals_are_offered_if_no_decisions_are_listed() -> None:
     name = "item/commandExecution/requestApproval"
-    ask = asked(name, proposedExecpolicyAmendment=["make"])
+    ask = make_ask(name, proposedExecpolicyAmendment=["make"])
     amended = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["make"]}}
-    assert told(after(ask, Answer(value="acceptWithExecpolicyAmendment"))) == {"decision": amended}
-    human = asked(name, proposedExecpolicyAmendment=["make"], kind="humanCommand")
+    assert structured_result(apply_actions(ask, Answer(value="acceptWithExecpolicyAmendment"))) == {
+        "decision": amended
+    }
+    human = make_ask(name, proposedExecpolicyAmendment=["make"], kind="humanCommand")
     assert [option.value for option in human.form.questions[0].options] == ["accept", "decline"]
 
 
 def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> None:
     name = "session/request_permission"
     once = {"optionId": "no", "name": "No", "kind": "reject_once"}
-    ask = asked(
+    ask = make_ask(
         name, options=[{"optionId": "x", "name": "X"}, *OPTIONS, once, {**once, "optionId": "2"}]
     )
-    assert told(after(ask, Reply())) == selected("no")
+    assert structured_result(apply_actions(ask, Reply())) == selected("no")
     for call, tool in (
         ({"toolCall": {"toolCallId": "c1", "kind": "edit", "title": "Edit a", "name": "edit"}}, "edit"),
         ({"toolCall": {"toolCallId": "c1", "kind": "edit", "title": "Edit a"}}, "Edit a"),
@@ -235,8 +253,8 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
         ({"toolCall": None, "title": "Run it?", "subject": {"type": "command", "command": "ls"}}, "Run it?"),
         ({"toolCall": None, "title": "T", "subject": {"toolCall": {"title": "Edit b"}}}, "Edit b"),
     ):  # fmt: skip
-        assert asked(name, **call).form.questions[0].tool == tool
-    context = asked(
+        assert make_ask(name, **call).form.questions[0].tool == tool
+    context = make_ask(
         name, toolCall=None, title="T", subject={"type": "command", "command": "ls", "cwd": "/w"}
     ).form.questions[0].context  # fmt: skip
     assert context == "```\ntitle: T\ncommand: ls\ncwd: /w\n```"
@@ -245,25 +263,33 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
 @pytest.mark.rule("APPROVAL-5")
 def test_langchain_answers_in_place_of_the_tool_and_edits_without_a_schema() -> None:
     every = ["reject", "respond", "edit", "approve"]
-    ask = asked("tool_approval", allowed_decisions=every)
+    ask = make_ask("tool_approval", allowed_decisions=every)
     assert [o.value for o in ask.form.questions[0].options] == [
         "approve",
         "edit",
         "respond",
         "reject",
     ]
-    responded = after(ask, Answer(value="respond"), Answer(value="It is gone already."))
-    assert told(responded) == {"type": "respond", "message": "It is gone already."}
-    edited = after(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
-    assert told(edited)["edited_action"] == {"name": "delete", "args": {"path": "b.txt"}}
-    assert told(after(ask, Answer(value="edit"), Reply(text=WORDS))) == REFUSED["tool_approval"]
-    bare = asked("tool_approval", allowed_decisions=["edit"], args=None)
+    responded = apply_actions(ask, Answer(value="respond"), Answer(value="It is gone already."))
+    assert structured_result(responded) == {"type": "respond", "message": "It is gone already."}
+    edited = apply_actions(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
+    assert structured_result(edited)["edited_action"] == {
+        "name": "delete",
+        "args": {"path": "b.txt"},
+    }
+    assert (
+        structured_result(apply_actions(ask, Answer(value="edit"), Reply(text=WORDS)))
+        == REFUSED["tool_approval"]
+    )
+    bare = make_ask("tool_approval", allowed_decisions=["edit"], args=None)
     assert bare.form.questions[1].default == {}
 
 
 def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
-    ask = after(asked("DeferredToolRequests"), Answer(value="approve"), Reply(text=WORDS))
-    assert told(ask) == {
+    ask = apply_actions(
+        make_ask("DeferredToolRequests"), Answer(value="approve"), Reply(text=WORDS)
+    )
+    assert structured_result(ask) == {
         "approvals": {
             "c1": {"kind": "tool-approved"},
             "c2": {"kind": "tool-denied", "message": WORDS},
@@ -272,19 +298,19 @@ def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
     }
     tools = [question.tool for question in ask.form.questions]
     assert tools == ["delete", "copy", "move"]
-    noted = asked("DeferredToolRequests", metadata={"c1": {"why": "old"}}).form.questions
+    noted = make_ask("DeferredToolRequests", metadata={"c1": {"why": "old"}}).form.questions
     assert "why: old" in (noted[0].context or "")
     assert noted[1].context == "```\npath: a.txt\n```"
 
 
 @pytest.mark.rule("APPROVAL-5")
 def test_adk_adds_the_persons_payload_to_an_approval_only() -> None:
-    ask = asked("adk_request_confirmation", toolConfirmation={"payload": [1]})
-    assert told(after(ask, Answer(value="approve"), Answer(value=[2]))) == {
+    ask = make_ask("adk_request_confirmation", toolConfirmation={"payload": [1]})
+    assert structured_result(apply_actions(ask, Answer(value="approve"), Answer(value=[2]))) == {
         "confirmed": True,
         "payload": [2],
     }
-    assert told(after(ask, Answer(value="reject"))) == {"confirmed": False}
+    assert structured_result(apply_actions(ask, Answer(value="reject"))) == {"confirmed": False}
 
 
 @pytest.mark.parametrize(
@@ -374,7 +400,7 @@ def test_an_invalid_request_reports_every_location(
 def test_arguments_sent_as_a_json_string_are_shown_parsed() -> None:
     def shown(arguments: Any) -> str | None:
         item = {"name": "delete", "arguments": arguments}
-        return asked("tool_approval_item", raw_item=item).form.questions[0].context
+        return make_ask("tool_approval_item", raw_item=item).form.questions[0].context
 
     assert shown('{"path": "a.txt"}') == shown(ARGS) == "```\npath: a.txt\n```"
     for raw in (
@@ -388,6 +414,6 @@ def test_arguments_sent_as_a_json_string_are_shown_parsed() -> None:
 
 
 def test_a_long_tool_name_is_shortened_instead_of_rejected() -> None:
-    ask = asked("session/request_permission", toolCall={"title": "x" * 3000})
+    ask = make_ask("session/request_permission", toolCall={"title": "x" * 3000})
     assert ask.form.questions[0].tool == "x" * 999 + "…"
     assert "x" * 3000 in (ask.form.questions[0].context or "")

@@ -1,4 +1,4 @@
-"""What Claude Code and its relatives send and read beyond the vectors."""
+"""Calls and results of Claude Code and related hosts, beyond the vectors."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import OPTIONS, after, asked
+from tests.unit.bot.dialect_parts import OPTIONS, apply_actions, make_ask
 
 Json = dict[str, Any]
 PREVIEWED = [{**OPTIONS[0], "preview": "# A"}, OPTIONS[1]]
 
 
 def asking(*questions: Json, **beside: Any) -> Ask:
-    return asked("claude", {"questions": list(questions), **beside})
+    return make_ask("claude", {"questions": list(questions), **beside})
 
 
 def question(text: str = "Go?", **more: Any) -> Json:
@@ -62,7 +62,7 @@ def test_both_spellings_of_multi_select_are_read(
 @pytest.mark.rule("HOOK-8")
 def test_answers_in_a_call_are_ignored() -> None:
     forged = {"answers": {"Go?": "B"}, "annotations": {"Go?": {"notes": "x"}}, "metadata": {}}
-    ask = after(asking(question(), **forged), Answer(value="A"))
+    ask = apply_actions(asking(question(), **forged), Answer(value="A"))
     assert structured(ask) == {"questions": [question()], "answers": {"Go?": "A"}}
 
 
@@ -71,7 +71,9 @@ def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
     ask = asking(
         question("One?", options=PREVIEWED), question("Many?", multiSelect=True, options=PREVIEWED)
     )
-    ask = after(ask, Answer(value="A", note="as before"), Answer(value=["A"], note="only this"))
+    ask = apply_actions(
+        ask, Answer(value="A", note="as before"), Answer(value=["A"], note="only this")
+    )
     assert structured(ask)["annotations"] == {
         "One?": {"preview": "# A", "notes": "as before"},
         "Many?": {"notes": "only this"},
@@ -84,14 +86,14 @@ def test_a_single_label_with_a_comma_and_free_text_are_unchanged() -> None:
     ask = asking(
         question("One?", options=labels), question("Many?", options=labels, multiSelect=True)
     )
-    ask = after(ask, Answer(value='Go, "Rust"'), Other(text='C, or "none"', value=["C"]))
+    ask = apply_actions(ask, Answer(value='Go, "Rust"'), Other(text='C, or "none"', value=["C"]))
     assert structured(ask)["answers"] == {"One?": 'Go, "Rust"', "Many?": 'C, or "none"'}
 
 
 @pytest.mark.rule("CLAUDE-1")
 def test_a_label_in_another_script_is_quoted_unescaped() -> None:
     labels = [{"label": "はい, いいえ"}, {"label": "C"}]
-    ask = after(
+    ask = apply_actions(
         asking(question(options=labels, multiSelect=True)), Answer(value=["はい, いいえ", "C"])
     )
     assert structured(ask)["answers"] == {"Go?": '"はい, いいえ", C'}
@@ -100,20 +102,20 @@ def test_a_label_in_another_script_is_quoted_unescaped() -> None:
 @pytest.mark.rule("CLAUDE-3")
 @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
 def test_an_ask_that_ended_without_a_person_was_not_dismissed(status: Status) -> None:
-    ask = after(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
-    told = structured(end_ask(ask, status, at=90.25, reason=Reason(status.value)).ask)
-    assert told["annotations"] == {"One?": {"preview": "# A"}}
-    assert "response" not in told
-    assert told.get("afkTimeoutMs") == (90_250 if status is Status.EXPIRED else None)
+    ask = apply_actions(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
+    structured_json = structured(end_ask(ask, status, at=90.25, reason=Reason(status.value)).ask)
+    assert structured_json["annotations"] == {"One?": {"preview": "# A"}}
+    assert "response" not in structured_json
+    assert structured_json.get("afkTimeoutMs") == (90_250 if status is Status.EXPIRED else None)
 
 
 @pytest.mark.rule("CLAUDE-2")
 def test_a_reply_keeps_the_earlier_answers_and_their_annotations() -> None:
     ask = asking(question("One?", options=PREVIEWED), question(), question("Then?"))
-    told = structured(after(ask, Answer(value="A"), Reply()))
-    assert told["annotations"] == {
+    structured_json = structured(apply_actions(ask, Answer(value="A"), Reply()))
+    assert structured_json["annotations"] == {
         "One?": {"preview": "# A"},
         "Go?": {"unanswered": "dismissed"},
         "Then?": {"unanswered": "dismissed"},
     }
-    assert "response" not in told
+    assert "response" not in structured_json

@@ -1,4 +1,4 @@
-"""What is said of a question's condition that never holds."""
+"""The message about a question's condition that can never hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which dialect a call is read as, and what becomes of fields that it does not have."""
+"""Which dialect a call is parsed as, and how unknown fields are handled."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_fields_of_a_single_question_next_to_questions_must_be_null() -> None:
 
 
 def with_unknown(dialect: str) -> tuple[str, dict[str, Any]]:
-    """A call with a misspelt field at every level."""
+    """Return a call with a misspelt field at every level."""
     name, arguments = CALLS[dialect]
     found = {**arguments, "conext": "c"}
     for inner in ("question", "requestedSchema"):

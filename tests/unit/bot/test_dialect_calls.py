@@ -1,4 +1,4 @@
-"""What the dialects take: the tools as defined, what models really send, and the place of every mistake."""
+"""Which calls the dialects accept: the tools as defined, what models really send, and where problems are reported."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pydantic import JsonValue
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects import detection, registry
-from tests.unit.bot.dialect_parts import OPTIONS, asked
+from tests.unit.bot.dialect_parts import OPTIONS, make_ask
 
 
 @pytest.mark.rule("DIALECT-17")
 def test_an_elicitation_is_prefilled_with_its_defaults() -> None:
-    question = asked("elicitation").question
+    question = make_ask("elicitation").question
     assert question is not None
     assert (question.default, question.has_default) == ({"n": 2}, True)
 

@@ -1,4 +1,4 @@
-"""What the dialects give back beyond the vectors: every way an ask ends, in the shape that each promises."""
+"""Results beyond the vectors: every way an ask can end, in the format that each dialect promises."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.walker import Answer, EndTurn, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import CALLS, after, asked
+from tests.unit.bot.dialect_parts import CALLS, apply_actions, make_ask
 
 
 def outcome(dialect: str, how: str) -> Any:
-    ask = asked(dialect)
+    ask = make_ask(dialect)
     if len(ask.form.questions) > 1:
-        ask = after(ask, Answer(value="A"))
+        ask = apply_actions(ask, Answer(value="A"))
     match how:
         case "cancelled":
-            ask = after(ask, Reply(text="words"))
+            ask = apply_actions(ask, Reply(text="words"))
         case "turn_ended":
-            ask = after(ask, EndTurn())
+            ask = apply_actions(ask, EndTurn())
         case "failed":
             ask = end_ask(
                 ask, Status.FAILED, at=1, reason=Reason.NO_PROMPT_BACKEND, message="Do not retry."
@@ -85,7 +85,7 @@ def test_a_failure_is_an_error_result_unless_the_tool_promises_otherwise(
 @pytest.mark.parametrize("dialect", CALLS)
 def test_end_turn_gives_the_model_nothing(dialect: str) -> None:
     assert outcome(dialect, "turn_ended") is None
-    assert registry.render_result(asked(dialect)) is None
+    assert registry.render_result(make_ask(dialect)) is None
 
 
 @pytest.mark.rule("DIALECT-13")
@@ -102,8 +102,12 @@ def test_claude_gets_a_text_about_how_the_ask_ended() -> None:
 
 @pytest.mark.rule("DIALECT-13")
 def test_claude_gets_free_text_verbatim_and_a_text_for_nothing_chosen() -> None:
-    other = registry.render_result(after(asked("claude"), Answer(value="A"), Other(text="my, own")))
-    nothing = registry.render_result(after(asked("claude"), Answer(value="A"), Answer(value=[])))
+    other = registry.render_result(
+        apply_actions(make_ask("claude"), Answer(value="A"), Other(text="my, own"))
+    )
+    nothing = registry.render_result(
+        apply_actions(make_ask("claude"), Answer(value="A"), Answer(value=[]))
+    )
     assert other is not None
     assert nothing is not None
     assert other.content == "a?\nA\n\nb?\nmy, own"
@@ -112,9 +116,9 @@ def test_claude_gets_free_text_verbatim_and_a_text_for_nothing_chosen() -> None:
 
 @pytest.mark.rule("DIALECT-15")
 def test_question_returns_one_line_per_answer() -> None:
-    ask = after(asked("question"), Answer(value="A"), Other(text="mine"))
+    ask = apply_actions(make_ask("question"), Answer(value="A"), Other(text="mine"))
     assert ask.open
-    cancelled = registry.render_result(after(ask, Reply(text="stop")))
+    cancelled = registry.render_result(apply_actions(ask, Reply(text="stop")))
     assert cancelled is not None
     assert (
         cancelled.content

@@ -1,4 +1,4 @@
-"""What MCP servers elicit beyond the vectors: odd defaults, null for "not given", links, modes of tomorrow."""
+"""MCP elicitations beyond the vectors: odd defaults, null for missing values, links, unknown modes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import after, asked
+from tests.unit.bot.dialect_parts import apply_actions, make_ask
 
 Json = dict[str, Any]
 NAME = "elicitation/create"
 
 
 def read(required: list[str] | None = None, **properties: Any) -> Question:
-    """The question of a form."""
+    """Return the question of a form with these properties."""
     schema: Json = {"type": "object", "properties": properties, "required": required}
     (question,) = registry.parse_call(NAME, {"message": "?", "requestedSchema": schema})[
         1
@@ -154,14 +154,14 @@ LINK = {"mode": "url", "message": "Sign in", "url": "http://localhost:3000/a?b=c
 
 @pytest.mark.rule("ELICIT-2")
 def test_a_link_is_shown_in_full_and_declined_by_no_and_by_a_reply() -> None:
-    ask = asked("elicitation", LINK)
+    ask = make_ask("elicitation", LINK)
     (question,) = ask.form.questions
     assert (question.context, question.answer_type) == (LINK["url"], AnswerType.BOOLEAN)
     assert not question.has_default
     answers = [
-        after(ask, Answer(value=True)),
-        after(ask, Answer(value=False)),
-        after(ask, Reply(text="no")),
+        apply_actions(ask, Answer(value=True)),
+        apply_actions(ask, Answer(value=False)),
+        apply_actions(ask, Reply(text="no")),
     ]
     answers.append(end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask)
     results = [registry.render_result(answer) for answer in answers]

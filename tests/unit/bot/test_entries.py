@@ -1,4 +1,4 @@
-"""Entries become values and values entries, and every mistake has words and a place."""
+"""Entries become values and values become entries, and every problem has a message and a location."""
 
 import json
 from typing import Any
@@ -24,19 +24,19 @@ VALUES = st.one_of(TEXTS, st.integers(-99, 99), st.booleans())
 
 
 def fields(schema: dict[str, Any]) -> tuple[Field, ...]:
-    """The fields of a schema that is flat."""
+    """Return the fields of a flat schema."""
     found = fields_from_schema(schema)
     assert found is not None
     return found
 
 
 def only(node: dict[str, Any], required: bool = True) -> tuple[Field, ...]:
-    """The field of an object with one property, "x"."""
+    """Return the fields of an object whose only property is "x"."""
     return fields({"properties": {"x": node}, "required": ["x"] if required else []})
 
 
 def entered(node: dict[str, Any], entry: FieldEntry, required: bool = True) -> JsonValue:
-    """What entering this yields: the value of "x", or the words of the only problem."""
+    """Return the result of an entry: the value of "x", or the message of the only problem."""
     found = value_from_entries(only(node, required), {"x": entry})
     if isinstance(found, tuple):
         assert [p.pointer for p in found] == ["/x"]
@@ -64,7 +64,7 @@ def test_an_empty_input_shows_the_schemas_example(node: dict[str, Any], shown: s
 
 @st.composite
 def properties(draw: st.DrawFn) -> tuple[dict[str, Any], st.SearchStrategy[Any]]:
-    """A flat property and the values that a person can give it."""
+    """Draw a flat property and a strategy for its valid values."""
     kind = draw(st.sampled_from(["text", "integer", "number", "boolean", "choice", "choices"]))
     if kind == "text":
         return {"type": "string", "maxLength": 12}, TEXTS
@@ -91,7 +91,7 @@ def properties(draw: st.DrawFn) -> tuple[dict[str, Any], st.SearchStrategy[Any]]
 
 @st.composite
 def filled_forms(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Any flat schema with a value that answers it."""
+    """Draw a flat schema with a valid value."""
     made = draw(st.dictionaries(TEXTS, properties(), min_size=1, max_size=6))
     required = [name for name in made if draw(st.booleans())]
     schema = {

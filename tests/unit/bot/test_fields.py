@@ -1,4 +1,4 @@
-"""Which schemas are flat, and what their fields say."""
+"""Which schemas are flat, and which fields they have."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from answerback.core.schema_fields import Choice, Field, FieldKind, fields_from_
 
 
 def one(node: JsonValue, **root: JsonValue) -> Field | None:
-    """The only field of an object with this one property, or None where that is not flat."""
+    """Return the field of an object with this property only, or None if that is not flat."""
     found = fields_from_schema({"type": "object", "properties": {"x": node}, **root})
     return found[0] if found else None
 

@@ -1,4 +1,4 @@
-"""The dialects of the hosts, one by one, beyond the vectors."""
+"""The hosts' dialects one by one, beyond the vectors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import (
     OPTIONS,
-    after,
-    ask_of,
-    asked,
+    apply_actions,
+    ask_from_call,
     form,
-    only,
+    make_ask,
+    only_question,
+    problem_codes,
     result,
     without_answer,
-    wrong,
 )
 
 TITLED = {"questions": [{"title": "Colour?", "options": ["Blue", "Green"]}, {"title": "More?"}]}
@@ -34,10 +34,10 @@ RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recom
 @pytest.mark.rule("CODEX-1")
 def test_codex_offers_free_text_by_default_but_its_app_server_does_not() -> None:
     question = {"question": "A?", "options": OPTIONS}
-    assert only("request_user_input", question).other
-    assert not only("item/tool/requestUserInput", question).other
-    assert not only("request_user_input", {**question, "isOther": False}).other
-    assert not only("request_user_input", {"question": "A?", "isOther": True}).other
+    assert only_question("request_user_input", question).other
+    assert not only_question("item/tool/requestUserInput", question).other
+    assert not only_question("request_user_input", {**question, "isOther": False}).other
+    assert not only_question("request_user_input", {"question": "A?", "isOther": True}).other
 
 
 @pytest.mark.rule("HOST-1")
@@ -49,11 +49,13 @@ def test_codex_numbers_questions_without_ids() -> None:
     ]
     read = form("request_user_input", {"questions": questions})
     assert [question.id for question in read.questions] == ["q1", "own", "q3"]
-    assert wrong("request_user_input", {"questions": [{"question": "?"}, {"id": "q1"}]}) == [
+    assert problem_codes(
+        "request_user_input", {"questions": [{"question": "?"}, {"id": "q1"}]}
+    ) == [
         ("/questions/1/id", "duplicate_id"),
         ("/questions/1/question", "required"),
     ]
-    assert wrong("request_user_input", {"questions": [{"id": " ", "question": "?"}]}) == [
+    assert problem_codes("request_user_input", {"questions": [{"id": " ", "question": "?"}]}) == [
         ("/questions/0/id", "empty")
     ]
 
@@ -68,21 +70,21 @@ def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
 
 @pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_takes_free_text_notes_and_blank_answers() -> None:
-    ask = ask_of("request_user_input_async", TITLED)
-    other = after(ask, Other(text="Red"), Answer(value=" "))
+    ask = ask_from_call("request_user_input_async", TITLED)
+    other = apply_actions(ask, Other(text="Red"), Answer(value=" "))
     assert result(other) == (
         {"accepted": True, "answers": [["Red"], []]},
         "Colour?\nRed\n\nMore?\n(no answer)",
     )
-    noted = after(ask, Answer(value="Green", note="dark"), Answer(value="no"))
+    noted = apply_actions(ask, Answer(value="Green", note="dark"), Answer(value="no"))
     assert result(noted)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
 
 
 @pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_ends_without_answers_as_claudes_does() -> None:
-    ask = after(ask_of("request_user_input_async", TITLED), Answer(value="Blue"))
+    ask = apply_actions(ask_from_call("request_user_input_async", TITLED), Answer(value="Blue"))
     answers = {"accepted": True, "answers": [["Blue"], []], "cancelled": True}
-    assert result(after(ask, Reply(text="later"))) == (
+    assert result(apply_actions(ask, Reply(text="later"))) == (
         {**answers, "reply": "later"},
         "[cancelled by user]\nlater",
     )
@@ -94,7 +96,7 @@ def test_the_asynchronous_tool_ends_without_answers_as_claudes_does() -> None:
 
 def test_problems_in_asynchronous_calls_have_their_locations() -> None:
     questions = [{"options": ["a", "a"]}, {"title": "?", "options": [1]}]
-    assert wrong("request_user_input_async", {"questions": questions}) == [
+    assert problem_codes("request_user_input_async", {"questions": questions}) == [
         ("/questions/0/options/1", "duplicate_option"),
         ("/questions/0/title", "required"),
         ("/questions/1/options/0", "wrong_type"),
@@ -107,21 +109,21 @@ def test_problems_in_asynchronous_calls_have_their_locations() -> None:
 @pytest.mark.rule("OPENCODE-1")
 def test_opencode_requires_options_if_free_text_is_not_allowed() -> None:
     question = {"question": "A?", "options": [], "custom": False}
-    assert wrong("question", {"questions": [question]}) == [
+    assert problem_codes("question", {"questions": [question]}) == [
         ("/questions/0/options", "options_required")
     ]
 
 
 def test_opencode_has_no_recommendation_in_a_multiple_choice() -> None:
     question = {"question": "A?", "options": RECOMMENDED, "multiple": True}
-    assert not only("question", question).has_default
+    assert not only_question("question", question).has_default
 
 
 @pytest.mark.rule("OPENCODE-2")
 def test_opencode_writes_unanswered_for_an_empty_answer() -> None:
-    ask = ask_of("question", {"questions": [{"question": "A?", "options": []}]})
+    ask = ask_from_call("question", {"questions": [{"question": "A?", "options": []}]})
     told = 'User has answered your questions: "A?"="Unanswered". '
-    for nothing in (after(ask, Answer(value="  ")), after(ask, Reply())):
+    for nothing in (apply_actions(ask, Answer(value="  ")), apply_actions(ask, Reply())):
         structured, content = result(nothing)
         assert structured == {"answers": [[]]}
         assert content.startswith(told)
@@ -132,18 +134,18 @@ def test_opencode_writes_unanswered_for_an_empty_answer() -> None:
 
 @pytest.mark.rule("GEMINI-1")
 def test_gemini_decodes_an_escaped_line_break_and_shows_the_placeholder() -> None:
-    question = only(
+    question = only_question(
         "ask_user", {"question": "A?\\nB?", "type": "text", "placeholder": "a short one"}
     )
     assert (question.text, question.context) == ("A?\nB?", "a short one")
     blank: Any = {"questions": [{"question": " \\n", "type": "text"}]}
-    assert wrong("ask_user", blank) == [("/questions/0/question", "empty")]
+    assert problem_codes("ask_user", blank) == [("/questions/0/question", "empty")]
 
 
 @pytest.mark.rule("GEMINI-1")
 @pytest.mark.parametrize("kind", ["text", "yesno"])
 def test_gemini_ignores_options_of_other_types(kind: str) -> None:
-    question = only(
+    question = only_question(
         "ask_user", {"question": "A?", "type": kind, "options": "none", "multiSelect": 1}
     )
     assert [option.value for option in question.options] == (
@@ -154,8 +156,8 @@ def test_gemini_ignores_options_of_other_types(kind: str) -> None:
 @pytest.mark.rule("GEMINI-2")
 def test_gemini_joins_labels_and_free_text_and_trims_the_text() -> None:
     question = {"question": "A?", "type": "choice", "multiSelect": True, "options": OPTIONS}
-    ask = ask_of("ask_user", {"questions": [question]})
-    assert result(after(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
+    ask = ask_from_call("ask_user", {"questions": [question]})
+    assert result(apply_actions(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
         "answers": {"0": "A, B, mine"}
     }
 
@@ -188,40 +190,40 @@ def test_the_table_decides_the_dialect(name: str, arguments: dict[str, Any], dia
 
 @pytest.mark.rule("COPILOT-1")
 def test_copilot_gets_a_text_for_a_reply_without_one() -> None:
-    structured, content = result(after(asked("copilot"), Reply()))
+    structured, content = result(apply_actions(make_ask("copilot"), Reply()))
     assert structured == {"answer": "[cancelled by user]", "wasFreeform": True}
     assert content == "User responded: [cancelled by user]"
 
 
 @pytest.mark.rule("COPILOT-2")
 def test_copilots_form_never_declines() -> None:
-    ask = ask_of("ask_user", FORM)
+    ask = ask_from_call("ask_user", FORM)
     cancel = ({"action": "cancel"}, '{"action": "cancel"}')
-    assert result(after(ask, Reply(text="no"))) == cancel
+    assert result(apply_actions(ask, Reply(text="no"))) == cancel
     assert result(without_answer(ask, Status.EXPIRED)) == cancel
     assert result(without_answer(ask, Status.WITHDRAWN)) == cancel
 
 
 @pytest.mark.rule("COPILOT-2")
 def test_copilots_form_is_an_object_even_without_a_type() -> None:
-    ask = ask_of("ask_user", FORM)
+    ask = ask_from_call("ask_user", FORM)
     assert not isinstance(apply_action(ask, Answer(value="x"), at=1, by=None), Change)
-    assert result(after(ask, Answer(value={"n": 1})))[0] == {
+    assert result(apply_actions(ask, Answer(value={"n": 1})))[0] == {
         "action": "accept",
         "content": {"n": 1},
     }
 
 
 def test_problems_in_copilot_calls_have_their_locations() -> None:
-    assert wrong("ask_user", {"requestedSchema": {"type": "array"}}) == [
+    assert problem_codes("ask_user", {"requestedSchema": {"type": "array"}}) == [
         ("/requestedSchema/type", "unknown_value"),
         ("/requestedSchema/properties", "required"),
         ("/message", "required"),
     ]
-    assert wrong("ask_user", {"requestedSchema": "x", "message": "m"}) == [
+    assert problem_codes("ask_user", {"requestedSchema": "x", "message": "m"}) == [
         ("/requestedSchema", "wrong_type")
     ]
-    assert wrong("ask_user", {"question": "A?", "choices": "a", "allowFreeform": 1}) == [
+    assert problem_codes("ask_user", {"question": "A?", "choices": "a", "allowFreeform": 1}) == [
         ("/choices", "wrong_type"),
         ("/allowFreeform", "wrong_type"),
     ]
@@ -232,36 +234,36 @@ def test_problems_in_copilot_calls_have_their_locations() -> None:
 
 @pytest.mark.rule("VSCODE-1")
 def test_vscode_requires_a_header_and_uses_it_as_the_id() -> None:
-    assert wrong("askQuestions", {"questions": [{"question": "?", "header": " "}, {}]}) == [
+    assert problem_codes("askQuestions", {"questions": [{"question": "?", "header": " "}, {}]}) == [
         ("/questions/0/header", "empty"),
         ("/questions/1/header", "required"),
         ("/questions/1/question", "required"),
     ]
-    assert only("askQuestions", {"question": "?", "header": "Name"}).id == "Name"
+    assert only_question("askQuestions", {"question": "?", "header": "Name"}).id == "Name"
 
 
 def test_vscode_asks_for_free_text_if_there_are_no_options() -> None:
     question = {"question": "?", "header": "h", "options": [], "allowFreeformInput": False}
-    assert only("askQuestions", question).answer_type is AnswerType.TEXT
+    assert only_question("askQuestions", question).answer_type is AnswerType.TEXT
 
 
 @pytest.mark.rule("VSCODE-1")
 def test_vscode_takes_one_option_with_free_text_and_the_first_recommended_one() -> None:
     one = {"question": "?", "header": "h", "options": [{"label": "x", "recommended": True}]}
-    assert only("askQuestions", one).default == "x"
+    assert only_question("askQuestions", one).default == "x"
     several = [
         {"label": "a", "recommended": False},
         *({"label": w, "recommended": True} for w in "bc"),
     ]
-    assert only("askQuestions", {**one, "options": several}).default == "b"
-    assert not only("askQuestions", {**one, "options": [{"label": "x"}]}).has_default
+    assert only_question("askQuestions", {**one, "options": several}).default == "b"
+    assert not only_question("askQuestions", {**one, "options": [{"label": "x"}]}).has_default
 
 
 @pytest.mark.rule("VSCODE-2")
 def test_vscode_treats_a_blank_answer_as_skipped() -> None:
-    ask = ask_of("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
+    ask = ask_from_call("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
     skipped: Any = {"selected": [], "freeText": None, "skipped": True}
-    assert result(after(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
+    assert result(apply_actions(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
 
 
 # --- cline -----------------------------------------------------------------------------------------
@@ -312,4 +314,4 @@ def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) 
 def test_cline_reports_which_option_is_invalid(
     arguments: dict[str, Any], problems: list[tuple[str, str]]
 ) -> None:
-    assert wrong("ask_question", {"question": "?", **arguments}) == problems
+    assert problem_codes("ask_question", {"question": "?", **arguments}) == problems

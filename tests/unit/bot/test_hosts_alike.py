@@ -1,4 +1,4 @@
-"""What the dialects of all hosts have in common, and that any walk through a form of any dialect ends in a result."""
+"""What the dialects of all hosts have in common, and that every walk through a form of any dialect has a result."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import (
     CALLS,
     OPTIONS,
-    after,
-    asked,
+    apply_actions,
     form,
-    only,
+    make_ask,
+    only_question,
     result,
     without_answer,
 )
@@ -31,7 +31,7 @@ RECOMMENDED = [{"label": "A"}, {"label": "B (Recommended)"}, {"label": "C (Recom
 @pytest.mark.rule("HOST-1")
 @pytest.mark.parametrize("dialect", HOSTS)
 def test_only_people_answer_and_nothing_is_remembered_or_reviewed(dialect: str) -> None:
-    read = asked(dialect).form
+    read = make_ask(dialect).form
     assert not read.review
     assert all(q.exclusive and q.persistence is Persistence.NONE for q in read.questions)
 
@@ -45,7 +45,7 @@ def test_a_header_is_shortened_and_may_be_missing(
     name: str, header: Any, shown: str | None
 ) -> None:
     question = {"question": "A?", "header": header, "options": OPTIONS, "type": "choice"}
-    assert only(name, question).header == shown
+    assert only_question(name, question).header == shown
 
 
 @pytest.mark.rule("CODEX-1")
@@ -68,9 +68,9 @@ def test_missing_or_null_options_make_a_text_question(name: str, kinds: list[Ans
 @pytest.mark.rule("CODEX-1")
 @pytest.mark.parametrize("name", ["request_user_input", "question"])
 def test_the_first_option_labelled_recommended_is_the_default(name: str) -> None:
-    question = only(name, {"question": "A?", "options": RECOMMENDED})
+    question = only_question(name, {"question": "A?", "options": RECOMMENDED})
     assert (question.default, question.has_default) == ("B (Recommended)", True)
-    assert not only(name, {"question": "A?", "options": OPTIONS}).has_default
+    assert not only_question(name, {"question": "A?", "options": OPTIONS}).has_default
 
 
 @pytest.mark.rule("WALK-10")
@@ -90,7 +90,7 @@ def test_the_first_option_labelled_recommended_is_the_default(name: str) -> None
     ],
 )
 def test_free_text_is_added_to_the_ticked_options(dialect: str, together: Any) -> None:
-    ask = after(asked(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
+    ask = apply_actions(make_ask(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
     assert result(ask)[0] == together
 
 
@@ -117,14 +117,14 @@ EXPIRED: dict[str, Any] = {
 @pytest.mark.rule("HOST-3")
 @pytest.mark.parametrize("dialect", HOSTS)
 def test_an_expired_ask_reads_as_a_reply_without_text_and_gives_the_reason(dialect: str) -> None:
-    ask = asked(dialect)
+    ask = make_ask(dialect)
     if len(ask.form.questions) > 1:
-        ask = after(ask, Answer(value="A"))
+        ask = apply_actions(ask, Answer(value="A"))
     expired, _ = result(without_answer(ask, Status.EXPIRED))
     assert expired == EXPIRED[dialect]
     withdrawn, _ = result(without_answer(ask, Status.WITHDRAWN))
     assert json.dumps(withdrawn) == json.dumps(expired).replace("expired", "withdrawn")
-    replied, _ = result(after(ask, Reply()))
+    replied, _ = result(apply_actions(ask, Reply()))
     plain = json.loads(json.dumps(expired).replace(MARKED, "[cancelled by user]"))
     if isinstance(plain, dict):
         del plain["reason"]
@@ -145,7 +145,7 @@ ACTIONS: st.SearchStrategy[Action] = st.one_of(
 def test_however_a_walk_ends_there_is_a_result(
     dialect: str, actions: list[Action], status: Status
 ) -> None:
-    ask = asked(dialect)
+    ask = make_ask(dialect)
     for action in actions:
         change = apply_action(ask, action, at=1, by=None)
         ask = change.ask if isinstance(change, Change) else ask

@@ -1,4 +1,4 @@
-"""What a control says by the place of an option or an answer, resolved on the ask as it stands."""
+"""Controls refer to options and answers by index, which is resolved against the current ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Context as a tree: what models write is read as they mean it, and nothing of it is left out."""
+"""Contexts are parsed as models intend, and no content is lost."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ SOURCES = st.lists(
     | st.text(max_size=3),
     max_size=40,
 ).map("".join)
-"""Texts that are full of markup, right and wrong."""
+"""Texts full of valid and invalid markup."""
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace)
 
 

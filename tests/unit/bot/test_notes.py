@@ -14,7 +14,7 @@ from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.dialect_parts import CALLS, after, asked
+from tests.unit.bot.dialect_parts import CALLS, apply_actions, make_ask
 
 
 @pytest.mark.rule("ACT-8")
@@ -65,14 +65,14 @@ async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
 
 
 def test_a_note_that_is_no_text_is_refused() -> None:
-    refused = apply_action(asked("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
+    refused = apply_action(make_ask("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
     assert isinstance(refused, Refused)
     assert [(p.pointer, p.code) for p in refused.problems] == [("/note", "wrong_type")]
 
 
 @pytest.mark.rule("CODEX-2")
 def test_codex_gets_a_note_behind_its_label() -> None:
-    ask = after(asked("codex"), Answer(value="A", note="soon"), Answer(value="B"))
+    ask = apply_actions(make_ask("codex"), Answer(value="A", note="soon"), Answer(value="B"))
     result = registry.render_result(ask)
     assert result is not None
     assert result.structured == {

@@ -1,4 +1,4 @@
-"""The cursor over a call's arguments never raises, whatever it is pointed at, and tells every mistake in order."""
+"""The cursor over a call's arguments never raises, and reports every problem in order."""
 
 from __future__ import annotations
 

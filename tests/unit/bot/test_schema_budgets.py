@@ -1,4 +1,4 @@
-"""What schemas may cost: one budget for a call, short pieces of work, a cache that is bounded in bytes."""
+"""The cost of schemas: one budget per call, short steps, and a cache that is bounded in bytes."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from tests.timing import BLOCKED, seconds
 
 
 def resident() -> int:
-    """Bytes of memory that this process has."""
+    """Return the resident memory of this process, in bytes."""
     with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * 4096
 
 
 @pytest.fixture
 def compiling(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """What each call of the engine's compiler took: it holds the interpreter's lock meanwhile."""
+    """Record the duration of each call of the engine's compiler, which holds the interpreter's lock."""
     taken: list[float] = []
     compile_ = jsonschema_rs.validator_for
 
@@ -40,7 +40,7 @@ def compiling(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 def call(*of: Any) -> dict[str, Any]:
-    """A call with a schema question for each schema."""
+    """Return a call with one schema question per schema."""
     return {
         "questions": [
             {"id": f"q{n}", "text": "?", "answer_type": "schema", "schema": schema}
@@ -124,7 +124,7 @@ def test_a_metaschema_is_checked_in_linear_time() -> None:
 
 
 def deep(levels: int) -> Any:
-    """A value that is nested so deep."""
+    """Return a value nested to the given depth."""
     return {"p1": deep(levels - 1)} if levels else 1
 
 

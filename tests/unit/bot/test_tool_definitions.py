@@ -1,4 +1,4 @@
-"""The tool definitions: what they tell a model, which are listed, and the variant for strict modes."""
+"""The tool definitions: what they tell the model, which ones are listed, and the variant for strict modes."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_a_call_valid_against_a_tools_schema_is_parsed_by_its_dialect(
 
 
 def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
-    """A schema and all below it."""
+    """Yield a schema and all its subschemas."""
     yield schema
     below = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
     for each in [*below, *([schema["items"]] if "items" in schema else [])]:
@@ -61,7 +61,7 @@ def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def spelt_out(schema: dict[str, Any], value: Any) -> Any:
-    """A value as a strict mode would have a model write it: null for what is not given."""
+    """Return a value as a model in a strict mode writes it, with null for what is missing."""
     schema = next((s for s in schema.get("anyOf", []) if "properties" in s or "items" in s), schema)
     if isinstance(value, dict) and "properties" in schema:
         return {n: spelt_out(s, value.get(n)) for n, s in schema["properties"].items()}

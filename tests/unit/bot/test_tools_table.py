@@ -1,4 +1,4 @@
-"""``[tools]``: what is said under one name of a dialect holds however a model calls it."""
+"""``[tools]``: a setting under one name of a dialect applies to all its names."""
 
 from __future__ import annotations
 

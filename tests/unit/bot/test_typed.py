@@ -1,4 +1,4 @@
-"""Words that people type: which action they stand for, and for which question they count."""
+"""Typed text: which action it is parsed as, and for which question it counts."""
 
 from __future__ import annotations
 
@@ -192,14 +192,14 @@ BY_CLICK, BY_WORDS = QuestionOpening(at=10.0), QuestionOpening(at=10.0, typed=Tr
         (QuestionOpening(), False, 11.0, BOB, "was not open yet"),
         (QuestionOpening(), True, 11.0, BOB, "cannot tell"),
         (QuestionOpening(shown=10.0), True, None, BOB, "cannot tell"),
-        # Ada's click opened it: she knows at once, Bob once it is shown
+        # Ada's click opened it: her text counts at once, Bob's once the question is visible
         (BY_CLICK, False, 10.1, ADA, None),
         (BY_CLICK, False, 10.1, BOB, "was not open yet"),
         (replace(BY_CLICK, shown=11.0), True, 10.5, ADA, None),
         (replace(BY_CLICK, shown=11.0), True, 10.5, BOB, "was not open yet"),
         (replace(BY_CLICK, shown=11.0), True, 9.9, ADA, "was not open yet"),
         (BY_CLICK, True, 10.1, BOB, None),
-        # Ada's words opened it: her next words may belong to them
+        # Ada's typed answer opened it: her next message may belong to that answer
         (BY_WORDS, False, 10.1, ADA, "was not open yet"),
         (replace(BY_WORDS, shown=11.0), True, 10.5, ADA, "was not open yet"),
         (replace(BY_WORDS, shown=11.0), True, 11.5, ADA, None),

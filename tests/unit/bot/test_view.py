@@ -1,4 +1,4 @@
-"""What a person sees of an ask: prompt, review and record, with the words of every kind of answer."""
+"""What people see of an ask: the prompt, the review and the result, with every kind of answer as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, GivenAnswer, Other, Source
 from answerback.service.serialize import ask_json, prompt_json
-from tests.unit.bot.dialect_parts import after, asked
+from tests.unit.bot.dialect_parts import apply_actions, make_ask
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
 OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
@@ -78,8 +78,8 @@ def test_a_schema_answer_is_shown_with_the_titles_of_its_fields(
 
 @pytest.mark.rule("ASK-3", "WALK-4", "WALK-7")
 def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
-    first = view_of(asked("ask_user"))
-    second = view_of(after(asked("ask_user"), Answer(value="A")))
+    first = view_of(make_ask("ask_user"))
+    second = view_of(apply_actions(make_ask("ask_user"), Answer(value="A")))
     assert first.controls == (Control.REPLY, Control.END_TURN)
     assert second.controls == (Control.BACK, Control.REPLY, Control.END_TURN)
     assert first.prompt is not None
@@ -89,14 +89,14 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
 
 @pytest.mark.rule("WALK-3")
 def test_after_back_the_prompt_is_prefilled_with_the_earlier_answer() -> None:
-    view = view_of(after(asked("claude"), Other(text="mine"), Back()))
+    view = view_of(apply_actions(make_ask("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
     assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
 
 
 @pytest.mark.rule("WALK-11")
 def test_a_review_lists_what_a_person_can_edit() -> None:
-    ask = after(asked("question"), Answer(value="A"))
+    ask = apply_actions(make_ask("question"), Answer(value="A"))
     filled = apply_action(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
     assert isinstance(filled, Change)
     view = view_of(filled.ask)
@@ -117,15 +117,15 @@ def test_a_review_lists_what_a_person_can_edit() -> None:
         }
         for line, (by, at) in zip(view.lines, given, strict=True)
     ]
-    edited = view_of(after(filled.ask, Edit(question_id="a")))
+    edited = view_of(apply_actions(filled.ask, Edit(question_id="a")))
     assert edited.prompt is not None
     assert edited.prompt.prefill == "A"
 
 
 def _ended(how: str) -> Ask:
-    ask = after(asked("ask_user"), Answer(value="A"))
+    ask = apply_actions(make_ask("ask_user"), Answer(value="A"))
     if how == "turn_ended":
-        return after(ask, EndTurn())
+        return apply_actions(ask, EndTurn())
     return end_ask(ask, Status(how), at=9, reason=Reason(how)).ask
 
 
@@ -145,16 +145,16 @@ def test_an_ended_ask_has_no_controls_and_shows_the_unanswered_question(how: str
 
 
 def test_the_asker_is_the_label_configured_for_the_question() -> None:
-    ask = asked("ask_user")
+    ask = make_ask("ask_user")
     request = ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})
     named = replace(ask, request=request)
     assert view_of(named).label == "Deploy bot"
-    assert view_of(after(named, Answer(value="A"))).label == "Assistant"
+    assert view_of(apply_actions(named, Answer(value="A"))).label == "Assistant"
 
 
 @pytest.mark.rule("ROUTE-5")
 def test_for_this_turn_is_offered_only_if_the_turn_has_an_id() -> None:
-    ask = asked("tool_question")
+    ask = make_ask("tool_question")
     question = ask.form.questions[0].model_copy(update={"answer_type": AnswerType.BOOLEAN})
     form = ask.form.model_copy(update={"questions": (question,)})
     for named in (True, False):

@@ -1,4 +1,4 @@
-"""The walker, cell by cell: every phase and every action, and the rules that deserve a name."""
+"""The walker: every action in every phase, and the rules that deserve a test of their own."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ THREE = Form(questions=(question("a"), question("b"), question("c")), review=Tru
 
 
 def prompts(form: Form, walk: Walk) -> tuple[str | None, Any]:
-    """The open question's id and what its prompt starts from."""
+    """Return the open question's id and its prefill."""
     asked = walker.current_question(form, walk)
     return asked.id if asked else None, walk.again.value if walk.again else None
 

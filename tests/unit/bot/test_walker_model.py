@@ -24,7 +24,7 @@ _WALK: Final = TypeAdapter(Walk)
 
 
 class WalkedForms(RuleBasedStateMachine):
-    """Acts on the walker and on the model alike; after every action both must be at the same place."""
+    """Applies the same actions to the walker and the model; after each one, both must be in the same state."""
 
     form: Form
     walk: Walk
@@ -35,7 +35,7 @@ class WalkedForms(RuleBasedStateMachine):
         self.form, self.walk, self.model = form, walker.start(form), NaiveWalk(form)
 
     def act(self, action: walker.Action) -> bool:
-        """Whether the walker took the action; a refusal must leave it as it was."""
+        """Return whether the walker accepted the action; a refusal must leave it unchanged."""
         before = copy.deepcopy(self.walk)
         moved = walker.step(self.form, self.walk, action)
         assert self.walk == before
@@ -74,7 +74,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.phase == "review")
     @rule(data=st.data())
     def never_mind(self, data: Any) -> None:
-        """Edit, perhaps go on a little, and Back: the review is as it was."""
+        """Edit, perhaps continue a little, and go Back: the review is unchanged."""
         before = self.walk
         given = [answer.question_id for answer in before.answers]
         assert self.act(walker.Edit(question_id=data.draw(st.sampled_from(given))))
@@ -103,7 +103,7 @@ class WalkedForms(RuleBasedStateMachine):
     @precondition(lambda self: self.walk.open)
     @rule(text=st.none() | texts(), turn=st.booleans(), surely=st.integers(0, 5))
     def end(self, text: str | None, turn: bool, surely: int) -> None:
-        if surely:  # most walks go on
+        if surely:  # most walks continue
             return
         assert self.act(walker.EndTurn() if turn else walker.Reply(text=text))
         self.model.end("turn_ended" if turn else "cancelled", None if turn else text)
