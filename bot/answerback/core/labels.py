@@ -321,8 +321,8 @@ class Labels(BaseModel):
                 "it has an unmatched brace; write {{ or }} for a literal brace"
             ) from None
         if unknown:
-            allowed = f"can only contain {_join(known)}" if known else "has no placeholders"
-            raise ValueError(f"it contains {_join(unknown)}, but this label {allowed}")
+            allowed = f"can only contain {_join(known)}" if known else "takes no placeholders"
+            raise ValueError(f"it contains {_join(unknown)}, but {allowed}")
         return label
 
 

@@ -26,7 +26,7 @@ def render_interim_result(ask: Ask) -> ToolResult | None:
     if default_mode(request.dialect, request.name) == "async":  # the result that the tool promises
         return ToolResult(content=json.dumps(_ACCEPTED), structured=_ACCEPTED)
     message = (
-        f"People were asked, and the question stays open ({ask.id}). Do not wait, and do not assume an answer: continue "
+        f"People were asked, and the question stays open ({ask.id}). Do not wait and do not assume an answer: continue "
         "with what does not depend on it. The answer comes later, as a message or from the tool check_answers."
     )
     structured: JsonValue = {"status": "pending", "ask_id": ask.id, "message": message}

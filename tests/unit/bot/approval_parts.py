@@ -59,7 +59,7 @@ def expired(ask: Ask) -> Ask:
     return end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask
 
 
-def structured_result(ask: Ask) -> Any:
+def rendered(ask: Ask) -> Any:
     """Return the structured result that the host gets."""
     result = registry.render_result(ask)
     assert result is not None

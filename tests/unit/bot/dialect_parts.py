@@ -131,7 +131,7 @@ def make_ask(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
     )
 
 
-def apply_actions(ask: Ask, *actions: Any) -> Ask:
+def act(ask: Ask, *actions: Any) -> Ask:
     for action in actions:
         change = apply_action(ask, action, at=1, by=Person(surface="web", user_id="u"))
         assert isinstance(change, Change), change

@@ -11,16 +11,8 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import approval, registry
-from tests.unit.bot.approval_parts import (
-    ARGS,
-    CALLS,
-    OPTIONS,
-    Json,
-    expired,
-    make_ask,
-    structured_result,
-)
-from tests.unit.bot.dialect_parts import apply_actions
+from tests.unit.bot.approval_parts import ARGS, CALLS, OPTIONS, Json, expired, make_ask, rendered
+from tests.unit.bot.dialect_parts import act
 
 ALLOWED_ROOT = {"type": "addDirectories", "directories": ["/w"], "destination": "session"}
 
@@ -99,7 +91,7 @@ def test_every_decision_is_rendered_in_the_hosts_format(name: str, value: str) -
     ask = make_ask(name)
     question = ask.form.questions[0]
     assert [option.value for option in question.options] == [*DECISIONS[name]]
-    assert structured_result(apply_actions(ask, Answer(value=value))) == DECISIONS[name][value]
+    assert rendered(act(ask, Answer(value=value))) == DECISIONS[name][value]
 
 
 @pytest.mark.rule("APPROVAL-4")
@@ -107,13 +99,10 @@ def test_every_decision_is_rendered_in_the_hosts_format(name: str, value: str) -
 def test_ending_an_approval_without_a_decision_denies_it(name: str) -> None:
     """With a reply, without one, and at a deadline."""
     shape = str(REFUSED[name])
-    assert structured_result(apply_actions(make_ask(name), Reply(text=WORDS))) == REFUSED[name]
-    assert str(structured_result(apply_actions(make_ask(name), Reply()))) == shape.replace(
-        WORDS, "[cancelled by user]"
-    )
-    assert str(structured_result(expired(make_ask(name)))) == shape.replace(
-        WORDS, "[no answer: expired]"
-    )
+    assert rendered(act(make_ask(name), Reply(text=WORDS))) == REFUSED[name]
+    ask = make_ask(name)
+    assert str(rendered(act(ask, Reply()))) == shape.replace(WORDS, "[cancelled by user]")
+    assert str(rendered(expired(ask))) == shape.replace(WORDS, "[no answer: expired]")
 
 
 @pytest.mark.rule("APPROVAL-1", "APPROVAL-2")
@@ -185,7 +174,7 @@ def test_a_suggestion_describes_all_its_changes(
     ask = make_ask("PermissionRequest", permission_suggestions=[suggestion])
     option = ask.form.questions[0].options[1]
     assert (option.value, option.label, option.description) == ("always:1", label, description)
-    allowed = structured_result(apply_actions(ask, Answer(value="always:1")))
+    allowed = rendered(act(ask, Answer(value="always:1")))
     assert allowed == hook(behavior="allow", updatedPermissions=[suggestion])
 
 
@@ -223,18 +212,15 @@ def test_codexs_decisions_are_offered_with_readable_labels() -> None:
         ("somethingNew", "somethingNew"),
     ]  # fmt: skip
     for option, decision in zip(options, sent, strict=True):
-        assert structured_result(apply_actions(ask, Answer(value=option.value))) == {
-            "decision": decision
-        }
+        assert rendered(act(ask, Answer(value=option.value))) == {"decision": decision}
 
 
 def test_codexs_proposals_are_offered_if_no_decisions_are_listed() -> None:
     name = "item/commandExecution/requestApproval"
     ask = make_ask(name, proposedExecpolicyAmendment=["make"])
     amended = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["make"]}}
-    assert structured_result(apply_actions(ask, Answer(value="acceptWithExecpolicyAmendment"))) == {
-        "decision": amended
-    }
+    with_rule = act(ask, Answer(value="acceptWithExecpolicyAmendment"))
+    assert rendered(with_rule) == {"decision": amended}
     human = make_ask(name, proposedExecpolicyAmendment=["make"], kind="humanCommand")
     assert [option.value for option in human.form.questions[0].options] == ["accept", "decline"]
 
@@ -245,7 +231,7 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
     ask = make_ask(
         name, options=[{"optionId": "x", "name": "X"}, *OPTIONS, once, {**once, "optionId": "2"}]
     )
-    assert structured_result(apply_actions(ask, Reply())) == selected("no")
+    assert rendered(act(ask, Reply())) == selected("no")
     for call, tool in (
         ({"toolCall": {"toolCallId": "c1", "kind": "edit", "title": "Edit a", "name": "edit"}}, "edit"),
         ({"toolCall": {"toolCallId": "c1", "kind": "edit", "title": "Edit a"}}, "Edit a"),
@@ -270,26 +256,18 @@ def test_langchain_answers_in_place_of_the_tool_and_edits_without_a_schema() -> 
         "respond",
         "reject",
     ]
-    responded = apply_actions(ask, Answer(value="respond"), Answer(value="It is gone already."))
-    assert structured_result(responded) == {"type": "respond", "message": "It is gone already."}
-    edited = apply_actions(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
-    assert structured_result(edited)["edited_action"] == {
-        "name": "delete",
-        "args": {"path": "b.txt"},
-    }
-    assert (
-        structured_result(apply_actions(ask, Answer(value="edit"), Reply(text=WORDS)))
-        == REFUSED["tool_approval"]
-    )
+    responded = act(ask, Answer(value="respond"), Answer(value="It is gone already."))
+    assert rendered(responded) == {"type": "respond", "message": "It is gone already."}
+    edited = act(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
+    assert rendered(edited)["edited_action"] == {"name": "delete", "args": {"path": "b.txt"}}
+    assert rendered(act(ask, Answer(value="edit"), Reply(text=WORDS))) == REFUSED["tool_approval"]
     bare = make_ask("tool_approval", allowed_decisions=["edit"], args=None)
     assert bare.form.questions[1].default == {}
 
 
 def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
-    ask = apply_actions(
-        make_ask("DeferredToolRequests"), Answer(value="approve"), Reply(text=WORDS)
-    )
-    assert structured_result(ask) == {
+    ask = act(make_ask("DeferredToolRequests"), Answer(value="approve"), Reply(text=WORDS))
+    assert rendered(ask) == {
         "approvals": {
             "c1": {"kind": "tool-approved"},
             "c2": {"kind": "tool-denied", "message": WORDS},
@@ -306,11 +284,11 @@ def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
 @pytest.mark.rule("APPROVAL-5")
 def test_adk_adds_the_persons_payload_to_an_approval_only() -> None:
     ask = make_ask("adk_request_confirmation", toolConfirmation={"payload": [1]})
-    assert structured_result(apply_actions(ask, Answer(value="approve"), Answer(value=[2]))) == {
+    assert rendered(act(ask, Answer(value="approve"), Answer(value=[2]))) == {
         "confirmed": True,
         "payload": [2],
     }
-    assert structured_result(apply_actions(ask, Answer(value="reject"))) == {"confirmed": False}
+    assert rendered(act(ask, Answer(value="reject"))) == {"confirmed": False}
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from answerback.service.serialize import entry_json
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
-from tests.unit.bot.approval_parts import CALLS, structured_result
+from tests.unit.bot.approval_parts import CALLS, rendered
 from tests.unit.bot.conftest import Parts
 
 
@@ -39,7 +39,7 @@ async def test_no_deadline_approves_anything_also_not_what_a_person_was_about_to
         now = await service.get(ask.id)
         assert now is not None
         assert now.status is Status.EXPIRED
-        assert structured_result(now) == {"type": "reject", "message": "[no answer: expired]"}
+        assert rendered(now) == {"type": "reject", "message": "[no answer: expired]"}
 
 
 @pytest.mark.rule("APPROVAL-2", "RECORD-2")

@@ -10,7 +10,7 @@ from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import OPTIONS, apply_actions, make_ask
+from tests.unit.bot.dialect_parts import OPTIONS, act, make_ask
 
 Json = dict[str, Any]
 PREVIEWED = [{**OPTIONS[0], "preview": "# A"}, OPTIONS[1]]
@@ -62,7 +62,7 @@ def test_both_spellings_of_multi_select_are_read(
 @pytest.mark.rule("HOOK-8")
 def test_answers_in_a_call_are_ignored() -> None:
     forged = {"answers": {"Go?": "B"}, "annotations": {"Go?": {"notes": "x"}}, "metadata": {}}
-    ask = apply_actions(asking(question(), **forged), Answer(value="A"))
+    ask = act(asking(question(), **forged), Answer(value="A"))
     assert structured(ask) == {"questions": [question()], "answers": {"Go?": "A"}}
 
 
@@ -71,9 +71,7 @@ def test_a_note_and_the_preview_of_what_was_chosen_are_annotations() -> None:
     ask = asking(
         question("One?", options=PREVIEWED), question("Many?", multiSelect=True, options=PREVIEWED)
     )
-    ask = apply_actions(
-        ask, Answer(value="A", note="as before"), Answer(value=["A"], note="only this")
-    )
+    ask = act(ask, Answer(value="A", note="as before"), Answer(value=["A"], note="only this"))
     assert structured(ask)["annotations"] == {
         "One?": {"preview": "# A", "notes": "as before"},
         "Many?": {"notes": "only this"},
@@ -86,14 +84,14 @@ def test_a_single_label_with_a_comma_and_free_text_are_unchanged() -> None:
     ask = asking(
         question("One?", options=labels), question("Many?", options=labels, multiSelect=True)
     )
-    ask = apply_actions(ask, Answer(value='Go, "Rust"'), Other(text='C, or "none"', value=["C"]))
+    ask = act(ask, Answer(value='Go, "Rust"'), Other(text='C, or "none"', value=["C"]))
     assert structured(ask)["answers"] == {"One?": 'Go, "Rust"', "Many?": 'C, or "none"'}
 
 
 @pytest.mark.rule("CLAUDE-1")
 def test_a_label_in_another_script_is_quoted_unescaped() -> None:
     labels = [{"label": "はい, いいえ"}, {"label": "C"}]
-    ask = apply_actions(
+    ask = act(
         asking(question(options=labels, multiSelect=True)), Answer(value=["はい, いいえ", "C"])
     )
     assert structured(ask)["answers"] == {"Go?": '"はい, いいえ", C'}
@@ -102,7 +100,7 @@ def test_a_label_in_another_script_is_quoted_unescaped() -> None:
 @pytest.mark.rule("CLAUDE-3")
 @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN])
 def test_an_ask_that_ended_without_a_person_was_not_dismissed(status: Status) -> None:
-    ask = apply_actions(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
+    ask = act(asking(question("One?", options=PREVIEWED), question()), Answer(value="A"))
     structured_json = structured(end_ask(ask, status, at=90.25, reason=Reason(status.value)).ask)
     assert structured_json["annotations"] == {"One?": {"preview": "# A"}}
     assert "response" not in structured_json
@@ -112,7 +110,7 @@ def test_an_ask_that_ended_without_a_person_was_not_dismissed(status: Status) ->
 @pytest.mark.rule("CLAUDE-2")
 def test_a_reply_keeps_the_earlier_answers_and_their_annotations() -> None:
     ask = asking(question("One?", options=PREVIEWED), question(), question("Then?"))
-    structured_json = structured(apply_actions(ask, Answer(value="A"), Reply()))
+    structured_json = structured(act(ask, Answer(value="A"), Reply()))
     assert structured_json["annotations"] == {
         "One?": {"preview": "# A"},
         "Go?": {"unanswered": "dismissed"},

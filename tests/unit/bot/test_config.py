@@ -259,26 +259,17 @@ def plain_value(settings: Settings, table: str, key: str) -> str:
         ("[labels]\ncolour = 'x'", "there is no key labels.colour."),
         ("[labels]\nbck = 'x'", "did you mean labels.back?"),
         ("[labels]\nreply = ' '", "labels.reply: a label must not be blank"),
-        (
-            "[labels]\nasks = '{who} asks'",
-            "labels.asks: it contains {who}, but this label can only contain {label}",
-        ),
-        (
-            "[labels]\nasks = '{} asks'",
-            "labels.asks: it contains {}, but this label can only contain {label}",
-        ),
+        ("[labels]\nasks = '{who} asks'", "contains {who}, but can only contain {label}"),
+        ("[labels]\nasks = '{} asks'", "labels.asks: it contains {}, but can only contain {label}"),
         (
             "[labels]\nasks = '{label:d} asks'",
-            "it contains {label:d}, but this label can only contain {label}",
+            "it contains {label:d}, but can only contain {label}",
         ),
         ("[labels]\nasks = '{label asks'", "labels.asks: it has an unmatched brace"),
-        (
-            "[labels]\nback = '{label}'",
-            "labels.back: it contains {label}, but this label has no placeholders",
-        ),
+        ("[labels]\nback = '{label}'", "contains {label}, but takes no placeholders"),
         (
             "[labels]\npage_of = '{n}/{page}'",
-            "contains {n}, but this label can only contain {page} and {pages}",
+            "contains {n}, but can only contain {page} and {pages}",
         ),
         ("[tools.x.questions.y]\nanswr = 1", "did you mean tools.x.questions.y.answer?"),
         ("[agents.a]\nrole = 'agent'", "agents.a.token_hash is missing"),

@@ -10,18 +10,18 @@ import pytest
 from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.walker import Answer, EndTurn, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import CALLS, apply_actions, make_ask
+from tests.unit.bot.dialect_parts import CALLS, act, make_ask
 
 
 def outcome(dialect: str, how: str) -> Any:
     ask = make_ask(dialect)
     if len(ask.form.questions) > 1:
-        ask = apply_actions(ask, Answer(value="A"))
+        ask = act(ask, Answer(value="A"))
     match how:
         case "cancelled":
-            ask = apply_actions(ask, Reply(text="words"))
+            ask = act(ask, Reply(text="words"))
         case "turn_ended":
-            ask = apply_actions(ask, EndTurn())
+            ask = act(ask, EndTurn())
         case "failed":
             ask = end_ask(
                 ask, Status.FAILED, at=1, reason=Reason.NO_PROMPT_BACKEND, message="Do not retry."
@@ -103,11 +103,9 @@ def test_claude_gets_a_text_about_how_the_ask_ended() -> None:
 @pytest.mark.rule("DIALECT-13")
 def test_claude_gets_free_text_verbatim_and_a_text_for_nothing_chosen() -> None:
     other = registry.render_result(
-        apply_actions(make_ask("claude"), Answer(value="A"), Other(text="my, own"))
+        act(make_ask("claude"), Answer(value="A"), Other(text="my, own"))
     )
-    nothing = registry.render_result(
-        apply_actions(make_ask("claude"), Answer(value="A"), Answer(value=[]))
-    )
+    nothing = registry.render_result(act(make_ask("claude"), Answer(value="A"), Answer(value=[])))
     assert other is not None
     assert nothing is not None
     assert other.content == "a?\nA\n\nb?\nmy, own"
@@ -116,9 +114,9 @@ def test_claude_gets_free_text_verbatim_and_a_text_for_nothing_chosen() -> None:
 
 @pytest.mark.rule("DIALECT-15")
 def test_question_returns_one_line_per_answer() -> None:
-    ask = apply_actions(make_ask("question"), Answer(value="A"), Other(text="mine"))
+    ask = act(make_ask("question"), Answer(value="A"), Other(text="mine"))
     assert ask.open
-    cancelled = registry.render_result(apply_actions(ask, Reply(text="stop")))
+    cancelled = registry.render_result(act(ask, Reply(text="stop")))
     assert cancelled is not None
     assert (
         cancelled.content

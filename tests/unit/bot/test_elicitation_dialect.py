@@ -23,7 +23,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import apply_actions, make_ask
+from tests.unit.bot.dialect_parts import act, make_ask
 
 Json = dict[str, Any]
 NAME = "elicitation/create"
@@ -159,9 +159,9 @@ def test_a_link_is_shown_in_full_and_declined_by_no_and_by_a_reply() -> None:
     assert (question.context, question.answer_type) == (LINK["url"], AnswerType.BOOLEAN)
     assert not question.has_default
     answers = [
-        apply_actions(ask, Answer(value=True)),
-        apply_actions(ask, Answer(value=False)),
-        apply_actions(ask, Reply(text="no")),
+        act(ask, Answer(value=True)),
+        act(ask, Answer(value=False)),
+        act(ask, Reply(text="no")),
     ]
     answers.append(end_ask(ask, Status.EXPIRED, at=1, reason=Reason.EXPIRED).ask)
     results = [registry.render_result(answer) for answer in answers]

@@ -13,7 +13,7 @@ from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import (
     OPTIONS,
-    apply_actions,
+    act,
     ask_from_call,
     form,
     make_ask,
@@ -71,20 +71,20 @@ def test_codex_says_what_to_ask_instead_of_a_secret() -> None:
 @pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_takes_free_text_notes_and_blank_answers() -> None:
     ask = ask_from_call("request_user_input_async", TITLED)
-    other = apply_actions(ask, Other(text="Red"), Answer(value=" "))
+    other = act(ask, Other(text="Red"), Answer(value=" "))
     assert result(other) == (
         {"accepted": True, "answers": [["Red"], []]},
         "Colour?\nRed\n\nMore?\n(no answer)",
     )
-    noted = apply_actions(ask, Answer(value="Green", note="dark"), Answer(value="no"))
+    noted = act(ask, Answer(value="Green", note="dark"), Answer(value="no"))
     assert result(noted)[1] == "Colour?\nGreen\nuser_note: dark\n\nMore?\nno"
 
 
 @pytest.mark.rule("CODEX-5")
 def test_the_asynchronous_tool_ends_without_answers_as_claudes_does() -> None:
-    ask = apply_actions(ask_from_call("request_user_input_async", TITLED), Answer(value="Blue"))
+    ask = act(ask_from_call("request_user_input_async", TITLED), Answer(value="Blue"))
     answers = {"accepted": True, "answers": [["Blue"], []], "cancelled": True}
-    assert result(apply_actions(ask, Reply(text="later"))) == (
+    assert result(act(ask, Reply(text="later"))) == (
         {**answers, "reply": "later"},
         "[cancelled by user]\nlater",
     )
@@ -123,7 +123,7 @@ def test_opencode_has_no_recommendation_in_a_multiple_choice() -> None:
 def test_opencode_writes_unanswered_for_an_empty_answer() -> None:
     ask = ask_from_call("question", {"questions": [{"question": "A?", "options": []}]})
     told = 'User has answered your questions: "A?"="Unanswered". '
-    for nothing in (apply_actions(ask, Answer(value="  ")), apply_actions(ask, Reply())):
+    for nothing in (act(ask, Answer(value="  ")), act(ask, Reply())):
         structured, content = result(nothing)
         assert structured == {"answers": [[]]}
         assert content.startswith(told)
@@ -157,7 +157,7 @@ def test_gemini_ignores_options_of_other_types(kind: str) -> None:
 def test_gemini_joins_labels_and_free_text_and_trims_the_text() -> None:
     question = {"question": "A?", "type": "choice", "multiSelect": True, "options": OPTIONS}
     ask = ask_from_call("ask_user", {"questions": [question]})
-    assert result(apply_actions(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
+    assert result(act(ask, Other(text=" mine ", value=["B", "A"])))[0] == {
         "answers": {"0": "A, B, mine"}
     }
 
@@ -190,7 +190,7 @@ def test_the_table_decides_the_dialect(name: str, arguments: dict[str, Any], dia
 
 @pytest.mark.rule("COPILOT-1")
 def test_copilot_gets_a_text_for_a_reply_without_one() -> None:
-    structured, content = result(apply_actions(make_ask("copilot"), Reply()))
+    structured, content = result(act(make_ask("copilot"), Reply()))
     assert structured == {"answer": "[cancelled by user]", "wasFreeform": True}
     assert content == "User responded: [cancelled by user]"
 
@@ -199,7 +199,7 @@ def test_copilot_gets_a_text_for_a_reply_without_one() -> None:
 def test_copilots_form_never_declines() -> None:
     ask = ask_from_call("ask_user", FORM)
     cancel = ({"action": "cancel"}, '{"action": "cancel"}')
-    assert result(apply_actions(ask, Reply(text="no"))) == cancel
+    assert result(act(ask, Reply(text="no"))) == cancel
     assert result(without_answer(ask, Status.EXPIRED)) == cancel
     assert result(without_answer(ask, Status.WITHDRAWN)) == cancel
 
@@ -208,7 +208,7 @@ def test_copilots_form_never_declines() -> None:
 def test_copilots_form_is_an_object_even_without_a_type() -> None:
     ask = ask_from_call("ask_user", FORM)
     assert not isinstance(apply_action(ask, Answer(value="x"), at=1, by=None), Change)
-    assert result(apply_actions(ask, Answer(value={"n": 1})))[0] == {
+    assert result(act(ask, Answer(value={"n": 1})))[0] == {
         "action": "accept",
         "content": {"n": 1},
     }
@@ -263,7 +263,7 @@ def test_vscode_takes_one_option_with_free_text_and_the_first_recommended_one() 
 def test_vscode_treats_a_blank_answer_as_skipped() -> None:
     ask = ask_from_call("askQuestions", {"questions": [{"question": "?", "header": "h"}]})
     skipped: Any = {"selected": [], "freeText": None, "skipped": True}
-    assert result(apply_actions(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
+    assert result(act(ask, Answer(value=" ")))[0] == {"answers": {"h": skipped}}
 
 
 # --- cline -----------------------------------------------------------------------------------------

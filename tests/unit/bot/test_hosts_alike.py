@@ -16,7 +16,7 @@ from answerback.dialects import registry
 from tests.unit.bot.dialect_parts import (
     CALLS,
     OPTIONS,
-    apply_actions,
+    act,
     form,
     make_ask,
     only_question,
@@ -90,7 +90,7 @@ def test_the_first_option_labelled_recommended_is_the_default(name: str) -> None
     ],
 )
 def test_free_text_is_added_to_the_ticked_options(dialect: str, together: Any) -> None:
-    ask = apply_actions(make_ask(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
+    ask = act(make_ask(dialect), Answer(value="A"), Other(text="mine, own", value=["B"]))
     assert result(ask)[0] == together
 
 
@@ -119,12 +119,12 @@ EXPIRED: dict[str, Any] = {
 def test_an_expired_ask_reads_as_a_reply_without_text_and_gives_the_reason(dialect: str) -> None:
     ask = make_ask(dialect)
     if len(ask.form.questions) > 1:
-        ask = apply_actions(ask, Answer(value="A"))
+        ask = act(ask, Answer(value="A"))
     expired, _ = result(without_answer(ask, Status.EXPIRED))
     assert expired == EXPIRED[dialect]
     withdrawn, _ = result(without_answer(ask, Status.WITHDRAWN))
     assert json.dumps(withdrawn) == json.dumps(expired).replace("expired", "withdrawn")
-    replied, _ = result(apply_actions(ask, Reply()))
+    replied, _ = result(act(ask, Reply()))
     plain = json.loads(json.dumps(expired).replace(MARKED, "[cancelled by user]"))
     if isinstance(plain, dict):
         del plain["reason"]

@@ -14,7 +14,7 @@ from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
 from tests.service_parts import actor
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.dialect_parts import CALLS, apply_actions, make_ask
+from tests.unit.bot.dialect_parts import CALLS, act, make_ask
 
 
 @pytest.mark.rule("ACT-8")
@@ -72,7 +72,7 @@ def test_a_note_that_is_no_text_is_refused() -> None:
 
 @pytest.mark.rule("CODEX-2")
 def test_codex_gets_a_note_behind_its_label() -> None:
-    ask = apply_actions(make_ask("codex"), Answer(value="A", note="soon"), Answer(value="B"))
+    ask = act(make_ask("codex"), Answer(value="A", note="soon"), Answer(value="B"))
     result = registry.render_result(ask)
     assert result is not None
     assert result.structured == {

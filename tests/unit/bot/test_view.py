@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, GivenAnswer, Other, Source
 from answerback.service.serialize import ask_json, prompt_json
-from tests.unit.bot.dialect_parts import apply_actions, make_ask
+from tests.unit.bot.dialect_parts import act, make_ask
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
 OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
@@ -79,7 +79,7 @@ def test_a_schema_answer_is_shown_with_the_titles_of_its_fields(
 @pytest.mark.rule("ASK-3", "WALK-4", "WALK-7")
 def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
     first = view_of(make_ask("ask_user"))
-    second = view_of(apply_actions(make_ask("ask_user"), Answer(value="A")))
+    second = view_of(act(make_ask("ask_user"), Answer(value="A")))
     assert first.controls == (Control.REPLY, Control.END_TURN)
     assert second.controls == (Control.BACK, Control.REPLY, Control.END_TURN)
     assert first.prompt is not None
@@ -89,14 +89,14 @@ def test_the_first_prompt_has_no_back_and_the_next_one_has() -> None:
 
 @pytest.mark.rule("WALK-3")
 def test_after_back_the_prompt_is_prefilled_with_the_earlier_answer() -> None:
-    view = view_of(apply_actions(make_ask("claude"), Other(text="mine"), Back()))
+    view = view_of(act(make_ask("claude"), Other(text="mine"), Back()))
     assert view.prompt is not None
     assert (view.prompt.prefill, view.prompt.words, view.prompt.chosen) == ("mine", "mine", None)
 
 
 @pytest.mark.rule("WALK-11")
 def test_a_review_lists_what_a_person_can_edit() -> None:
-    ask = apply_actions(make_ask("question"), Answer(value="A"))
+    ask = act(make_ask("question"), Answer(value="A"))
     filled = apply_action(ask, Answer(value="A"), at=2, by=None, source=Source.CONFIG)
     assert isinstance(filled, Change)
     view = view_of(filled.ask)
@@ -117,15 +117,15 @@ def test_a_review_lists_what_a_person_can_edit() -> None:
         }
         for line, (by, at) in zip(view.lines, given, strict=True)
     ]
-    edited = view_of(apply_actions(filled.ask, Edit(question_id="a")))
+    edited = view_of(act(filled.ask, Edit(question_id="a")))
     assert edited.prompt is not None
     assert edited.prompt.prefill == "A"
 
 
 def _ended(how: str) -> Ask:
-    ask = apply_actions(make_ask("ask_user"), Answer(value="A"))
+    ask = act(make_ask("ask_user"), Answer(value="A"))
     if how == "turn_ended":
-        return apply_actions(ask, EndTurn())
+        return act(ask, EndTurn())
     return end_ask(ask, Status(how), at=9, reason=Reason(how)).ask
 
 
@@ -149,7 +149,7 @@ def test_the_asker_is_the_label_configured_for_the_question() -> None:
     request = ask.request.model_copy(update={"prompt_labels": {"a": "Deploy bot"}})
     named = replace(ask, request=request)
     assert view_of(named).label == "Deploy bot"
-    assert view_of(apply_actions(named, Answer(value="A"))).label == "Assistant"
+    assert view_of(act(named, Answer(value="A"))).label == "Assistant"
 
 
 @pytest.mark.rule("ROUTE-5")
