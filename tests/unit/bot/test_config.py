@@ -261,16 +261,10 @@ def plain_value(settings: Settings, table: str, key: str) -> str:
         ("[labels]\nreply = ' '", "labels.reply: a label must not be blank"),
         ("[labels]\nasks = '{who} asks'", "contains {who}, but can only contain {label}"),
         ("[labels]\nasks = '{} asks'", "labels.asks: it contains {}, but can only contain {label}"),
-        (
-            "[labels]\nasks = '{label:d} asks'",
-            "it contains {label:d}, but can only contain {label}",
-        ),
+        ("[labels]\nasks = '{label:d} asks'", "{label:d}, but can only contain {label}"),
         ("[labels]\nasks = '{label asks'", "labels.asks: it has an unmatched brace"),
         ("[labels]\nback = '{label}'", "contains {label}, but takes no placeholders"),
-        (
-            "[labels]\npage_of = '{n}/{page}'",
-            "contains {n}, but can only contain {page} and {pages}",
-        ),
+        ("[labels]\npage_of = '{n}/{page}'", "but can only contain {page} and {pages}"),
         ("[tools.x.questions.y]\nanswr = 1", "did you mean tools.x.questions.y.answer?"),
         ("[agents.a]\nrole = 'agent'", "agents.a.token_hash is missing"),
         ("[server]\nport = 70000", "server.port: "),
