@@ -199,7 +199,7 @@ def has_review(form: Form) -> bool:
 
 
 def question_index(form: Form, question_id: str, before: int | None = None) -> int:
-    """Return the 0-based index of the last question with this id, looking only ``before`` an index if that is given."""
+    """Return the 0-based index of the last question with this id; ``before`` limits the search to lower indexes."""
     indexes = range(len(form.questions) if before is None else before)
     return next(index for index in reversed(indexes) if form.questions[index].id == question_id)
 

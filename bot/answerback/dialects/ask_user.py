@@ -17,7 +17,7 @@ def parse(call: ArgumentNode) -> Form | None:
     call.is_object(("questions",))
     by_id: dict[str, Question | None] = {}
     questions: list[Question | None] = []
-    for node in call.items("questions", least=1, most=MAX_QUESTIONS, of="questions"):
+    for node in call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions"):
         if not node.is_object(_FIELDS):
             continue
         question_id = node.label("id")

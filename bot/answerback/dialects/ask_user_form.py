@@ -14,12 +14,14 @@ def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     questions: list[Question] = []
-    for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
+    for i, node in enumerate(
+        call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
+    ):
         if not node.is_object():
             continue
         text = node.text("question")
         multiple = node.flag("multiSelect", default=False)
-        options = choice_forms.read_label_options(node, least=2)
+        options = choice_forms.read_label_options(node, min_items=2)
         if text is None or not options:
             continue
         question = Question(

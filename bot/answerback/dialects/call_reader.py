@@ -161,7 +161,7 @@ class ArgumentNode:
         self.fail("wrong_type", f"{self.name} must be {expected}, not {actual}.")
 
     def text(
-        self, key: str, *, most: int = MAX_TEXT, required: bool = True, blank: bool = False
+        self, key: str, *, max_chars: int = MAX_TEXT, required: bool = True, blank: bool = False
     ) -> str | None:
         """Read a child that is a string, by default not blank; otherwise return None and record a problem."""
         child = self.at(key)
@@ -169,10 +169,10 @@ class ArgumentNode:
             if required:
                 child.fail("required", f"{child.name} is missing: it must be a string.")
             return None
-        return child.string(most=most, blank=blank)
+        return child.string(max_chars=max_chars, blank=blank)
 
-    def string(self, *, most: int, blank: bool = False) -> str | None:
-        """Read this as a string of at most ``most`` characters."""
+    def string(self, *, max_chars: int, blank: bool = False) -> str | None:
+        """Read this as a string of at most ``max_chars`` characters."""
         if not isinstance(self.value, str):
             self.wrong_type("a string")
         elif not schemas.is_encodable(self.value):
@@ -182,9 +182,10 @@ class ArgumentNode:
             )
         elif not blank and not self.value.strip():
             self.fail("empty", f"{self.name} must not be blank.")
-        elif len(self.value) > most:
+        elif len(self.value) > max_chars:
             self.fail(
-                "too_long", f"{self.name} has {len(self.value)} characters; {most} are allowed."
+                "too_long",
+                f"{self.name} has {len(self.value)} characters; {max_chars} are allowed.",
             )
         else:
             return self.value
@@ -201,7 +202,7 @@ class ArgumentNode:
 
     def label(self, key: str, *, required: bool = True, blank: bool = False) -> str | None:
         """Read a child that is a string, no longer than a label."""
-        return self.text(key, most=MAX_LABEL, required=required, blank=blank)
+        return self.text(key, max_chars=MAX_LABEL, required=required, blank=blank)
 
     def flag(self, key: str, *, default: bool) -> bool:
         """Read a child that is a boolean."""
@@ -233,23 +234,27 @@ class ArgumentNode:
         return None
 
     def items(
-        self, key: str, *, least: int, most: int, of: str, required: bool = True
+        self, key: str, *, min_items: int, max_items: int, noun: str, required: bool = True
     ) -> list[ArgumentNode]:
         """Read the items of a child that is an array; empty if it is not one. Record too few or too many items."""
         child = self.at(key)
         if not self.has(key):
             if not required:
                 return []
-            child.fail("required", f"{child.name} is missing: it must be an array of {of}.")
+            child.fail("required", f"{child.name} is missing: it must be an array of {noun}.")
             return []
         if not isinstance(child.value, list):
-            child.wrong_type(f"an array of {of}")
+            child.wrong_type(f"an array of {noun}")
             return []
         count = len(child.value)
-        if count < least:
-            child.fail("too_few", f"{child.name} has {count} {of}; at least {least} are required.")
-        if count > most:
-            child.fail("too_many", f"{child.name} has {count} {of}; at most {most} are allowed.")
+        if count < min_items:
+            child.fail(
+                "too_few", f"{child.name} has {count} {noun}; at least {min_items} are required."
+            )
+        if count > max_items:
+            child.fail(
+                "too_many", f"{child.name} has {count} {noun}; at most {max_items} are allowed."
+            )
             return []
         return [child.at(i) for i in range(count)]
 

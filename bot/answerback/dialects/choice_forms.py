@@ -29,7 +29,7 @@ def read_form(
         read: reads one question; its second argument is an id derived from the question's position.
     """
     call.is_object()
-    nodes = call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")
+    nodes = call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
     questions = [read(node, f"q{i}") for i, node in enumerate(nodes, 1) if node.is_object()]
     return None if call.problems.found else Form(questions=tuple(q for q in questions if q))
 
@@ -57,8 +57,8 @@ def read_multiple(node: ArgumentNode, name: str) -> AnswerType:
 def read_label_options(
     node: ArgumentNode,
     *,
-    least: int,
-    most: int = MAX_OPTIONS,
+    min_items: int,
+    max_items: int = MAX_OPTIONS,
     described: bool = False,
     required: bool = True,
 ) -> tuple[Option, ...]:
@@ -70,7 +70,9 @@ def read_label_options(
     """
     options: list[Option] = []
     seen: set[str] = set()
-    for item in node.items("options", least=least, most=most, of="options", required=required):
+    for item in node.items(
+        "options", min_items=min_items, max_items=max_items, noun="options", required=required
+    ):
         if not item.is_object():
             continue
         label = item.label("label")
@@ -105,11 +107,11 @@ def read_plain_options(
     options: list[Option] = []
     seen: set[str] = set()
     for item in node.items(
-        key, least=int(required), most=MAX_OPTIONS, of="options", required=required
+        key, min_items=int(required), max_items=MAX_OPTIONS, noun="options", required=required
     ):
         if field is not None and not item.is_object():
             continue
-        value = item.string(most=MAX_LABEL) if field is None else item.label(field)
+        value = item.string(max_chars=MAX_LABEL) if field is None else item.label(field)
         if value is None:
             continue
         if value in seen:

@@ -25,7 +25,9 @@ def parse(call: ArgumentNode) -> Form | None:
     call.is_object()
     questions: list[Question] = []
     texts: set[str] = set()
-    for i, node in enumerate(call.items("questions", least=1, most=_MAX_QUESTIONS, of="questions")):
+    for i, node in enumerate(
+        call.items("questions", min_items=1, max_items=_MAX_QUESTIONS, noun="questions")
+    ):
         if not node.is_object():
             continue
         text = node.text("question")
@@ -40,7 +42,7 @@ def parse(call: ArgumentNode) -> Form | None:
         header = node.text("header", required=is_claude, blank=not is_claude)
         multiple = _multiple(node)
         options = choice_forms.read_label_options(
-            node, least=_MIN_OPTIONS, most=_MAX_OPTIONS, described=True
+            node, min_items=_MIN_OPTIONS, max_items=_MAX_OPTIONS, described=True
         )
         if text is None:
             continue

@@ -53,7 +53,7 @@ def _question(node: ArgumentNode, fallback: str, ids: set[str]) -> Question | No
     question_id = node.label("id") if node.has("id") else fallback
     choice_forms.require_unique(node, "id", question_id, ids)
     text = node.text("question")
-    options = choice_forms.read_label_options(node, least=0, required=False)
+    options = choice_forms.read_label_options(node, min_items=0, required=False)
     other = node.flag("isOther", default=node.tool != _REQUEST)
     if node.flag("isSecret", default=False):
         message = (

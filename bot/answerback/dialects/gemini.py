@@ -50,7 +50,7 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
         kind, options = AnswerType.SELECT, _YES_AND_NO
     elif kind_name == _CHOICE:
         kind = choice_forms.read_multiple(node, "multiSelect")
-        options = choice_forms.read_label_options(node, least=2)
+        options = choice_forms.read_label_options(node, min_items=2)
     hint = node.text("placeholder", required=False, blank=True)
     if text is None:
         return None

@@ -24,8 +24,8 @@ ASK_USER_FORM: Final = object_schema(
                     "options": array_schema(
                         object_schema({"label": LABEL, "description": TEXT}, "label"),
                         "Two or three choices, the recommended one first. Do not add an Other: it is always offered.",
-                        least=2,
-                        most=1_000,
+                        min_items=2,
+                        max_items=1_000,
                     ),
                     "multiSelect": {
                         "type": "boolean",
@@ -70,8 +70,8 @@ CLAUDE: Final = object_schema(
                             "description",
                         ),
                         "The choices. Do not add an Other: it is always offered.",
-                        least=2,
-                        most=4,
+                        min_items=2,
+                        max_items=4,
                     ),
                     "multiSelect": {
                         "type": "boolean",
@@ -83,7 +83,7 @@ CLAUDE: Final = object_schema(
                 "options",
             ),
             "One to four questions.",
-            most=4,
+            max_items=4,
         )
     },
     "questions",
@@ -107,7 +107,7 @@ QUESTION: Final = object_schema(
                             "label",
                         ),
                         "The choices. Do not add an Other: it is always offered.",
-                        most=1_000,
+                        max_items=1_000,
                     ),
                 },
                 "id",
@@ -142,8 +142,8 @@ CODEX: Final = object_schema(
                     "options": array_schema(
                         _LABELLED,
                         "The choices; none for a free-text answer. Do not add an Other: it is always offered.",
-                        least=0,
-                        most=1_000,
+                        min_items=0,
+                        max_items=1_000,
                     ),
                 },
                 "id",
@@ -164,8 +164,8 @@ OPENCODE: Final = object_schema(
                     "options": array_schema(
                         _LABELLED,
                         "The choices; none for a free-text answer. Do not add an Other: it is always offered.",
-                        least=0,
-                        most=1_000,
+                        min_items=0,
+                        max_items=1_000,
                     ),
                     "multiple": _MULTIPLE,
                 },
@@ -192,8 +192,8 @@ GEMINI: Final = object_schema(
                     "options": array_schema(
                         _LABELLED,
                         "Only for choice. Do not add an Other: it is always offered.",
-                        least=2,
-                        most=1_000,
+                        min_items=2,
+                        max_items=1_000,
                     ),
                     "multiSelect": _MULTIPLE,
                     "placeholder": with_description(TEXT, "A hint for a free-text answer."),
@@ -210,7 +210,10 @@ COPILOT: Final = object_schema(
     {
         "question": with_description(TEXT, "The question, as the user reads it."),
         "choices": array_schema(
-            LABEL, "The choices, all different; none for a free-text answer.", least=0, most=1_000
+            LABEL,
+            "The choices, all different; none for a free-text answer.",
+            min_items=0,
+            max_items=1_000,
         ),
         "allowFreeform": {
             "type": "boolean",
@@ -246,8 +249,8 @@ VSCODE: Final = object_schema(
                             "label",
                         ),
                         "The choices; none for a free-text answer. Do not add an Other.",
-                        least=0,
-                        most=1_000,
+                        min_items=0,
+                        max_items=1_000,
                     ),
                     "multiSelect": _MULTIPLE,
                     "allowFreeformInput": {
@@ -270,8 +273,8 @@ CLINE: Final = object_schema(
         "options": array_schema(
             LABEL,
             "Two to five choices, all different; none for a free-text answer.",
-            least=0,
-            most=1_000,
+            min_items=0,
+            max_items=1_000,
         ),
     },
     "question",

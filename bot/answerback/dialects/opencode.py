@@ -36,7 +36,7 @@ def render(ask: Ask) -> ToolResult:
 
 def _question(node: ArgumentNode, question_id: str) -> Question | None:
     text = node.text("question")
-    options = choice_forms.read_label_options(node, least=0)
+    options = choice_forms.read_label_options(node, min_items=0)
     kind = choice_forms.read_multiple(node, "multiple")
     custom = node.flag("custom", default=True)
     if not custom and node.at("options").value == []:

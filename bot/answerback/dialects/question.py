@@ -25,7 +25,9 @@ def parse(call: ArgumentNode) -> Form | None:
     call.is_object()
     questions: list[Question] = []
     ids: set[str] = set()
-    for i, node in enumerate(call.items("questions", least=1, most=MAX_QUESTIONS, of="questions")):
+    for i, node in enumerate(
+        call.items("questions", min_items=1, max_items=MAX_QUESTIONS, noun="questions")
+    ):
         if not node.is_object():
             continue
         question_id = node.label("id")
@@ -78,7 +80,7 @@ def render(ask: Ask) -> ToolResult:
 def _options(node: ArgumentNode) -> tuple[Option, ...]:
     options: list[Option] = []
     values: set[str] = set()
-    for item in node.items("options", least=1, most=MAX_OPTIONS, of="options"):
+    for item in node.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
         if not item.is_object():
             continue
         value = item.label("value", blank=True)

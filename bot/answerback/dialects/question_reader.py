@@ -90,7 +90,7 @@ def read_when(node: ArgumentNode, earlier: dict[str, Question | None]) -> When |
     when = node.at("when")
     if not when.is_object(("question_id", "equals")):
         return None
-    question_id = when.text("question_id", most=MAX_LABEL)
+    question_id = when.text("question_id", max_chars=MAX_LABEL)
     if not isinstance(when.value, dict) or "equals" not in when.value:
         when.fail(
             "required",

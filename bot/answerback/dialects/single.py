@@ -20,7 +20,7 @@ def parse(call: ArgumentNode) -> Form | None:
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
         call.fail(
-            "newline", "question must be a single line; put the rest into context.", "question"
+            "newline", "question must be on one line; put the rest into context.", "question"
         )
     question = question_reader.read_question(
         call,

@@ -26,14 +26,14 @@ def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str,
 
 
 def array_schema(
-    items: JsonValue, description: str, least: int = 1, most: int = 100
+    items: JsonValue, description: str, min_items: int = 1, max_items: int = 100
 ) -> dict[str, JsonValue]:
     """Return the schema of an array, with a description for the model."""
     return {
         "type": "array",
         "items": items,
-        "minItems": least,
-        "maxItems": most,
+        "minItems": min_items,
+        "maxItems": max_items,
         "description": description,
     }
 

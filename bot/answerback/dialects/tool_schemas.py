@@ -41,7 +41,7 @@ def _answer_type_name(kind: AnswerType) -> str:
 
 
 _OPTIONS: Final = array_schema(
-    LABEL, "The choices, all different; only for select and multi_select.", most=1_000
+    LABEL, "The choices, all different; only for select and multi_select.", max_items=1_000
 )
 _DEFAULT: Final[dict[str, JsonValue]] = {
     "description": "Pre-selected for the user, who still has to confirm it; must fit the answer type."

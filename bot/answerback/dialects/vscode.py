@@ -42,7 +42,7 @@ def _question(node: ArgumentNode, headers: set[str]) -> Question | None:
     choice_forms.require_unique(node, "header", header, headers)
     text = node.text("question")
     message = node.text("message", required=False, blank=True)
-    options = choice_forms.read_label_options(node, least=0, required=False)
+    options = choice_forms.read_label_options(node, min_items=0, required=False)
     kind = choice_forms.read_multiple(node, "multiSelect")
     allow_other = node.flag("allowFreeformInput", default=True)
     if len(options) == 1 and not allow_other:

@@ -142,7 +142,7 @@ _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_m
 
 def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     offered: list[Option] = []
-    for node in call.items("options", least=1, most=MAX_OPTIONS, of="options"):
+    for node in call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
         if not node.is_object():
             continue
         value, label = node.label("optionId"), node.label("name")

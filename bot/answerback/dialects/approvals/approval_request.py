@@ -83,10 +83,12 @@ def to_json_text(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def optional_items(node: ArgumentNode, key: str, of: str) -> list[ArgumentNode]:
+def optional_items(node: ArgumentNode, key: str, noun: str) -> list[ArgumentNode]:
     """Read the items of an optional array, which must leave space for a few more options."""
     return (
-        node.items(key, least=0, most=MAX_OPTIONS - _EXTRA_OPTIONS, of=of) if node.has(key) else []
+        node.items(key, min_items=0, max_items=MAX_OPTIONS - _EXTRA_OPTIONS, noun=noun)
+        if node.has(key)
+        else []
     )
 
 

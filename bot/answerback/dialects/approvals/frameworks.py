@@ -53,7 +53,9 @@ def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
     """Read the allowed decisions, in our order."""
     named: set[JsonValue] = set()
     known = ", ".join(f'"{word}"' for word in _LANGCHAIN)
-    for node in call.items("allowed_decisions", least=1, most=len(_LANGCHAIN), of="decisions"):
+    for node in call.items(
+        "allowed_decisions", min_items=1, max_items=len(_LANGCHAIN), noun="decisions"
+    ):
         if isinstance(node.value, str) and node.value in _LANGCHAIN:
             named.add(node.value)
         else:
@@ -173,7 +175,7 @@ _DENIAL_MESSAGE: Final = "The tool call was denied."
 def _read_pydantic(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     requests: list[ApprovalRequest] = []
     ids: set[str] = set()
-    for node in call.items("approvals", least=1, most=MAX_QUESTIONS, of="approvals"):
+    for node in call.items("approvals", min_items=1, max_items=MAX_QUESTIONS, noun="approvals"):
         if not node.is_object():
             continue
         call_id = node.label("tool_call_id") or "?"
