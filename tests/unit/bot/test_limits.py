@@ -1,4 +1,4 @@
-"""Each bound of a call, a form and a schema at its edge."""
+"""Every limit of a call, a form and a schema, tested at its boundary."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.rule("FORM-7"), pytest.mark.rule("DATA-9")]
 
 
 def codes(*questions: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is wrong with a call of `ask_user`: codes with pointers."""
+    """Return the problems with a call of `ask_user`: codes with pointers."""
     filled: list[Any] = [
         {"id": f"q{i}", "text": "?", "answer_type": "text"} | q for i, q in enumerate(questions)
     ]
@@ -30,13 +30,13 @@ def codes(*questions: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 @edge("MAX_QUESTIONS")
-def test_the_questions_of_a_form() -> None:
+def test_the_limit_of_questions_per_form() -> None:
     assert codes(*[{}] * 100) == []
     assert codes(*[{}] * 101) == [("too_many", "/questions")]
 
 
 @edge("MAX_OPTIONS")
-def test_the_options_of_a_question() -> None:
+def test_the_limit_of_options_per_question() -> None:
     def select(count: int) -> dict[str, Any]:
         return {"answer_type": "select", "options": [f"o{i}" for i in range(count)]}
 
@@ -45,14 +45,14 @@ def test_the_options_of_a_question() -> None:
 
 
 @edge("MAX_TEXT")
-def test_a_text_and_a_context() -> None:
+def test_the_length_limit_of_texts_and_contexts() -> None:
     for key in ("text", "context"):
         assert codes({key: "\U0001f469" * 20_000}) == []
         assert codes({key: "x" * 20_001}) == [("too_long", f"/questions/0/{key}")]
 
 
 @edge("MAX_LABEL")
-def test_an_id_and_an_option() -> None:
+def test_the_length_limit_of_ids_and_options() -> None:
     assert codes({"id": "x" * 1_000}) == []
     assert codes({"id": "x" * 1_001}) == [("too_long", "/questions/0/id")]
     select = {"answer_type": "select"}
@@ -62,7 +62,7 @@ def test_an_id_and_an_option() -> None:
 
 
 def refused(schema: Any) -> bool:
-    """Whether a schema cannot be used."""
+    """Return whether a schema is rejected."""
     try:
         schemas.require_usable(schema)
     except InvalidSchemaError:
@@ -71,7 +71,7 @@ def refused(schema: Any) -> bool:
 
 
 def nested(levels: int) -> Any:
-    """A value in so many arrays, one in the other."""
+    """Return a value nested in the given number of arrays."""
     value: Any = 0
     for _ in range(levels):
         value = [value]
@@ -79,26 +79,26 @@ def nested(levels: int) -> Any:
 
 
 @edge("MAX_SCHEMA_DEPTH")
-def test_the_depth_of_a_schema() -> None:
+def test_the_depth_limit_of_schemas() -> None:
     assert not refused({"const": nested(31)})
     assert refused({"const": nested(32)})
 
 
 @edge("MAX_SCHEMA_BYTES")
-def test_the_bytes_of_a_schema() -> None:
+def test_the_size_limit_of_schemas() -> None:
     around = len('{"const":""}')
     assert not refused({"const": "x" * (64 * 1024 - around)})
     assert refused({"const": "x" * (64 * 1024 - around + 1)})
 
 
 @edge("MAX_VALUE_DEPTH")
-def test_the_depth_of_an_answer() -> None:
+def test_the_depth_limit_of_answers() -> None:
     assert schemas.violations(True, nested(64)) == ()
     assert [each.code for each in schemas.violations(True, nested(65))] == ["too_long"]
 
 
 def over(*taken: Any, compiled: int = 0) -> bool:
-    """Whether schemas are too much for one call."""
+    """Return whether schemas exceed the budget of one call."""
     budget = Budget()
     try:
         for schema in taken:
@@ -110,7 +110,7 @@ def over(*taken: Any, compiled: int = 0) -> bool:
 
 
 @edge("MAX_SCHEMAS", "MAX_PATTERNS", "MAX_PATTERN_TEXT", "MAX_CLASSES", "MAX_PATTERN_BYTES")
-def test_the_schemas_of_a_call_together() -> None:
+def test_the_limits_of_all_schemas_in_a_call() -> None:
     for past in (0, 1):
         assert over({"allOf": [{} for _ in range(1_998)]}, *[{}] * (1 + past)) == bool(past)
         assert over(*[{"pattern": "a"}] * (500 + past)) == bool(past)
@@ -120,14 +120,14 @@ def test_the_schemas_of_a_call_together() -> None:
 
 
 def cost(schema: Any, value: Any, text: str) -> int | None:
-    """What checking a value costs at most, in comparisons."""
+    """Return the maximum cost of checking a value, in comparisons."""
     ready = validators.compile_schema(schemas._cache_key(schema))
     return ready.cost(size(value, 64), len(text))
 
 
 @edge("MAX_COST")
-def test_the_comparisons_of_a_check() -> None:
-    """A name that is required is one comparison more at the root."""
+def test_the_cost_limit_of_a_check() -> None:
+    """Each required name costs one more comparison at the root."""
     value: Any = ["x"] * 990
     text = json.dumps(value)
 

@@ -1,4 +1,4 @@
-"""How often an agent can be asked back and can explain, and with how many words; at the edge of each."""
+"""The limits on asking back and explaining, in number and length, tested at their boundaries."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ GO = Form(questions=(Question(id="go", text="Go?", answer_type=AnswerType.BOOLEA
 
 
 def asking(text: str, ask: Ask | None = None) -> Ask | None:
-    """The ask after Ann asked this; None: it was refused."""
+    """Return the ask after Ann asked back with this text, or None if that was rejected."""
     ask = ask or new_ask(form=GO, request={"accepts": ("clarify",)})
     change = apply_ask_back(ask, AskBack(text=text), at=1.0, by=ANN, opened=UNOPENED)
     return change.ask if isinstance(change, Change) else None
 
 
 @edge("MAX_QUESTION")
-def test_the_words_of_a_question() -> None:
+def test_the_length_limit_of_a_question_asked_back() -> None:
     assert asking("x" * 2_000) is not None
     assert asking("x" * 2_001) is None
 
 
 @edge("MAX_ASIDES")
-def test_how_often_people_ask_back() -> None:
+def test_the_limit_of_questions_asked_back() -> None:
     ask = new_ask(form=GO, request={"accepts": ("clarify",)})
     for number in range(10):
         assert can_ask_back(ask)
@@ -43,7 +43,7 @@ def test_how_often_people_ask_back() -> None:
 
 
 @edge("MAX_ASIDES")
-def test_how_often_an_agent_explains() -> None:
+def test_the_limit_of_explanations() -> None:
     ask = new_ask(form=GO, request={"accepts": ("clarify",)})
     for number in range(10):
         change = apply_explanation(ask, f"{number}.", at=1.0)
@@ -53,7 +53,7 @@ def test_how_often_an_agent_explains() -> None:
     assert apply_explanation(ask, "9.", at=1.0) is None
 
 
-def test_an_agent_was_told_of_as_many_as_were_there() -> None:
+def test_only_asides_that_were_reported_count_as_told() -> None:
     ask = asking("a?")
     assert ask is not None
     told = clarification.mark_asides_told(ask, 1)
