@@ -19,9 +19,7 @@ def parse(call: ArgumentNode) -> Form | None:
     call.is_object(FIELDS)
     text = call.text("question")
     if text is not None and text.splitlines() != [text]:
-        call.fail(
-            "newline", "question must be on one line; put the rest into context.", "question"
-        )
+        call.fail("newline", "question must be on one line; put the rest into context.", "question")
     question = question_reader.read_question(
         call,
         id=QUESTION_ID,
