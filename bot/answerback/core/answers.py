@@ -60,7 +60,7 @@ def check_answer(question: Question, value: JsonValue) -> Accepted | Invalid:
                 Accepted(value) if isinstance(value, bool) else _wrong_type("true or false", value)
             )
         case AnswerType.TEXT:
-            return _check_text(value)
+            return _check_string(value)
         case AnswerType.SELECT:
             return _check_select(question, value)
         case AnswerType.MULTI_SELECT:
@@ -119,7 +119,7 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
     if not question.notes:
         message = "This question takes an answer without a note."
         return _invalid("unknown_value", message).at("/note")
-    checked_note = _check_text(note).at("/note")
+    checked_note = _check_string(note).at("/note")
     return (
         checked_note
         if isinstance(checked_note, Invalid)
@@ -128,13 +128,10 @@ def check_with_note(question: Question, value: JsonValue, note: str | None) -> A
 
 
 def check_text(text: str) -> Accepted | Invalid:
-    """Check whether ``text`` can be a "Something else…" answer or a reply: any text that is not blank."""
+    """Check what a person typed as "Something else…", as a Reply or to ask back: any text that is not blank."""
     if not text.strip():
-        return _invalid(
-            "empty",
-            "The text is blank. Type an answer, or choose an option.",
-        )
-    return _check_text(text)
+        return _invalid("empty", "The text is blank. Type something first.")
+    return _check_string(text)
 
 
 def format_value(value: JsonValue) -> str:
@@ -143,7 +140,7 @@ def format_value(value: JsonValue) -> str:
     return text if len(text) <= 80 else text[:77] + "…"
 
 
-def _check_text(value: JsonValue) -> Accepted | Invalid:
+def _check_string(value: JsonValue) -> Accepted | Invalid:
     if not isinstance(value, str):
         return _wrong_type("a string", value)
     if not schemas.is_encodable(value):
