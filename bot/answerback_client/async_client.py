@@ -292,11 +292,11 @@ class AsyncClient:
                 status = response.status
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise ClientError(
-                f"{self.url} is not an address of Answerback: use http://host:port."
+                f"{self.url} is not a valid Answerback address. Use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise UnreachableError(
-                f"No Answerback answers at {self.url}: {reason_of(error)}."
+                f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
             ) from error
         return _read(self.url, status, raw)
 
@@ -307,7 +307,7 @@ def _read(url: str, status: int, raw: bytes) -> Json:
     except ValidationError:
         found = None
     if status >= 500:
-        raise UnreachableError(f"{url} answers HTTP {status}.")
+        raise UnreachableError(f"{url} answered HTTP {status}.")
     if found is None:
         raise ClientError(
             f"What answers at {url} is not an Answerback (HTTP {status}, no JSON object)."

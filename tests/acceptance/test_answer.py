@@ -138,7 +138,7 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
             await idle.sees("Nothing is waiting for an answer.")
             assert await idle.ended() == 0
     async with terminal(tmp_path, "--url", "nonsense") as lost:
-        await lost.sees("nonsense is not an address of Answerback")
+        await lost.sees("nonsense is not a valid Answerback address")
         assert await lost.ended() == 1
     assert ended["answers"] == {
         "apply": True,
@@ -160,9 +160,9 @@ async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
             await person.sees("q  Leave it open")
             for line in ("why?", "", "really", "bsq"):
                 person.types(f"{line}\r")
-                await person.sees("enter one of y, n, r, s, q.")
+                await person.sees("Enter one of y, n, r, s, q.")
             person.types("r\r")
-            await person.sees("Your words, or none:")
+            await person.sees("Your reply (optional):")
             person.types("\r")
             await person.sees("without words? (y/n)")
             person.types("n\r")
@@ -196,7 +196,7 @@ async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -
         async with terminal(tmp_path, "--url", service.url) as person:
             await person.sees("[ ] 3  Something else…")
             person.types("all\r")
-            await person.sees("all stands for nothing here")
+            await person.sees("all is not one of the choices")
             person.types("\x1b[B ")
             await person.sees("[x] 2  dev")
             person.types("\x1b")
@@ -233,7 +233,7 @@ async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_pa
         rest, more = await piped(tmp_path, *where, given=b"a\r\nall good\r\n")
         done = await service.call("GET", f"/v1/asks/{ask['id']}")
     assert code == 8
-    assert "maybe stands for nothing here" in out
+    assert "maybe is not one of the choices" in out
     assert "[x] 2  b" in out
     assert "stays open" in out
     assert half["answers"] == {"apply": True, "env": "staging", "tags": ["a", "b"]}

@@ -245,8 +245,8 @@ async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        ("http://127.0.0.1:1", "No Answerback answers at http://127.0.0.1:1"),
-        ("nonsense", "nonsense is not an address of Answerback"),
+        ("http://127.0.0.1:1", "Cannot reach Answerback at http://127.0.0.1:1"),
+        ("nonsense", "nonsense is not a valid Answerback address"),
     ],
 )
 async def test_ask_without_a_service_says_how_to_start_one(
@@ -312,7 +312,7 @@ async def test_what_reads_the_output_may_hang_up(tmp_path: Path) -> None:
 async def test_check_accepts_a_form_and_names_its_dialect(tmp_path: Path) -> None:
     code, out, err = await run("check", form(tmp_path, FORM), folder=tmp_path)
     assert (code, out) == (0, "")
-    assert "can be asked: 1 question, dialect ask_user" in err
+    assert "is valid: 1 question, dialect ask_user" in err
 
 
 @pytest.mark.rule("CLI-5")
@@ -347,7 +347,7 @@ async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, wo
 async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     code, _, err = await run("check", "nowhere.json", folder=tmp_path)
     assert code == 2
-    assert "nowhere.json cannot be read" in err
+    assert "Cannot read nowhere.json" in err
 
 
 @pytest.mark.rule("CLI-9")
@@ -377,7 +377,7 @@ async def test_a_token_that_was_created_opens_the_service(tmp_path: Path) -> Non
 async def test_a_token_for_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
     code, _, err = await run("token", "create", "no name", folder=tmp_path)
     assert code == 2
-    assert "is no name for an agent" in err
+    assert "is not a valid agent name" in err
 
 
 @pytest.mark.rule("CLI-10")

@@ -1,7 +1,7 @@
-"""``answerback acp`` at work: the agent as a child process, and a thread for each direction.
+"""The work of ``answerback acp``: runs the agent as a child process, with a thread for each direction.
 
-Standard output is the protocol's alone. The exit status is the agent's; for an agent that a signal ended it is that
-of a shell, 128 and the signal's number.
+Standard output is reserved for the protocol. The exit status is the agent's; if a signal ended the agent, it is 128
+plus the signal's number, as in a shell.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _EXIT_NOT_FOUND: Final = 127
 
 
 def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
-    """Runs an agent for the editor at standard input and output, and exits as the agent did."""
+    """Run an agent for the editor on standard input and output, and exit with the agent's status."""
     try:
         agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
-        _warn(f"{words[0]} cannot be run: {error.strerror}.")
+        _warn(f"Cannot run {words[0]}: {error.strerror}.")
         sys.exit(_EXIT_NOT_FOUND if isinstance(error, FileNotFoundError) else _EXIT_CANNOT_RUN)
-    _pass_signals(agent)
+    _forward_signals(agent)
     if agent.stdin is None or agent.stdout is None:
         raise AssertionError("both are pipes")
-    # Not sys.stdin and sys.stdout: the interpreter closes those at its end, and a thread may still wait for them.
+    # Not sys.stdin and sys.stdout: the interpreter closes those when it exits, and a thread may still block on them.
     editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
     people = AskClient(
         url.rstrip("/"),
@@ -45,9 +45,9 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
     proxy = Proxy(people, to_agent, to_editor, _warn)
     _start(proxy.relay_from_editor, editor_in, to_agent)
-    said = _start(proxy.relay_from_agent, agent.stdout, to_editor)
+    from_agent = _start(proxy.relay_from_agent, agent.stdout, to_editor)
     status = agent.wait()
-    said.join()
+    from_agent.join()
     proxy.end()
     sys.exit(status if status >= 0 else 128 - status)
 
@@ -55,7 +55,7 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
 def _start(
     pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: LineWriter
 ) -> threading.Thread:
-    """A direction at work; when it ends, both its ends are closed, so that each side sees that the other is gone."""
+    """Start relaying in one direction; when it ends, both streams are closed, so that each side sees the other go."""
 
     def work() -> None:
         with contextlib.suppress(ConnectionError), source:
@@ -67,12 +67,12 @@ def _start(
     return thread
 
 
-def _pass_signals(agent: subprocess.Popen[bytes]) -> None:
-    def handed_on(number: int, _frame: FrameType | None) -> None:
+def _forward_signals(agent: subprocess.Popen[bytes]) -> None:
+    def forward(number: int, _frame: FrameType | None) -> None:
         agent.send_signal(number)
 
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-        signal.signal(number, handed_on)
+        signal.signal(number, forward)
 
 
 def _warn(words: str) -> None:

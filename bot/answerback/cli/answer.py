@@ -31,128 +31,132 @@ from answerback_client import (
 )
 
 _PATIENCE: Final = 5.0
-_SHOWN: Final = 20
-"""Open asks that are offered; older ones are named on the command line."""
-_QUESTION_ROOM: Final = 120
-"""Characters of a question among those that are offered."""
+_MAX_OFFERED: Final = 20
+"""The number of open asks that are offered; older ones have to be named on the command line."""
+_MAX_QUESTION_LENGTH: Final = 120
+"""The maximum length of a question in the list of open asks, in characters."""
 _EXIT_STILL_OPEN: Final = 8
-"""As `answerback ask` exits while nobody has answered."""
+"""The same as that of `answerback ask` if nobody has answered yet."""
 
 
 def run(ask: str | None, url: str | None, token: str | None, user: str | None) -> None:
-    """Walks a person through an ask at the terminal."""
-    if not sys.stdin.isatty() and not _has_lines(sys.stdin.fileno()):
-        fail("This needs a terminal, or lines on standard input.", 2)
+    """Walk a person through an ask in the terminal."""
+    if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
+        fail("`answerback answer` needs a terminal, or lines on standard input.", 2)
     base = resolve_url(url)
     bearer = token or local_key(base)
     try:
         asyncio.run(
             _answer(
-                base, bearer, ask, user or getpass.getuser(), _prompting(load_settings().labels)
+                base,
+                bearer,
+                ask,
+                user or getpass.getuser(),
+                _build_prompter(load_settings().labels),
             )
         )
     except ClientError as error:
         fail(f"{base}: {error}")
 
 
-def _has_lines(descriptor: int) -> bool:
-    """Whether standard input is more than a device that has nothing to say, such as /dev/null."""
+def _can_provide_lines(descriptor: int) -> bool:
+    """Whether standard input can provide lines, which a device such as /dev/null cannot."""
     return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
 
 
-def _prompting(labels: Labels) -> TerminalPrompter:
+def _build_prompter(labels: Labels) -> TerminalPrompter:
     if sys.stdin.isatty():
         return TerminalPrompter(labels, TerminalInput())
     return TerminalPrompter(labels, PipedInput(sys.stdin.buffer, say))
 
 
 async def _answer(
-    base: str, token: str | None, ask_id: str | None, user: str, prompting: TerminalPrompter
+    base: str, token: str | None, ask_id: str | None, user: str, prompter: TerminalPrompter
 ) -> None:
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
         actor: dict[str, JsonValue] | None = {"user_id": user, "name": user}
         if token is not None and is_personal(token):
-            actor = None  # whose link it is says who acts
+            actor = None  # the key of a personal link identifies the person
         try:
-            ask = await (client.get(ask_id) if ask_id else _picked(client, prompting))
+            ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
             if ask is not None:
-                await Walk(client, prompting, actor).walk(ask)
+                await Walk(client, prompter, actor).walk(ask)
         except NotFoundError:
             fail(f"There is no ask {ask_id}.")
         except EOFError:
-            fail("The input has ended: what was asked stays open.", _EXIT_STILL_OPEN)
+            fail("The input has ended. The ask stays open.", _EXIT_STILL_OPEN)
 
 
-async def _picked(client: AsyncClient, prompting: TerminalPrompter) -> Ask | None:
-    """The open ask that the person chooses; the only one without asking."""
-    asks = await client.open_asks(limit=_SHOWN)
+async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:
+    """Let the person choose an open ask; if there is only one, take it without asking."""
+    asks = await client.open_asks(limit=_MAX_OFFERED)
     if len(asks) <= 1:
         if not asks:
             say("Nothing is waiting for an answer.")
         return asks[0] if asks else None
-    place = await prompting.choose([_in_short(ask) for ask in asks])
+    place = await prompter.choose([_summarise(ask) for ask in asks])
     return None if place is None else asks[place]
 
 
-def _in_short(ask: Ask) -> str:
-    text = shorten(one_line(str(ask.prompt["text"] if ask.prompt else "")), _QUESTION_ROOM)
+def _summarise(ask: Ask) -> str:
+    text = shorten(one_line(str(ask.prompt["text"] if ask.prompt else "")), _MAX_QUESTION_LENGTH)
     return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 
 _ANSWERS: Final = frozenset({"answer", "other"})
-"""Actions whose value a prompt can start from."""
+"""Actions whose value a prompt can be prefilled with."""
 
 
 class Walk:
     """One person's way through one ask."""
 
     def __init__(
-        self, client: AsyncClient, prompting: TerminalPrompter, actor: dict[str, JsonValue] | None
+        self, client: AsyncClient, prompter: TerminalPrompter, actor: dict[str, JsonValue] | None
     ) -> None:
         self._client = client
-        self._prompting = prompting
+        self._build_prompter = prompter
         self._actor = actor
 
     async def walk(self, ask: Ask) -> None:
-        """Prompts until the ask has ended or is left open."""
+        """Prompt until the ask has ended or the person leaves it open."""
         start: Action | None = None
         while ask.open:
-            action = await self._prompting.prompt_action(ask.json, start)
+            action = await self._build_prompter.prompt_action(ask.json, start)
             if action is None:
-                self._prompting.print_line(f"{ask.id} stays open.")
+                self._build_prompter.print_line(f"{ask.id} stays open.")
                 return
-            ask, start = await self._acted(ask, action)
-        self._ended(ask)
+            ask, start = await self._act(ask, action)
+        self._report_end(ask)
 
-    async def _acted(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
-        """The ask as it stands after the action, and what its prompt starts from where the question is the same."""
-        prompting = self._prompting
-        entered = action if action["action"] in _ANSWERS else prompting.unsent_selection
+    async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
+        """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
+        prompter = self._build_prompter
+        entered = action if action["action"] in _ANSWERS else prompter.unsent_selection
         try:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
         except StaleError as error:
             if _is_same_question(ask, error.ask):
-                prompting.print_error(
-                    "More was said about this question. Please read it, then answer:"
+                prompter.print_error(
+                    "There is something new about this question. Please read it, then answer:"
                 )
                 return error.ask, entered
-            prompting.print_error("Somebody else was faster. This is how it stands now:")
+            prompter.print_error("Somebody else was faster. This is the current state:")
             return error.ask, None
         except InvalidCallError as error:
-            for line in _words(error):
-                prompting.print_error(line)
+            for line in _error_messages(error):
+                prompter.print_error(line)
             return ask, entered
         return acted, entered if action["action"] == "ask_back" else None
 
-    def _ended(self, ask: Ask) -> None:
+    def _report_end(self, ask: Ask) -> None:
         person = ask.json["ended_by"]
         name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
         by = f" by {name}" if name else ""
-        self._prompting.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+        self._build_prompter.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:
-    """Whether nothing has changed but what was asked back and explained."""
+    """Whether nothing has changed except what was asked back and explained."""
     return (before.answers, _question_id(before)) == (now.answers, _question_id(now))
 
 
@@ -160,11 +164,11 @@ def _question_id(ask: Ask) -> JsonValue:
     return ask.prompt["question_id"] if ask.prompt else None
 
 
-def _words(error: InvalidCallError) -> list[str]:
+def _error_messages(error: InvalidCallError) -> list[str]:
     errors = error.problem.get("errors")
-    found = (
-        [str(one.get("message")) for one in errors if isinstance(one, dict)]
+    messages = (
+        [str(entry.get("message")) for entry in errors if isinstance(entry, dict)]
         if isinstance(errors, list)
         else []
     )
-    return found or [str(error)]
+    return messages or [str(error)]

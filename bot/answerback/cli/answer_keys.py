@@ -1,4 +1,4 @@
-"""What can be entered at a prompt in the terminal, and what a line means there. Pure: the API's JSON → choices."""
+"""The choices at a prompt in the terminal, and which one a line means. Pure: the API's JSON → choices."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ ANSWER: Final = "answer"
 
 
 class Choice(NamedTuple):
-    """One thing that can be entered, by its key or by its words in full."""
+    """A choice, which can be entered as its key or as its full words."""
 
     words: str
     to: Action | str
-    """The action, or what else it leads to."""
+    """The action, or the name of the next step."""
     about: str = ""
 
 
@@ -32,7 +32,7 @@ Moves: TypeAlias = Mapping[PressedKey, Action]
 
 
 def boolean_keys(prompt: Json, labels: Labels) -> Keys:
-    """Yes and No; in capitals where the answer may be remembered."""
+    """Yes and No, and in capitals the versions that remember the answer, if that is offered."""
     keys: Keys = {
         "y": Choice(labels.yes, {"action": ANSWER, "value": True}),
         "n": Choice(labels.no, {"action": ANSWER, "value": False}),
@@ -47,7 +47,7 @@ def boolean_keys(prompt: Json, labels: Labels) -> Keys:
 
 
 def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
-    """The options by number, and the number that the prompt starts from."""
+    """The options by number, and the number of the prefilled one."""
     options = get_dicts(prompt, "options")
     keys: dict[str, Choice] = {}
     default = None
@@ -63,7 +63,7 @@ def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
 
 
 def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Keys]:
-    """The answers that nobody can edit, as lines; the others by number, and Submit."""
+    """The answers that cannot be edited, as lines; the other answers by number, and Submit."""
     fixed: list[str] = []
     keys: dict[str, Choice] = {}
     editable = prompt["editable"]
@@ -78,34 +78,35 @@ def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Key
 
 
 def control_keys(prompt: Json, labels: Labels) -> Keys:
-    """Back, Reply, End Turn, as far as the prompt offers them, and leaving the ask open."""
-    offered = prompt["controls"]
-    there = offered if isinstance(offered, list) else []
-    every = {
+    """The controls that the prompt offers (Back, Reply, End Turn), and leaving the ask open."""
+    listed = prompt["controls"]
+    offered = listed if isinstance(listed, list) else []
+    controls = {
         "back": ("b", Choice(labels.back, {"action": "back"})),
         "ask_back": ("?", Choice(labels.ask_back, "ask_back")),
         "reply": ("r", Choice(labels.reply, "reply")),
         "end_turn": ("s", Choice(labels.end_turn, "end_turn")),
     }
-    found = dict(every[control] for control in every if control in there)
-    return {**found, "q": Choice("Leave it open", "leave")}
+    keys = dict(controls[control] for control in controls if control in offered)
+    return {**keys, "q": Choice("Leave it open", "leave")}
 
 
 def moves(ask: Json, prompt: Json) -> Moves:
-    """Where the arrow keys lead: only where moving discards no answer, and never to a new answer."""
+    """The actions of the arrow keys: only if moving discards no answer, and never giving a new answer."""
     if not prompt["reviewed"]:
         return {}
-    found: dict[PressedKey, Action] = {}
+    actions: dict[PressedKey, Action] = {}
     offered, answers = prompt["controls"], ask["answers"]
     if isinstance(offered, list) and "back" in offered:
-        found[PressedKey.PREVIOUS] = {"action": "back"}
+        actions[PressedKey.PREVIOUS] = {"action": "back"}
     if isinstance(answers, dict) and prompt["question_id"] in answers:
-        found[PressedKey.NEXT] = _as_before(prompt)
-    return found
+        actions[PressedKey.NEXT] = _repeat_answer(prompt)
+
+    return actions
 
 
-def _as_before(prompt: Json) -> Action:
-    """The earlier answer to the question, given once more."""
+def _repeat_answer(prompt: Json) -> Action:
+    """The action that repeats the earlier answer to the question."""
     value, words = prompt["prefill"], prompt["prefill_other"]
     if words is None:
         return {"action": ANSWER, "value": value}
@@ -114,20 +115,20 @@ def _as_before(prompt: Json) -> Action:
 
 
 def match_key(line: str, keys: Keys) -> str:
-    """The key that a line means: the key itself, or its words in full; else what is wrong with the line."""
+    """Match a line to a key, or to a choice's full words; returns the key, or else what is wrong with the line."""
     named = [key for key, choice in keys.items() if choice.words.casefold() == line.casefold()]
     if line in keys and not line.isdecimal() and set(named) - {line}:
         words = keys[line].words
-        return f"{line} is a choice, and stands for {words} too: enter the choice's number, or {words}."
+        return f"{line} is ambiguous: it is a choice, and also means {words}. Enter the choice's number, or {words}."
     if line in keys:
         return line
     if len(named) == 1:
         return named[0]
-    wrong = f"{one_line(line)} stands for nothing here" if line else "Nothing was entered"
+    wrong = f"{one_line(line)} is not one of the choices" if line else "Nothing was entered"
     numbers = [key for key in keys if key.isdecimal()]
     span = [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 1 else numbers
     others = [key for key in keys if not key.isdecimal()]
-    return f"{wrong}: enter one of {', '.join([*span, *others])}."
+    return f"{wrong}. Enter one of {', '.join([*span, *others])}."
 
 
 def answer_line(ask: Json, line: Json, labels: Labels) -> str:
@@ -135,15 +136,15 @@ def answer_line(ask: Json, line: Json, labels: Labels) -> str:
     answers, rows = ask["answers"], line["answer"]
     value = answers.get(str(line["question_id"])) if isinstance(answers, dict) else None
     if isinstance(value, bool):
-        said = labels.yes if value else labels.no
+        text = labels.yes if value else labels.no
     elif value in ([], ""):
-        said = labels.none_chosen
+        text = labels.none_chosen
     else:
-        said = ", ".join(one_line(str(row)) for row in rows) if isinstance(rows, list) else ""
-    return f"{one_line(str(line['text']))} → {said}"
+        text = ", ".join(one_line(str(row)) for row in rows) if isinstance(rows, list) else ""
+    return f"{one_line(str(line['text']))} → {text}"
 
 
 def get_dicts(of: Json, name: str) -> Sequence[dict[str, JsonValue]]:
-    """The objects in a list; none where there is no such list."""
-    found = of.get(name)
-    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    """The objects in a list; empty if there is no such list."""
+    value = of.get(name)
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Calls of the service's API from a shell: with which key, and what is told where it is away or refuses."""
+"""API calls from a command: which key they use, and how failures are reported."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from answerback_client import (
 T = TypeVar("T")
 
 START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
-TOKEN_HINT: Final = "Put a token into ANSWERBACK_TOKEN."
+TOKEN_HINT: Final = "Set ANSWERBACK_TOKEN to a token."
 _PATIENCE: Final = 5.0
 
 
 def resolve_service(
     url: str | None, token: str | None, config: Path | None = None
 ) -> tuple[str, str | None]:
-    """The service, and what opens it: the person's key of the service here where no token is given."""
+    """The service's address, and the token for it: by default the person's key of the local service."""
     base = resolve_url(url, config)
     return base, token or local_key(base, config)
 
@@ -38,9 +38,9 @@ def call_service(
     work: Callable[[AsyncClient], Awaitable[T]],
     ask_id: str = "",
 ) -> T:
-    """What comes of some calls; ends the command in words where one fails."""
+    """Run API calls and return their result; ends the command with a message if one fails."""
     try:
-        return asyncio.run(_with(base, token, work))
+        return asyncio.run(_call_with_client(base, token, work))
     except NotFoundError:
         fail(f"There is no ask {ask_id}.")
     except UnreachableError as error:
@@ -51,6 +51,8 @@ def call_service(
         fail(f"{base}: {error}")
 
 
-async def _with(base: str, token: str | None, work: Callable[[AsyncClient], Awaitable[T]]) -> T:
+async def _call_with_client(
+    base: str, token: str | None, work: Callable[[AsyncClient], Awaitable[T]]
+) -> T:
     async with AsyncClient(base, token, patience=_PATIENCE) as client:
         return await work(client)

@@ -1,4 +1,4 @@
-"""``answerback ask``: submits a form from a shell, waits, prints the tool result."""
+"""The work of ``answerback ask``: submits a form from a shell, waits, and prints the tool result."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ EXIT_CODES: Final = {
 }
 EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
-_LONGEST_CALL: Final = 60.0
-"""Seconds that one waiting call lasts: no proxy on the way should cut it off."""
-_GRACE: Final = 15.0
+_LONG_POLL: Final = 60.0
+"""Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
+_LONG_POLL_GRACE: Final = 15.0
 _PAUSE: Final = 0.5
 
 
@@ -47,7 +47,7 @@ def run(
     content: bool,
     whole: bool,
 ) -> None:
-    """Submits, waits and prints; ends with the exit status that says how the ask ended."""
+    """Submit, wait and print; ends the command with the exit status for how the ask ended."""
     call = read_call(form)
     if to is not None:
         call["to"] = to
@@ -62,7 +62,7 @@ def run(
 
 
 def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
-    """What a person asks to have explained before they answer; empty where nothing is asked."""
+    """Describe what a person asked back; empty if nobody did."""
     clarify = ask["clarify"]
     if not isinstance(clarify, dict):
         return ""
@@ -72,35 +72,37 @@ def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
 
 
 def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
-    """Ends the command while nobody has answered. What a person asks back is the result: the agent explains it.
+    """End the command while the ask is open. If a person asked back, that is the result, for the agent to explain.
 
     Args:
-        content: print only what is asked.
-        whole: print the ask, and not what is asked alone.
+        content: print only the text of the question that was asked back.
+        whole: print the whole ask in place of what was asked back.
     """
-    on = f"`answerback wait {ask['id']}` goes on waiting"
+    keep_waiting = f"`answerback wait {ask['id']}`"
     asked = ask["clarify"]
     if not isinstance(asked, dict):
-        warn(f"Nobody has answered yet. {ask['id']} stays open: {on}.")
+        warn(
+            f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run {keep_waiting}."
+        )
         sys.exit(EXIT_STILL_OPEN)
     print_result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
     say(f"{one_line(describe_ask_back(ask))}")
-    say(f"Explain with `answerback explain {ask['id']} TEXT`; then {on}.")
+    say(f"Explain it with `answerback explain {ask['id']} TEXT`, then run {keep_waiting}.")
     sys.exit(EXIT_ASKED_BACK)
 
 
 def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
-    """Prints what an ended ask has come to, and ends the command with the exit status that says how it ended.
+    """Print the result of an ended ask, and end the command with the exit status for how it ended.
 
     Args:
         content: print only the text for the model.
-        whole: print the ask, and not the tool result alone.
+        whole: print the whole ask in place of the tool result.
     """
     tool_result = ask["tool_result"]
     status = Status(str(ask["status"]))
     if content and isinstance(tool_result, dict):
         print_result(str(tool_result["content"]))
-    else:  # the result is null where the turn ended: nothing goes back to the model
+    else:  # the result is null if the turn ended: nothing goes back to the model
         print_result(as_json(ask if whole else tool_result))
     say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
     sys.exit(EXIT_CODES[status])
@@ -109,7 +111,7 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
 async def _ask(
     base: str, headers: dict[str, str], call: dict[str, JsonValue], wait: float
 ) -> dict[str, JsonValue]:
-    timeout = aiohttp.ClientTimeout(total=_LONGEST_CALL + _GRACE)
+    timeout = aiohttp.ClientTimeout(total=_LONG_POLL + _LONG_POLL_GRACE)
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as http:
         ask = await _submit(http, base, call)
         thread = ask["thread"]
@@ -119,7 +121,7 @@ async def _ask(
             with console().status("Waiting for the answers…"):
                 return await _wait(http, f"{base}/v1/asks/{ask['id']}", ask, wait)
         except asyncio.CancelledError:
-            warn(f"{ask['id']} stays open; `answerback withdraw {ask['id']}` withdraws it.")
+            warn(f"{ask['id']} stays open. To withdraw it, run `answerback withdraw {ask['id']}`.")
             raise
 
 
@@ -133,18 +135,18 @@ async def _submit(
             if response.status < HTTPStatus.BAD_REQUEST:
                 return dict(body)
     except asyncio.CancelledError:
-        warn("Perhaps it is asked already: `answerback list` shows what is open.")
+        warn("The form may have been submitted already. `answerback list` shows the open asks.")
         raise
     except (aiohttp.InvalidURL, ValueError):
-        fail(f"{base} is not an address of Answerback: use http://host:port.")
+        fail(f"{base} is not a valid Answerback address. Use http://host:port.")
     except (aiohttp.ClientError, TimeoutError):
-        fail(f"No Answerback answers at {base}. {START_HINT}")
+        fail(f"Cannot reach Answerback at {base}. {START_HINT}")
     if response.status == HTTPStatus.UNPROCESSABLE_ENTITY and "tool_result" in body:
-        for one in body["errors"]:
-            warn(one_line(f"{one['pointer'] or '/'}: {one['code']}: {one['message']}"))
+        for problem in body["errors"]:
+            warn(one_line(f"{problem['pointer'] or '/'}: {problem['code']}: {problem['message']}"))
         print_result(as_json(body["tool_result"]))
         sys.exit(EXIT_INVALID)
-    refused = f"{base} refused: {body.get('detail') or body['title']}"
+    refused = f"{base} refused the ask: {body.get('detail') or body['title']}"
     return fail(
         f"{refused} {TOKEN_HINT}" if response.status == HTTPStatus.UNAUTHORIZED else refused
     )
@@ -153,11 +155,11 @@ async def _submit(
 async def _wait(
     http: aiohttp.ClientSession, address: str, ask: dict[str, JsonValue], wait: float
 ) -> dict[str, JsonValue]:
-    """The ask once it has ended, somebody asks back, or the time is up; a service that is away is waited for."""
+    """Wait until the ask has ended, somebody asks back, or the time is up; keeps waiting if the service is down."""
     loop = asyncio.get_running_loop()
     until = loop.time() + wait
     while ask["status"] == Status.OPEN and (left := until - loop.time()) > 0:
-        prefer = {"Prefer": f"wait={max(1, int(min(left, _LONGEST_CALL)))}"}
+        prefer = {"Prefer": f"wait={max(1, int(min(left, _LONG_POLL)))}"}
         try:
             async with asyncio.timeout(left), http.get(address, headers=prefer) as response:
                 body = await response.json(content_type=None)
@@ -169,6 +171,6 @@ async def _wait(
                 if response.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                     fail(f"{address}: {body.get('detail') or body['title']}", EXIT_FAILED)
         except (aiohttp.ClientError, TimeoutError, ValueError):
-            pass  # away or restarting: asked again below
+            pass  # down or restarting: the loop tries again
         await asyncio.sleep(min(_PAUSE, max(0.0, until - loop.time())))
     return ask

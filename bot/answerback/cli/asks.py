@@ -1,4 +1,4 @@
-"""``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw``: asks from a shell, over the service's API."""
+"""The work of ``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw``, over the service's API."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ from answerback_client import (
 Json = dict[str, JsonValue]
 
 _PAGE: Final = 200
-_QUESTION_ROOM: Final = 120
-"""Characters of a question in a line: `show` has it whole, in the record."""
-_LINES: Final = 1000
+_MAX_QUESTION_LENGTH: Final = 120
+"""The maximum length of a question in a line, in characters: `show` prints all of it in the record."""
+_RECORD_PAGE: Final = 1000
 _OBJECT: Final = TypeAdapter(Json)
 _ROWS: Final = TypeAdapter(list[Json])
 
@@ -42,32 +42,34 @@ _ROWS: Final = TypeAdapter(list[Json])
 def list_asks(
     url: str | None, token: str | None, status: Status | None, *, json_output: bool
 ) -> None:
-    """Prints the asks that stand like this (None: all of them), oldest first."""
+    """Print the asks with the given status (None: all asks), oldest first."""
     query = {"limit": str(_PAGE)} | ({"status": status.value} if status else {})
 
     async def read(client: AsyncClient) -> list[Json]:
-        return await _all(client, "/v1/asks", query, "asks")
+        return await _fetch_all(client, "/v1/asks", query, "asks")
 
-    found = call_service(*resolve_service(url, token), read)[::-1]
+    asks = call_service(*resolve_service(url, token), read)[::-1]
     if json_output:
-        print_result(as_json(found))
-    elif found:
-        print_result("\n".join(map(_line, found)))
+        print_result(as_json(asks))
+    elif asks:
+        print_result("\n".join(map(_summary_line, asks)))
     else:
         say(
             "Nothing is waiting for an answer."
             if status is Status.OPEN
-            else "There is no such ask."
+            else "There are no such asks."
         )
 
 
 def show(ask_id: str, url: str | None, token: str | None, *, json_output: bool) -> None:
-    """Prints an ask and its record."""
+    """Print an ask and its record."""
     path = f"/v1/asks/{quote(ask_id, safe='')}"
 
     async def read(client: AsyncClient) -> tuple[Json, list[Json]]:
         ask = await client.call("GET", path)
-        return ask, await _all(client, f"{path}/record", {"limit": str(_LINES)}, "entries")
+        return ask, await _fetch_all(
+            client, f"{path}/record", {"limit": str(_RECORD_PAGE)}, "entries"
+        )
 
     ask, entries = call_service(*resolve_service(url, token), read, ask_id)
     if json_output:
@@ -77,7 +79,11 @@ def show(ask_id: str, url: str | None, token: str | None, *, json_output: bool) 
     about = [people_text.audience(ask, labels), describe_ask_back(ask)] if ask["prompt"] else []
     print_result(
         "\n".join(
-            [_line(ask), *(f"  {one_line(line)}" for line in about if line), *map(_entry, entries)]
+            [
+                _summary_line(ask),
+                *(f"  {one_line(line)}" for line in about if line),
+                *map(_record_line, entries),
+            ]
         )
     )
 
@@ -91,7 +97,7 @@ def wait(
     content: bool,
     json_output: bool,
 ) -> None:
-    """Waits until an ask has ended, also while the service restarts; prints and exits as ``answerback ask``."""
+    """Wait until an ask has ended, even if the service restarts; prints and exits like ``answerback ask``."""
     base = resolve_url(url)
 
     async def read(client: AsyncClient) -> Ask:
@@ -102,16 +108,16 @@ def wait(
             except (StillOpenError, UnreachableError) as error:
                 return error.ask if isinstance(error, StillOpenError) else ask
 
-    found = call_service(base, token, read, ask_id)
-    if found.open:
-        exit_still_open(found.json, content=content, whole=json_output)
-    exit_with_outcome(found.json, content=content, whole=json_output)
+    ask = call_service(base, token, read, ask_id)
+    if ask.open:
+        exit_still_open(ask.json, content=content, whole=json_output)
+    exit_with_outcome(ask.json, content=content, whole=json_output)
 
 
 def explain(
     ask_id: str, text: str, url: str | None, token: str | None, *, json_output: bool
 ) -> None:
-    """Answers what somebody asked back: shown below the question, which stays open."""
+    """Answer what somebody asked back; the explanation is shown below the question, which stays open."""
     words = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
 
     async def call(client: AsyncClient) -> Ask:
@@ -121,23 +127,24 @@ def explain(
             fail("\n".join(error.messages), EXIT_INVALID)
         except EndedError as error:
             fail(
-                f"{ask_id} has ended already: {_words(error.ask.status)}. `answerback wait {ask_id}` prints the result."
+                f"{ask_id} has already ended: {_status_words(error.ask.status)}. "
+                f"`answerback wait {ask_id}` prints the result."
             )
 
     done = call_service(resolve_url(url), token, call, ask_id)
     if json_output:
         print_result(as_json(done.json))
-    say(f"{ask_id}: explained. `answerback wait {ask_id}` goes on waiting.")
+    say(f"{ask_id}: explained. To keep waiting, run `answerback wait {ask_id}`.")
 
 
 def withdraw(ask_id: str, url: str | None, token: str | None, *, json_output: bool) -> None:
-    """Takes an ask back: nobody can answer it any more."""
+    """Withdraw an ask, so that nobody can answer it any more."""
 
     async def call(client: AsyncClient) -> Ask:
         try:
             return await client.withdraw(ask_id)
         except EndedError as error:
-            fail(f"{ask_id} has ended already: {_words(error.ask.status)}.")
+            fail(f"{ask_id} has already ended: {_status_words(error.ask.status)}.")
 
     done = call_service(resolve_url(url), token, call, ask_id)
     if json_output:
@@ -145,33 +152,37 @@ def withdraw(ask_id: str, url: str | None, token: str | None, *, json_output: bo
     say(f"{ask_id}: withdrawn.")
 
 
-async def _all(client: AsyncClient, path: str, query: dict[str, str], rows: str) -> list[Json]:
-    """Every row of every page."""
-    found: list[Json] = []
+async def _fetch_all(
+    client: AsyncClient, path: str, query: dict[str, str], rows: str
+) -> list[Json]:
+    """Fetch all rows of all pages."""
+    fetched: list[Json] = []
     after: JsonValue = ""
     while after is not None:
         more = {"after": str(after)} if after else {}
         page = await client.call("GET", f"{path}?{urlencode(query | more)}")
-        found += _ROWS.validate_python(page[rows])
+        fetched += _ROWS.validate_python(page[rows])
         after = page["next"]
-    return found
+    return fetched
 
 
-def _line(ask: Json) -> str:
+def _summary_line(ask: Json) -> str:
     prompt = ask["prompt"]
-    text = prompt["text"] if isinstance(prompt, dict) else _words(ask["status"])
-    what = shorten(one_line(str(text)), _QUESTION_ROOM)
+    text = prompt["text"] if isinstance(prompt, dict) else _status_words(ask["status"])
+    what = shorten(one_line(str(text)), _MAX_QUESTION_LENGTH)
     closes = (
-        f"closes {_at(ask['expires_at'])}" if isinstance(prompt, dict) and ask["expires_at"] else ""
+        f"closes {_local_time(ask['expires_at'])}"
+        if isinstance(prompt, dict) and ask["expires_at"]
+        else ""
     )
-    parts = (ask["id"], _at(ask["created_at"]), ask["asked_by"], ask["surface"], what)
+    parts = (ask["id"], _local_time(ask["created_at"]), ask["asked_by"], ask["surface"], what)
     return "  ".join(
         one_line(str(part)) for part in (*parts, closes, describe_ask_back(ask)) if part
     )
 
 
-def _entry(entry: Json) -> str:
-    """A line of the record: when, what happened at which question, who did it, and what it says."""
+def _record_line(entry: Json) -> str:
+    """Format a line of the record: when, what happened at which question, by whom, and the details."""
     kind = str(entry["type"])
     body = _OBJECT.validate_python(entry[kind])
     if kind == "response":
@@ -179,14 +190,20 @@ def _entry(entry: Json) -> str:
         body = _OBJECT.validate_python(inner)
     person = body.pop("by", None)
     by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
-    said = as_json({name: value for name, value in body.items() if value is not None})
-    parts = (_at(entry["at"]), kind, entry["question_id"] or "", by, said if said != "{}" else "")
+    details = as_json({name: value for name, value in body.items() if value is not None})
+    parts = (
+        _local_time(entry["at"]),
+        kind,
+        entry["question_id"] or "",
+        by,
+        details if details != "{}" else "",
+    )
     return "  ".join(one_line(str(part)) for part in parts if part)
 
 
-def _at(value: JsonValue) -> str:
+def _local_time(value: JsonValue) -> str:
     return datetime.fromisoformat(str(value)).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def _words(status: JsonValue) -> str:
+def _status_words(status: JsonValue) -> str:
     return str(status).replace("_", " ")

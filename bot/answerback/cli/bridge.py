@@ -1,4 +1,4 @@
-"""``answerback bridge`` at work: an agent's server on one side, people on the other, until somebody stops it."""
+"""The work of ``answerback bridge``: connects an agent's server with people until it is stopped."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from answerback.cli.api_client import START_HINT
 from answerback.cli.output import fail, say
 from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
 
-_TO_START: Final = 20.0
-"""Seconds for which a service that is away is called again at the start; later, for as long as it takes."""
+_START_PATIENCE: Final = 20.0
+"""Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
 
-_LONGEST_LINE: Final = 64 * 2**20
-"""Bytes of one message of Codex or its client."""
+_MAX_LINE: Final = 64 * 2**20
+"""The maximum size of a message from Codex or its client, in bytes."""
 
 
 def opencode(
     server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
 ) -> None:
-    """Follows an opencode server."""
+    """Follow an opencode server."""
 
     async def follow() -> None:
-        async with _people(url, token_env) as client, aiohttp.ClientSession() as http:
+        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
             password = os.environ.get(password_env) or None
             followed = OpencodeServer(http, server, directory, password)
             source = {"bridge": "opencode", "server": followed.url}
@@ -50,34 +50,34 @@ def opencode(
 
 
 def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
-    """Stands between a client, on standard input and output, and an app server that it starts."""
+    """Relay between a client, on standard input and output, and an app server that this starts."""
 
-    async def stand_between() -> None:
-        async with _people(url, token_env) as client:
+    async def relay() -> None:
+        async with _connected_client(url, token_env) as client:
             try:
                 child = await asyncio.create_subprocess_exec(
-                    *command, stdin=PIPE, stdout=PIPE, limit=_LONGEST_LINE
+                    *command, stdin=PIPE, stdout=PIPE, limit=_MAX_LINE
                 )
             except OSError as error:
-                fail(f"{command[0]} cannot be started: {error.strerror}. Is Codex installed?")
+                fail(f"Cannot start {command[0]}: {error.strerror}. Is Codex installed?")
             assert child.stdin is not None
             assert child.stdout is not None
             people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
             bridge = CodexBridge(people, _late(url, token_env), child.stdin.write, _print, say)
             try:
-                await bridge.run(_typed(child.stdin), child.stdout)
+                await bridge.run(_client_lines(child.stdin), child.stdout)
             except asyncio.CancelledError:
                 with suppress(ProcessLookupError):  # it may have ended just before
                     child.terminate()
                 raise
         sys.exit(await child.wait())
 
-    _run(stand_between())
+    _run(relay())
 
 
-async def _typed(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
-    """The lines of standard input; where they end, the server's input ends too."""
-    reader = asyncio.StreamReader(limit=_LONGEST_LINE)
+async def _client_lines(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
+    """Read the lines of standard input; at their end, close the server's input."""
+    reader = asyncio.StreamReader(limit=_MAX_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
     async for line in reader:
@@ -95,10 +95,10 @@ def _late(url: str, token_env: str) -> LateAnswerSource:
 
 
 @asynccontextmanager
-async def _people(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
-    """The service, which answers and knows the token."""
+async def _connected_client(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
+    """Connect to the service; ends the command if it cannot be reached or refuses the token."""
     token = os.environ.get(token_env) or None
-    async with AsyncClient(url, token, patience=_TO_START) as first:
+    async with AsyncClient(url, token, patience=_START_PATIENCE) as first:
         try:
             await first.open_asks(1)
         except UnreachableError as error:
@@ -110,7 +110,7 @@ async def _people(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
 
 
 def _run(work: Coroutine[object, object, None]) -> None:
-    """Works until it is done, or told to stop: then it may still withdraw what nobody waits for any more."""
+    """Run until done or stopped by a signal; the work is cancelled then, and may still withdraw asks."""
     stopped: list[int] = []
 
     async def until_stopped() -> None:

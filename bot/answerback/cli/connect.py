@@ -1,4 +1,4 @@
-"""``answerback connect`` at work: writes an agent's own configuration, so that what it asks goes to people."""
+"""The work of ``answerback connect``: changes an agent's configuration so that its questions go to people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from answerback_chat.sanitize import visible
 
 _EXIT_USAGE: Final = 2
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
-"""An option of `claude mcp add`, which stores the name of the variable."""
+"""An option of `claude mcp add`, which stores the variable's name."""
 
 
 def run(
@@ -39,11 +39,11 @@ def run(
     remove: bool,
     yes: bool,
 ) -> None:
-    """Shows, asks, writes and says what is left to do."""
+    """Show the change, ask for confirmation, write, and print the next steps."""
     if project and user:
         fail("Choose --project or --user, not both.", _EXIT_USAGE)
     known = AGENTS[agent]
-    scope = _scope(known, project=project, user=user)
+    scope = _choose_scope(known, project=project, user=user)
     if scope not in known.places and not only_print:
         fail(known.hints[scope], _EXIT_USAGE)
     service = _service(url, token_env, scope)
@@ -55,14 +55,16 @@ def run(
         return
     changes = [target.plan_disconnect() if remove else target.plan_connect() for target in targets]
     if all(change.before == change.after for change in changes):
-        say(f"{known.title} is {'not ' if remove else ''}connected already: nothing to change.")
+        say(
+            f"{known.title} is {'not connected' if remove else 'already connected'}. There is nothing to change."
+        )
     else:
         _write(targets, changes, remove=remove, yes=yes)
     if not remove:
-        _tell(known, service)
+        _print_next_steps(known, service)
 
 
-def _scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scope:
+def _choose_scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scope:
     if project or (not user and Scope.USER not in known.places):
         return Scope.PROJECT
     return Scope.USER
@@ -71,7 +73,7 @@ def _scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scope:
 def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceConnection:
     if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
         token_env = DEFAULT_TOKEN_ENV
-    # A project's files are shared: there the program is found by its name.
+    # A project's files are shared between machines, so they name the program without its path.
     beside = Path(sys.executable).with_name(NAME)
     own = scope is Scope.USER and beside.exists()
     program = str(beside) if own else NAME
@@ -85,34 +87,39 @@ def _write(
         print(visible(target.diff(change)), end="", flush=True)
     if not yes:
         if not sys.stdin.isatty():
-            fail("Nothing is changed: there is no terminal to ask at. Add --yes.", _EXIT_USAGE)
-        if not typer.confirm("Change this?", err=True):
-            fail("Nothing is changed.")
+            fail(
+                "Nothing was changed, as there is no terminal to ask for confirmation. Add --yes.",
+                _EXIT_USAGE,
+            )
+        if not typer.confirm("Make this change?", err=True):
+            fail("Nothing was changed.")
     for target, change in zip(targets, changes, strict=True):
         path = target.file.path
         if remove:
             target.disconnect(change)
             if change.after is not None and target.file.read_backup() is not None:
-                say(f"{path} was edited since; what it was before is in {target.file.backup}.")
+                say(
+                    f"{path} was edited since it was connected. Its original content is in {target.file.backup}."
+                )
         else:
             target.connect(change)
             if target.file.read_backup() is not None:
-                say(f"{path} is changed; what it was before is in {target.file.backup}.")
+                say(f"Changed {path}. Its original content is in {target.file.backup}.")
     say("Disconnected." if remove else "Connected.")
 
 
-def _tell(known: ConnectableAgent, service: ServiceConnection) -> None:
+def _print_next_steps(known: ConnectableAgent, service: ServiceConnection) -> None:
     if service.token_env is None:
         say(
-            f"No token is sent. If your service has tokens, repeat this with --token-env {DEFAULT_TOKEN_ENV}, "
-            "and set that variable where the agent starts."
+            f"The agent will send no token. If your service uses tokens, repeat this with --token-env "
+            f"{DEFAULT_TOKEN_ENV}, and set that variable in the agent's environment."
         )
     elif not os.environ.get(service.token_env):
-        say(f"Set {service.token_env} to the agent's token where the agent starts.")
+        say(f"Set {service.token_env} to the agent's token in the agent's environment.")
     header = "" if service.token_env is None else _HEADER.format(service.token_env)
-    say("What is left to do:")
+    say("Next steps:")
     for sentence in known.next_steps:
         say(f"- {sentence.format(url=service.url, header=header)}")
-    say(f"What does not work with {known.title}:")
+    say(f"Limitations with {known.title}:")
     for sentence in known.limitations:
         say(f"- {sentence}")

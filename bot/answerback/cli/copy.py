@@ -1,4 +1,4 @@
-"""``answerback copy``: everything of one database into another."""
+"""The work of ``answerback copy``: copies a database to another one."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 
 
 def run(source: str, target: str, *, json_output: bool) -> None:
-    """Copies, and prints how many rows of each table there are now."""
+    """Copy, and print the number of rows in each table."""
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
-        fail("--from and --to are the same database. Name another with --to.")
+        fail("--from and --to are the same database. Name another one with --to.")
     if not old.uses_postgres and not old.sqlite_path.exists():
-        fail(f"There is no database {old.name}. Name the one to be copied with --from.")
-    copied = copy(_place(old), _place(new))
+        fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
+    copied = copy(_endpoint(old), _endpoint(new))
     if json_output:
-        print_result(as_json({table: {**found._asdict()} for table, found in copied.items()}))
+        print_result(as_json({table: {**digest._asdict()} for table, digest in copied.items()}))
         return
-    for table, found in copied.items():
-        say(f"{table}: {found.rows} rows, digest {found.digest[:16]}")
-    say(f"Everything of {old.name} is in {new.name}. Set `storage.url` to it.")
+    for table, digest in copied.items():
+        say(f"{table}: {digest.rows} rows, digest {digest.digest[:16]}")
     say(
-        "The person's key is not in a database: keep its file, or look for the new one with `answerback key`."
+        f"Everything in {old.name} was copied to {new.name}. Set `storage.url` to the new database."
+    )
+    say(
+        "The person's key is not part of a database. Keep its file, or print the new key with `answerback key`."
     )
 
 
@@ -46,7 +48,7 @@ def _storage(option: str, url: str) -> StorageSettings:
     return storage
 
 
-def _place(storage: StorageSettings) -> CopyEndpoint:
+def _endpoint(storage: StorageSettings) -> CopyEndpoint:
     if not storage.uses_postgres:
         return SqliteCopyEndpoint(storage.sqlite_path)
     from answerback_storage.postgres.copy import PostgresCopyEndpoint

@@ -1,4 +1,4 @@
-"""``answerback demo``: a whole round on this machine, with nothing to set up."""
+"""The work of ``answerback demo``: a complete round trip on this machine, without any setup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from answerback_chat.sanitize import as_json
 
 _PORT: Final = 8420
 _PATIENCE: Final = 3600.0
-_LAST_PAGE: Final = 2.0
+_LINGER: Final = 2.0
 """Seconds that the page stays up after the form is answered."""
 FORM: Final[dict[str, object]] = {
     "questions": [
@@ -54,16 +54,16 @@ FORM: Final[dict[str, object]] = {
 
 
 def run(port: int | None, *, browser: bool) -> None:
-    """Runs the demo on a temporary database."""
+    """Run the demo on a temporary database."""
     logs.configure_logging("warning", None)
     with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
-        if not asyncio.run(_demo(Path(folder), _port(port), browser)):
+        if not asyncio.run(_demo(Path(folder), _choose_port(port), browser)):
             sys.exit(130)
 
 
 async def _demo(folder: Path, port: int, browser: bool) -> bool:
-    """Whether the form was walked to an end; False when the person gave up before."""
-    # Not read from anywhere: what is configured here has nothing to do with the demo.
+    """Run the demo; returns whether the ask ended before the person gave up."""
+    # Built without reading any file or environment variable, as the demo ignores the local configuration.
     settings = Settings.model_construct(
         server=ServerSettings(port=port),
         storage=StorageSettings(url=f"sqlite:///{folder / 'demo.db'}"),
@@ -78,28 +78,30 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         if running.entrances is None:
             raise ConfigError("The demo needs a surface with a page, and none is installed.")
         address = await running.entrances.answering_url(submitted.ask.id)
-        say("An agent asks you three questions. Answer them on this page:")
+        say("An agent is asking you three questions. Answer them on this page:")
         print_result(address)
         if browser and _has_browser():
             await asyncio.to_thread(webbrowser.open, address)
         with console().status("Waiting for your answers… (Ctrl-C ends the demo)"):
-            ask = await _answered(running, submitted.ask.id, stop)
+            ask = await _wait_for_end(running, submitted.ask.id, stop)
         if ask is None:
             return False
         tool_result = render_result(ask)
         say("")
         say(
-            f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent gets this tool result:"
+            f"The ask has ended: {ask.status.value.replace('_', ' ')}. The agent receives this tool result:"
         )
         print_result(as_json(tool_result.model_dump() if tool_result else None))
         with contextlib.suppress(TimeoutError):
-            # The browser is still to be shown how it ended, by the page that it is sent on to.
-            await asyncio.wait_for(stop.wait(), _LAST_PAGE)
+            # Keep the service up for the page that the browser is redirected to, which shows how the ask ended.
+            await asyncio.wait_for(stop.wait(), _LINGER)
         return True
 
 
-async def _answered(running: app.RunningService, ask_id: str, stop: asyncio.Event) -> Ask | None:
-    """The ask once it has ended; None when the person gave up first."""
+async def _wait_for_end(
+    running: app.RunningService, ask_id: str, stop: asyncio.Event
+) -> Ask | None:
+    """Wait until the ask has ended; None if the person gave up first."""
     stopping = asyncio.create_task(stop.wait())
     try:
         while not stop.is_set():
@@ -113,7 +115,7 @@ async def _answered(running: app.RunningService, ask_id: str, stop: asyncio.Even
     return None
 
 
-def _port(wanted: int | None) -> int:
+def _choose_port(wanted: int | None) -> int:
     if wanted is not None:
         return wanted
     with socket.socket() as probe:

@@ -1,4 +1,4 @@
-"""`answerback doctor`: is everything set up, and if not, how is it fixed?"""
+"""The work of ``answerback doctor``: checks the setup, and explains how to fix any problem."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ from answerback_storage.sqlite.store import SqliteStore
 
 
 def run(config: Path | None, *, fix: bool, json_output: bool) -> None:
-    """Prints what was found; exits with 1 unless all is well."""
-    found = asyncio.run(_look(load_settings(config), fix=fix, tell=not json_output))
+    """Print the findings; exits with 1 unless all is well."""
+    results = asyncio.run(_collect(load_settings(config), fix=fix, tell=not json_output))
     if json_output:
-        print_result(as_json([asdict(one) for one in found]))
-    if not all(one.is_ok for one in found):
+        print_result(as_json([asdict(finding) for finding in results]))
+    if not all(finding.is_ok for finding in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _look(settings: Settings, *, fix: bool, tell: bool) -> list[Finding]:
-    found = []
+async def _collect(settings: Settings, *, fix: bool, tell: bool) -> list[Finding]:
+    results = []
     async with aiohttp.ClientSession() as http:
         async for finding in findings(settings, http, fix=fix):
-            found.append(finding)
+            results.append(finding)
             if tell:
-                _tell(finding)
-    return found
+                _print_finding(finding)
+    return results
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     if finding.wrong is None:
         say(f"✓ {finding.what}")
         return
@@ -59,13 +59,13 @@ def _tell(finding: Finding) -> None:
 async def findings(
     settings: Settings, http: aiohttp.ClientSession, *, fix: bool = False
 ) -> AsyncIterator[Finding]:
-    """Everything that is looked at, one after the other."""
+    """Run all checks, one after the other."""
     try:
         build_routes(settings)
         yield Finding("configuration")
     except ConfigError as error:
         yield Finding("configuration", str(error))
-    for finding in (*_unreached(settings), *_ceilings(settings)):
+    for finding in (*_unconfigured_surfaces(settings), *_unenforced_responders(settings)):
         yield finding
     async for finding in _database(settings):
         yield finding
@@ -84,16 +84,16 @@ async def findings(
             yield Finding(f"surface {plugin.name}", sentence)
         else:
             await asyncio.to_thread(plugin.load)
-            look = build_checkup(settings, plugin, http, fix=fix)
-            async for finding in plugin.findings(table, look):
+            context = build_checkup(settings, plugin, http, fix=fix)
+            async for finding in plugin.findings(table, context):
                 yield finding
     for name, why in plugins.broken.items():
-        advice = "Update or uninstall the distribution that it comes with."
+        advice = "Update or uninstall the package that it belongs to."
         yield Finding(f"surface {name}", why, advice, warning=True)
 
 
-def _unreached(settings: Settings) -> Iterator[Finding]:
-    """Places on surfaces that are not set up: every ask there is refused."""
+def _unconfigured_surfaces(settings: Settings) -> Iterator[Finding]:
+    """Destinations on surfaces that are not configured, which refuse every ask."""
     plugins = installed_plugins()
     for key, to in configured_destinations(settings):
         place = parse_destination(to, plugins.names)
@@ -101,32 +101,36 @@ def _unreached(settings: Settings) -> Iterator[Finding]:
         for plugin in plugins:
             if plugin.name == surface and not plugin_settings(settings, plugin).configured():
                 wrong = f"the surface {surface} is not configured, so every ask there is refused"
-                yield Finding(key, wrong, f"Set {surface} up, or ask elsewhere: see [{surface}].")
+                yield Finding(
+                    key, wrong, f"Configure it in the table [{surface}], or ask elsewhere."
+                )
 
 
-def _ceilings(settings: Settings) -> Iterator[Finding]:
-    """Routes whose list of responders some agent can get around, because it may name the place itself."""
-    free = [
+def _unenforced_responders(settings: Settings) -> Iterator[Finding]:
+    """Routes whose list of responders an agent can circumvent, because it may name the place itself."""
+    unrestricted = [
         f"agents.{name}"
         for name, agent in settings.agents.items()
         if agent.role == "agent" and not agent.routes
     ]
-    if settings.agents and not free:
+    if settings.agents and not unrestricted:
         return
-    if free:
-        who = f"{', '.join(free)} may name any place"
-        fix = f"Say which routes they may use: {', '.join(f'{name}.routes' for name in free)}."
+    if unrestricted:
+        who = f"{', '.join(unrestricted)} may name any place"
+        fix = (
+            f"Restrict them to routes with {', '.join(f'{name}.routes' for name in unrestricted)}."
+        )
     else:
         who = "any program on this machine may name any place, because no agent has a token"
-        fix = "Give each agent a token (`answerback token create NAME`) and say which routes it may use."
+        fix = "Give each agent a token (`answerback token create NAME`), and restrict it to routes."
     for name, route in settings.routes.items():
         if route.responders not in {None, ANYONE}:
-            wrong = f"{who}, and so ask people outside this list"
+            wrong = f"{who}, and can therefore ask people who are not on this list"
             yield Finding(f"routes.{name}.responders", wrong, fix, warning=True)
 
 
 def _exposed_key(settings: Settings) -> Finding | None:
-    """The person's key, where other users of this machine can read it."""
+    """A finding if other users of this machine can read the person's key."""
     path = PersonKeyFile(settings.storage.sqlite_path).path
     if not path.exists() or not path.stat().st_mode & 0o077:
         return None
@@ -161,13 +165,13 @@ async def _sqlite(settings: Settings) -> Finding:
             await store.close()
     except StoreError as error:
         return Finding(
-            "database", str(error), "Check storage.url, the folder's rights and the disk."
+            "database", str(error), "Check storage.url, the folder's permissions and the disk."
         )
     return Finding(f"database {path}")
 
 
 def _new_database(path: Path) -> Finding:
-    """Whether a database that is not there yet can be created."""
+    """Check whether a database that does not exist yet can be created."""
     folder = path.parent
     if not folder.is_dir():
         return Finding(
@@ -176,8 +180,8 @@ def _new_database(path: Path) -> Finding:
     if not os.access(folder, os.W_OK | os.X_OK):
         return Finding(
             "database",
-            f"nothing can be created in the folder {folder}",
-            "Change its owner or its rights, or run the service as the user who owns it.",
+            f"the folder {folder} is not writable",
+            "Change its owner or permissions, or run the service as the user who owns it.",
         )
     return Finding(f"database {path}, to be created by `answerback serve`")
 
@@ -185,7 +189,7 @@ def _new_database(path: Path) -> Finding:
 def build_checkup(
     settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
 ) -> DoctorContext:
-    """What is to be looked at on a surface: the channels that routes name there, and the routes' responders."""
+    """Collect what to check on a surface: the channels that routes name there, and the routes' responders."""
     channels: list[str] = []
     people: list[str] = []
     names = installed_plugins().names

@@ -1,4 +1,4 @@
-"""``answerback export`` and ``answerback erase`` at work: for operators, over the HTTP API."""
+"""The work of ``answerback export`` and ``answerback erase``: for operators, over the HTTP API."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ Json = dict[str, JsonValue]
 
 _EXIT_USAGE: Final = 2
 _MAX_LINE: Final = 64 * 1024 * 1024
-"""Bytes of one exported line, at the most."""
+"""The maximum size of an exported line, in bytes."""
 
 
 def export(url: str | None, token: str | None, config: Path | None) -> None:
-    """Prints everything; fails where the service stopped before the end."""
-    if not asyncio.run(_exported(*resolve_service(url, token, config))):
-        fail("The export is incomplete: the service stopped before its end. Export again.")
+    """Print everything; fails if the service stops before the end."""
+    if not asyncio.run(_print_export(*resolve_service(url, token, config))):
+        fail("The export is incomplete, as the service stopped before its end. Export again.")
 
 
 def erase(
@@ -41,33 +41,36 @@ def erase(
     *,
     json_output: bool,
 ) -> None:
-    """Erases each ask; fails where one was refused."""
+    """Erase each ask; fails if one was refused."""
 
     async def work(client: AsyncClient) -> list[Json]:
-        return [await _erased(client, ask_id) for ask_id in asks]
+        return [await _erase_one(client, ask_id) for ask_id in asks]
 
     done = call_service(*resolve_service(url, token, config), work)
-    for one in done:
-        if one["refused"] is None:
-            say(f"{one['id']}: erased.")
+    for result in done:
+        if result["refused"] is None:
+            say(f"{result['id']}: erased.")
         else:
-            warn(f"{one['id']}: {one['refused']}")
+            warn(f"{result['id']}: {result['refused']}")
     if json_output:
         print_result(as_json([*done]))
-    if any(one["refused"] is not None for one in done):
+    if any(result["refused"] is not None for result in done):
         sys.exit(EXIT_FAILED)
 
 
 def confirm_erase(asks: Sequence[str]) -> None:
-    """Asks before anything is erased; ends the command where the answer is no."""
+    """Ask for confirmation; ends the command if the answer is no."""
     if not sys.stdin.isatty():
-        fail("Nothing is erased: there is no terminal to ask at. Add --yes.", _EXIT_USAGE)
-    if not typer.confirm(f"Erase what was said in {len(asks)} ask(s), for good?", err=True):
-        fail("Nothing is erased.")
+        fail(
+            "Nothing was erased, as there is no terminal to ask for confirmation. Add --yes.",
+            _EXIT_USAGE,
+        )
+    if not typer.confirm(f"Permanently erase what was written in {len(asks)} ask(s)?", err=True):
+        fail("Nothing was erased.")
 
 
-async def _erased(client: AsyncClient, ask_id: str) -> Json:
-    """Whether an ask is erased, or why not."""
+async def _erase_one(client: AsyncClient, ask_id: str) -> Json:
+    """Erase an ask; returns whether it was erased, or why not."""
     try:
         await client.call("POST", f"/v1/asks/{quote(ask_id, safe='')}/erase")
     except RefusedError as error:
@@ -75,7 +78,7 @@ async def _erased(client: AsyncClient, ask_id: str) -> Json:
     return {"id": ask_id, "erased": True, "refused": None}
 
 
-async def _exported(base: str, token: str | None) -> bool:
+async def _print_export(base: str, token: str | None) -> bool:
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
@@ -85,7 +88,7 @@ async def _exported(base: str, token: str | None) -> bool:
             http.get(f"{base}/v1/export") as response,
         ):
             if response.status != HTTPStatus.OK:
-                fail(f"{base} refused: {await _why(response)}")
+                fail(f"{base} refused the export: {await _refusal_reason(response)}")
             async for line in response.content:
                 print_result(line.decode().rstrip("\n"))
                 ended = json.loads(line)["type"] == "end"
@@ -96,6 +99,6 @@ async def _exported(base: str, token: str | None) -> bool:
     return ended
 
 
-async def _why(response: aiohttp.ClientResponse) -> str:
+async def _refusal_reason(response: aiohttp.ClientResponse) -> str:
     body = await response.json(content_type=None)
     return str(body.get("detail") or body["title"])

@@ -1,7 +1,7 @@
-"""``answerback hook`` at work: an event on standard input, the host's answer on standard output.
+"""The work of ``answerback hook``: reads an event on standard input, and writes the host's answer to standard output.
 
-All hosts take an answer in JSON with the exit status 0. After another status most of them go on as if there were no
-hook.
+All hosts take an answer in JSON with the exit status 0. After any other status, most of them continue as if there were
+no hook.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EXIT_NO_EVENT: Final = 1
 
 
 def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> None:
-    """Reads, asks, waits and prints."""
+    """Read the event, ask, wait, and print the answer."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     try:
@@ -32,7 +32,7 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
         event = None
     if not isinstance(event, dict):
         _warn(
-            "standard input is not the event of a hook. Agents run this command: "
+            "standard input is not a hook event. This command is for agents to run: "
             f"`answerback connect {agent}` sets it up."
         )
         sys.exit(_EXIT_NO_EVENT)
@@ -41,13 +41,13 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
     people = AskClient(url.rstrip("/"), token, to, wait, receipt=receipt, token_env=token_env)
     threading.Thread(target=_follow_host, daemon=True).start()
     try:
-        found = handle_event(agent, event, people)
+        answer = handle_event(agent, event, people)
     except RefusedError as error:
-        # A hook that has to decide answers with these words: only what came late is left for the next event.
-        _warn(f"late answers cannot be looked up: {error}")
-        found = None
-    if found is not None:
-        print(json.dumps(found), flush=True)
+        # A hook that has to decide answers with these words itself. Only late answers are left for the next event.
+        _warn(f"cannot look up late answers: {error}")
+        answer = None
+    if answer is not None:
+        print(json.dumps(answer), flush=True)
     receipt.confirm()
 
 
@@ -56,13 +56,15 @@ def _warn(words: str) -> None:
 
 
 def _follow_host() -> None:
-    """Ends this process with the host: one that was killed leaves its hooks behind, which would take the answer."""
+    """End this process with its host: hooks that outlive a killed host would take the answer."""
     host = select.poll()
-    host.register(sys.stdout.fileno(), 0)  # that nobody reads there any more is told in any case
+    host.register(
+        sys.stdout.fileno(), 0
+    )  # a closed read end is reported even with no events selected
     host.poll()
     os.kill(os.getpid(), signal.SIGHUP)
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """Ends the process by an exception, so that what has to be withdrawn is."""
+    """End the process with an exception, so that pending asks are withdrawn."""
     sys.exit(128 + number)

@@ -1,6 +1,6 @@
-"""Whole lines from a person: typed at a terminal, or read from a pipe. Nothing counts before Enter.
+"""Whole lines from a person, typed at a terminal or read from a pipe. Nothing counts before Enter.
 
-Keys that act at once are no letters, and none of them answers: Esc, and those that move.
+The keys that act at once are Esc and those that move. None of them is a letter, and none gives an answer.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from prompt_toolkit.layout.utils import explode_text_fragments
 
 from answerback_chat.sanitize import glyph
 
-_AFTER_ESC: Final = 0.1
-"""Seconds after which an Esc stands alone: Alt and other keys send one too, and the rest follows at once."""
+_ESC_TIMEOUT: Final = 0.1
+"""Seconds after which an Esc counts as the Esc key: Alt and other keys send one too, followed at once by the rest."""
 _PROMPT: Final = "> "
 
 
@@ -54,65 +54,65 @@ FragmentsFactory = Callable[[], StyleAndTextTuples]
 
 
 class Checklist(Protocol):
-    """A list whose boxes are ticked while the line below it is empty."""
+    """A list of checkboxes that can be ticked while the line below it is empty."""
 
     def fragments(self) -> StyleAndTextTuples:
-        """The list as it stands."""
+        """The list in its current state."""
 
     def plain(self) -> str:
-        """The list as it stands, without a terminal."""
+        """The list in its current state, as plain text."""
 
     def bindings(self) -> KeyBindings:
-        """The keys that move in it and tick."""
+        """The keys that move in the list and tick its boxes."""
 
 
 class LineInput(Protocol):
-    """Where lines come from. Every method raises EOFError where none will come any more."""
+    """A source of lines. Every method raises EOFError if there are no more lines."""
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
-        """A line without its end, or a key that counts without one; of those that move, only these."""
+        """Read a line without its newline, or a key that acts at once; of the keys that move, only `moves` count."""
 
     async def read_text(self, words: str, start: str) -> str | None:
-        """A text, which starts from another; None where the person thought better of it."""
+        """Read a text, prefilled with `start`; None if the person changed their mind."""
 
     async def edit_text(self, text: str) -> str | None:
-        """A longer text, edited; None where it was left as it was."""
+        """Let the person edit a longer text; None if they left it unchanged."""
 
 
 class TerminalInput:
     """Lines typed at a terminal."""
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
         """See `LineInput`."""
-        keys = _leaving()
+        keys = _leave_bindings()
         for key, pressed in _MOVES.items():
             if pressed in moves:
                 _exit_on(keys, key, pressed)
-        if ticking is None:
-            return await _typed(_PROMPT, keys)
+        if checklist is None:
+            return await _prompt_line(_PROMPT, keys)
 
         def above() -> StyleAndTextTuples:
-            return [*ticking.fragments(), ("", _PROMPT)]
+            return [*checklist.fragments(), ("", _PROMPT)]
 
-        return await _typed(above, merge_key_bindings([keys, ticking.bindings()]))
+        return await _prompt_line(above, merge_key_bindings([keys, checklist.bindings()]))
 
     async def read_text(self, words: str, start: str) -> str | None:
-        """See `LineInput`. Alt+Enter begins a new line, Ctrl-X Ctrl-E opens $EDITOR; Esc or Ctrl-C leaves."""
-        keys = _leaving()
+        """See `LineInput`. Alt+Enter starts a new line, Ctrl-X Ctrl-E opens $EDITOR, Esc or Ctrl-C leaves."""
+        keys = _leave_bindings()
 
         @keys.add("escape", "enter")
         def _new_line(event: KeyPressEvent) -> None:
             event.current_buffer.insert_text("\n")
 
         try:
-            typed = await _typed(f"{words}: ", keys, start)
+            entered = await _prompt_line(f"{words}: ", keys, start)
         except (KeyboardInterrupt, EOFError):
             return None
-        return None if isinstance(typed, PressedKey) else typed
+        return None if isinstance(entered, PressedKey) else entered
 
     async def edit_text(self, text: str) -> str | None:
         """See `LineInput`: in $EDITOR."""
@@ -121,18 +121,18 @@ class TerminalInput:
 
 
 class PipedInput:
-    """Lines from a file or a pipe; one that has no end yet is not a line."""
+    """Lines from a file or a pipe; an unterminated line does not count."""
 
     def __init__(self, source: BinaryIO, say: Callable[[str], None]) -> None:
         self._source = source
         self._say = say
 
     async def read_line(
-        self, moves: Collection[PressedKey] = (), ticking: Checklist | None = None
+        self, moves: Collection[PressedKey] = (), checklist: Checklist | None = None
     ) -> str | PressedKey:
         """See `LineInput`."""
-        if ticking is not None:
-            self._say(ticking.plain())
+        if checklist is not None:
+            self._say(checklist.plain())
         return self._line()
 
     async def read_text(self, words: str, start: str) -> str | None:
@@ -146,7 +146,7 @@ class PipedInput:
         return self._line()
 
     def _line(self) -> str:
-        # Not in a thread: nothing else is under way, and a thread that reads could not be interrupted.
+        # Not in a thread: nothing else is running, and a thread that reads could not be interrupted.
         line = self._source.readline()
         if not line.endswith(b"\n"):
             raise EOFError
@@ -154,7 +154,7 @@ class PipedInput:
 
 
 class _Visible(Processor):
-    """Shows what is edited as `answerback_chat.sanitize` shows all texts; the text itself stays as it is."""
+    """Shows the edited text as `answerback_chat.sanitize` shows all texts; the text itself stays unchanged."""
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         before = explode_text_fragments(transformation_input.fragments)
@@ -167,17 +167,17 @@ class _Visible(Processor):
         )
 
 
-async def _typed(
+async def _prompt_line(
     message: str | FragmentsFactory, keys: KeyBindingsBase, start: str = ""
 ) -> str | PressedKey:
     session: PromptSession[str] = PromptSession(
         key_bindings=keys, enable_open_in_editor=True, input_processors=[_Visible()]
     )
-    session.app.timeoutlen = session.app.ttimeoutlen = _AFTER_ESC
+    session.app.timeoutlen = session.app.ttimeoutlen = _ESC_TIMEOUT
     return await session.prompt_async(message, default=start)
 
 
-def _leaving() -> KeyBindings:
+def _leave_bindings() -> KeyBindings:
     keys = KeyBindings()
 
     @keys.add("escape")
@@ -188,7 +188,7 @@ def _leaving() -> KeyBindings:
 
 
 def line_is_empty() -> Condition:
-    """Whether nothing is typed: keys that are letters elsewhere may then act on a list."""
+    """Whether nothing has been typed: Space and the like may then act on a list."""
     return Condition(lambda: not get_app().current_buffer.text)
 
 

@@ -1,8 +1,8 @@
-"""The command line: finds the commands, one module each, and turns what goes wrong into a sentence.
+"""The command line: finds the commands, one module each, and reports errors as a sentence.
 
-A command's module, in `answerback.cli.commands`, is imported when the command is called, and what does its
-work when it runs: importing the service takes longer than showing a command's help may. What this module itself
-imports, every command waits for.
+A command's module, in `answerback.cli.commands`, is imported when the command is called, and the code that does its
+work when it runs: importing the service would take too long for showing a command's help. Whatever this module
+imports delays every command.
 """
 
 from __future__ import annotations
@@ -21,39 +21,39 @@ from answerback.version import VERSION
 
 COMMANDS: Final = {
     "serve": "Run the service.",
-    "demo": "Walk the migration form on a page of this machine, and see the tool result an agent would get.",
+    "demo": "Try the migration form in your browser, and see the tool result that an agent would get.",
     "ask": "Ask a form's questions, wait for the answers, and print the tool result.",
     "answer": "Answer an ask in this terminal.",
-    "list": "List the asks that wait for an answer, oldest first.",
+    "list": "List the asks that are waiting for an answer, oldest first.",
     "show": "Show an ask and its record: what was asked, who answered what, and when.",
     "wait": "Wait until an ask has ended, and print the tool result.",
-    "explain": "Explain what somebody asked back: it is shown below the question, which stays open.",
-    "withdraw": "Withdraw an ask: nobody can answer it any more.",
-    "check": "Check a form without a server: every mistake, with its place.",
-    "preview": "Show how each surface will render a form; nobody is asked, and no service is needed.",
-    "manifest": "App manifests, ready to paste.",
-    "doctor": "Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.",
-    "copy": "Copy a database into another one: SQLite to PostgreSQL, or back.",
-    "key": "Print the key with which a person answers on the page and in the terminal.",
-    "person": "Personal links, with which people answer on the page under their own names.",
-    "token": "Tokens for agents and custom front ends.",
-    "export": "Print everything as JSON lines: asks, their records, the webhook deliveries.",
-    "erase": "Erase what people and agents wrote in asks that have ended, for good.",
-    "connect": "Connect an agent: what it asks, and what it wants to be allowed, goes to people.",
-    "hook": "What an agent's command hooks run: reads the event from standard input, asks, and prints the answer.",
-    "acp": "Run an agent that speaks ACP for an editor; what it asks, people answer in either place.",
-    "bridge": "Put what an agent's own server asks its client to people, and give that server the answers.",
-    "mcp": "Offer the tools to an MCP client over standard input and output.",
+    "explain": "Answer a question that somebody asked back; the explanation is shown below the agent's question.",
+    "withdraw": "Withdraw an ask, so that nobody can answer it any more.",
+    "check": "Check a form without a server, and list every error with its location.",
+    "preview": "Show how each surface will render a form, without asking anybody or needing a service.",
+    "manifest": "Print an app manifest, ready to paste.",
+    "doctor": "Check tokens, scopes, channels, clock and database, and explain how to fix any problem.",
+    "copy": "Copy a database to another one: SQLite to PostgreSQL, or back.",
+    "key": "Print the key that lets a person answer on the page and in the terminal.",
+    "person": "Manage personal links, which let people answer on the page under their own names.",
+    "token": "Manage tokens for agents and custom front ends.",
+    "export": "Print everything as JSON lines: asks, their records, and webhook deliveries.",
+    "erase": "Permanently erase what people and agents wrote in asks that have ended.",
+    "connect": "Connect an agent, so that its questions and permission prompts go to people.",
+    "hook": "Run by an agent's command hooks: read the event from standard input, ask, and print the answer.",
+    "acp": "Run an ACP agent for an editor; people can answer it in the editor or in chat.",
+    "bridge": "Forward what an agent's own server asks its client to people, and their answers back.",
+    "mcp": "Serve the tools to an MCP client over standard input and output.",
 }
-"""The commands in the order shown, each ``answerback.cli.commands.<name>``, and the first sentence of its help."""
+"""The commands, ``answerback.cli.commands.<name>``, with the first sentence of their help, in the order shown."""
 
 
 _NEEDS: Final = {"mcp": MCP}
-"""The extras that commands need."""
+"""The extra that a command needs."""
 
 
 class _Commands(TyperGroup):
-    """The commands by name; for the list of them, their names and sentences suffice."""
+    """The commands by name; listing them does not import their modules."""
 
     _listing = False
 
@@ -73,7 +73,7 @@ class _Commands(TyperGroup):
 
 
 def load_command(name: str) -> Command:
-    """A command, from its module: a function ``command``, or an ``app`` of several."""
+    """Load a command from its module: a function ``command``, or an ``app`` of several."""
     extra, packages = _NEEDS.get(name, ("", ()))
     if (sentence := missing_extra_message(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
@@ -113,7 +113,7 @@ def options(
 
 
 def main() -> None:
-    """The program ``answerback``. Ctrl-C and a reader of its output that hangs up are typer's to end it at."""
+    """Run the program ``answerback``. Typer handles Ctrl-C and a closed output pipe."""
     try:
         app()
     except AnswerbackError as error:

@@ -1,6 +1,6 @@
-"""``answerback mcp``: the MCP tools on standard input and output, for clients that speak nothing else.
+"""The work of ``answerback mcp``: serves the MCP tools on standard input and output, for clients without HTTP.
 
-A bridge to a running service: an ask outlives this process, its client and a restart of the service.
+It connects to a running service, so an ask outlives this process, its client, and a restart of the service.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from answerback_client import (
 )
 
 _PATIENCE: Final = 20.0
-"""Seconds for which a service that is away is called again within one call of a tool."""
+"""Seconds for which calls to a service that is down are retried within one tool call."""
 
 
 def run(url: str | None, token: str | None, to: str | None, tools: str | None) -> None:
-    """Serves on standard input and output until the client ends it."""
+    """Serve on standard input and output until the client ends it."""
     logs.configure_logging("warning", None)
     try:
         offered = parse_asking_tools(tools)
@@ -62,10 +62,10 @@ async def _bridge(
 
 
 class ClientBackend:
-    """A service elsewhere, by its HTTP API.
+    """A backend for the MCP tools that uses a service's HTTP API.
 
     Args:
-        to: where to ask when the call does not say.
+        to: where to ask if the call does not say.
     """
 
     def __init__(self, client: AsyncClient, to: str | None = None) -> None:
@@ -73,21 +73,21 @@ class ClientBackend:
         self._to = to
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
-        """Those of these dialects that the service offers."""
+        """The given dialects that the service offers."""
 
         async def offers(dialect: str) -> bool:
             try:
-                found = await self._client.call("GET", f"/v1/tools?dialect={dialect}")
+                tools = await self._client.call("GET", f"/v1/tools?dialect={dialect}")
             except ClientError:
-                return True  # it is away: a call will say so in words, a missing tool would not
-            return bool(found.get("tools"))
+                return True  # the service is down: a call explains that in words, a missing tool would not
+            return bool(tools.get("tools"))
 
         ordered = sorted(dialects)
         offered = await asyncio.gather(*map(offers, ordered))
         return {dialect for dialect, yes in zip(ordered, offered, strict=True) if yes}
 
     async def submit(self, asking: AskToolCall) -> AskJson:
-        """The new ask."""
+        """Submit an ask."""
         envelope: dict[str, JsonValue] = {
             "to": asking.to if asking.to is not None else self._to,
             "dialect": asking.dialect,
@@ -96,30 +96,30 @@ class ClientBackend:
             "conversation": asking.conversation,
         }
         envelope["accepts"] = [CLARIFY] if asking.clarifies else None
-        given = {name: value for name, value in envelope.items() if value is not None}
-        body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **given}
+        extra = {name: value for name, value in envelope.items() if value is not None}
+        body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **extra}
         try:
             return (await self._client.submit_body(body, key=asking.key)).json
         except InvalidCallError as error:
             result = error.tool_result
-            shown = result and ToolResult(
+            refusal = result and ToolResult(
                 content=result.content, structured=result.structured, is_error=result.is_error
             )
-            raise AskRefusedError(shown or _failure(str(error))) from error
+            raise AskRefusedError(refusal or _error_result(str(error))) from error
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
     async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask as it stands, or None."""
+        """The current state of an ask; None if there is no such ask."""
         try:
             return (await self._client.get(ask_id)).json
         except NotFoundError:
             return None
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
-        """The ask once it has ended, or as it stands after that time; None when the service is away by then."""
+        """Wait until the ask has ended or the time is up; None if the service is down by then."""
         try:
             async with asyncio.timeout(seconds + _PATIENCE):
                 return (await self._client.wait(ask_id, timeout=seconds)).json
@@ -128,10 +128,10 @@ class ClientBackend:
         except (TimeoutError, UnreachableError, NotFoundError):
             return None
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
     async def explain(self, ask_id: str, text: str) -> AskJson | None:
-        """The ask with an explanation below its question, or as it had ended before."""
+        """Show an explanation below the ask's question; returns the ask, which may already have ended."""
         try:
             return (await self._client.add_context(ask_id, text)).json
         except EndedError as error:
@@ -141,10 +141,10 @@ class ClientBackend:
         except InvalidCallError as error:
             raise explanation_refused(error.messages) from error
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
     async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """The ask after it was withdrawn, or as it had ended before."""
+        """Withdraw the ask; returns it, though it may have ended before."""
         try:
             return (await self._client.withdraw(ask_id)).json
         except EndedError as error:
@@ -152,24 +152,26 @@ class ClientBackend:
         except NotFoundError:
             return None
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
-        """What the agent has not been told; asks of the bridge have no conversation."""
+        """The late answers that the agent has not received; asks without a conversation are the default."""
         try:
-            found = await self._client.answers(conversation or "", after=after)
+            answers = await self._client.answers(conversation or "", after=after)
         except ClientError as error:
-            raise AskRefusedError(_failure(_words(error))) from error
-        return LateAnswerBatch([ask.json for ask in found.asks], found.next)
+            raise AskRefusedError(_error_result(_describe_error(error))) from error
+        return LateAnswerBatch([ask.json for ask in answers.asks], answers.next)
 
 
-def _words(error: ClientError) -> str:
+def _describe_error(error: ClientError) -> str:
     if isinstance(error, UnreachableError):
-        return f"{error} It has to be running (`answerback serve`). Nothing that was asked is lost."
+        return (
+            f"{error} The user has to start it with `answerback serve`. Existing asks are not lost."
+        )
     if isinstance(error, UnauthorizedError):
-        return f"{error} The user has to put the agent's token into ANSWERBACK_TOKEN and start this server again."
+        return f"{error} The user has to set ANSWERBACK_TOKEN to the agent's token and restart this MCP server."
     return str(error)
 
 
-def _failure(words: str) -> ToolResult:
+def _error_result(words: str) -> ToolResult:
     return ToolResult(content=words, structured={"error": words}, is_error=True)

@@ -1,6 +1,7 @@
-"""What commands print: results on standard output, everything for people on standard error.
+"""Output of the commands: results go to standard output, messages for people to standard error.
 
-Lines for people, and results on a terminal, are made visible: an agent may have written a part of them.
+Messages for people, and results on a terminal, have their control characters made visible, as an agent may have written
+part of them.
 """
 
 from __future__ import annotations
@@ -15,35 +16,35 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 EXIT_FAILED: Final = 1
-"""The command could not do its work."""
+"""The command failed."""
 
 
 @cache
 def console() -> Console:
-    """The terminal of the person. What prints there is imported then: a result alone needs nothing of it."""
+    """The person's terminal. Rich is only imported on first use, as printing a result does not need it."""
     from rich.console import Console
 
     return Console(stderr=True, highlight=False, soft_wrap=True)
 
 
 def say(line: str) -> None:
-    """A line for the person at the terminal: nothing in it is markup."""
+    """Print a message for the person at the terminal; markup in it is not interpreted."""
     console().print(visible(line), markup=False)
 
 
 def warn(line: str) -> None:
-    """A line about something that is wrong."""
+    """Print a message about a problem."""
     console().print(visible(line), style="bold red", markup=False)
 
 
 def fail(line: str, code: int = EXIT_FAILED) -> NoReturn:
-    """Ends the command with a sentence."""
+    """End the command with an error message."""
     warn(line)
     sys.exit(code)
 
 
 def print_result(text: str) -> None:
-    """The command's result: verbatim for programs, visible on a terminal."""
+    """Print the command's result: verbatim for programs, with control characters made visible on a terminal."""
     if sys.stdout.isatty():
         text = visible(text)
     sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace") + b"\n")

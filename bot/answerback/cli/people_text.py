@@ -1,4 +1,4 @@
-"""Who may answer an ask and until when, and who answered, as the terminal shows it. Pure: the API's JSON → words."""
+"""Who may answer an ask and until when, and who answered, as text for the terminal. Pure: the API's JSON → words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from answerback_chat.sanitize import one_line
 
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
-    """Who may answer, by name where an id is one, and until when; empty where there is nothing to say."""
+    """Who may answer (by name if the id is a name) and until when; empty if there is nothing to say."""
     listed = ask["responders"]
-    responders = [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    responders = [who for who in listed if isinstance(who, str)] if isinstance(listed, list) else []
     marks = AttributionFormat(
         one_line,
         lambda who: attribution.responder_name(str(ask["surface"]), who),
@@ -30,23 +30,23 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
 
 
 def describe_answerer(line: Mapping[str, JsonValue], labels: Labels) -> str:
-    """Who gave an answer and when; empty where no person did."""
+    """Who gave an answer and when; empty if no person did."""
     by, at = line["by"], line["at"]
     if not isinstance(by, dict):
         return ""
-    said = labels.by.format(name=one_line(str(by.get("name") or labels.somebody)))
+    answered_by = labels.by.format(name=one_line(str(by.get("name") or labels.somebody)))
     when = (
         f", {format_local_time(datetime.fromisoformat(at).timestamp())}"
         if isinstance(at, str)
         else ""
     )
-    return f"{said}{when}"
+    return f"{answered_by}{when}"
 
 
 def format_local_time(at: float) -> str:
-    """A time on this machine's clock."""
+    """Format a timestamp in this machine's time zone."""
     return datetime.fromtimestamp(at).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
 def _person(person: Person) -> str:
-    raise AssertionError(f"who may answer is named by id, and not as {person}")
+    raise AssertionError(f"responders are named by their ids, and not as {person}")

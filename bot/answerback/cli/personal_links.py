@@ -1,4 +1,4 @@
-"""What ``answerback person add`` needs of the configuration: who may have a link, and where it leads."""
+"""What ``answerback person add`` needs from the configuration: which names may have a link, and its address."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from answerback.runtime.plugins import installed_plugins
 
 
 def link_name_error(name: str) -> str | None:
-    """Why nobody can have a link under this name, in half a sentence; None where somebody can."""
+    """Why a personal link cannot have this name, as a clause; None if it can."""
     return name_problem(name, installed_plugins().home)
 
 
 def link_address(settings: Settings, url: str | None) -> tuple[str, bool]:
-    """Where people open their links, and whether that is more than this machine."""
+    """The address of the links, and whether it is reachable from beyond this machine."""
     public = settings.public
     if url is not None or public.url is not None:
         return (url or public.url or "").rstrip("/"), True

@@ -1,4 +1,4 @@
-"""``answerback preview``: how each surface will show a form, without asking anybody."""
+"""The work of ``answerback preview``: renders a form for each surface, without asking anybody."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from answerback.service.submission_request import Submission, read_submission
 from answerback_chat.sanitize import as_json, one_line
 
 _TERMINAL: Final = "terminal"
-_PAGE: Final = Path(__file__).with_name("preview.html")
+_TEMPLATE: Final = Path(__file__).with_name("preview.html")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,17 @@ class PromptPreview:
 
 
 def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
-    """Prints the previews, or writes them as a page."""
+    """Print the previews, or write them as a page."""
     labels = load_settings().labels
-    plugin = None if surface == _TERMINAL else _plugin(surface)
+    plugin = None if surface == _TERMINAL else _preview_plugin(surface)
     try:
-        shown = list(_steps(read_submission(read_call(form))))
+        shown = list(_prompt_states(read_submission(read_call(form))))
     except InvalidCallError as error:
         for line in format_problems(error.problems):
             warn(line)
         sys.exit(EXIT_INVALID)
     if html is not None or open_page:
-        _page(form, shown, labels, html, open_page=open_page)
+        _write_page(form, shown, labels, html, open_page=open_page)
     elif plugin is None:
         prompting = TerminalPrompter(labels)
         for ask in shown:
@@ -75,23 +75,23 @@ def run(form: str, surface: str, html: Path | None, *, open_page: bool) -> None:
         print_result(as_json([each.payload for each in previews if each is not None]))
 
 
-def _plugin(name: str) -> Plugin:
-    """The plug-in of a surface that has previews."""
+def _preview_plugin(name: str) -> Plugin:
+    """The plug-in of a surface, which must support previews."""
     able = {
         plugin.name: plugin
         for plugin in installed_plugins()
         if type(plugin).preview is not SurfacePlugin.preview
     }
     if name not in able:
-        there_are = ", ".join([_TERMINAL, *able])
+        available = ", ".join([_TERMINAL, *able])
         raise typer.BadParameter(
-            f"there is no preview of {name!r}; there is one of {there_are}.", param_hint="--surface"
+            f"there is no preview for {name!r}. Choose one of: {available}.", param_hint="--surface"
         )
     return able[name]
 
 
-def _steps(submission: Submission) -> Iterator[Ask]:
-    """The ask at each of its prompts, gated ones too, and at its review."""
+def _prompt_states(submission: Submission) -> Iterator[Ask]:
+    """The ask at each of its prompts, including conditional ones, and at its review."""
     dialect, form, planned = validate_submission(submission)
     request = Request(
         name=submission.name,
@@ -118,7 +118,7 @@ def _steps(submission: Submission) -> Iterator[Ask]:
 
 
 def _at_review(ask: Ask) -> Ask:
-    """The ask with its first options chosen; forms with a review have nothing but choices."""
+    """The ask with all first options chosen; forms with a review only contain choices."""
     while (question := ask.question) is not None:
         first = question.options[0].value
         many = question.answer_type is AnswerType.MULTI_SELECT
@@ -129,31 +129,31 @@ def _at_review(ask: Ask) -> Ask:
     return ask
 
 
-def _page(
+def _write_page(
     form: str, shown: list[Ask], labels: Labels, path: Path | None, *, open_page: bool
 ) -> None:
-    page = jinja2.Environment(autoescape=True).from_string(_PAGE.read_text("utf-8"))
-    text = page.render(title=form, steps=[_step(ask, labels) for ask in shown])
+    page = jinja2.Environment(autoescape=True).from_string(_TEMPLATE.read_text("utf-8"))
+    text = page.render(title=form, steps=[_preview_prompt(ask, labels) for ask in shown])
     if path is None:
         with tempfile.NamedTemporaryFile("wb", suffix=".html", delete=False) as file:
             path = Path(file.name)
     try:
         path.write_text(text, "utf-8")
     except OSError as error:
-        fail(f"{path} cannot be written: {error.strerror}.")
-    say(f"Written to {path}.")
+        fail(f"Cannot write {path}: {error.strerror}.")
+    say(f"Wrote the previews to {path}.")
     if open_page and not webbrowser.open(path.absolute().as_uri()):
-        warn("There is no browser to open it with.")
+        warn("No browser was found to open it with.")
 
 
-def _step(ask: Ask, labels: Labels) -> PromptPreview:
+def _preview_prompt(ask: Ask, labels: Labels) -> PromptPreview:
     prompt = view_of(ask).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
     for plugin in installed_plugins():
-        if (made := plugin.preview(ask, labels)) is not None:
-            source = made.payload if made.source is None else made.source
+        if (preview := plugin.preview(ask, labels)) is not None:
+            source = preview.payload if preview.source is None else preview.source
             looks.append(
-                SurfacePreview(plugin.title, Markup(made.html), as_json(source), made.hint)
+                SurfacePreview(plugin.title, Markup(preview.html), as_json(source), preview.hint)
             )
     return PromptPreview(title=one_line(title), looks=tuple(looks))

@@ -1,8 +1,8 @@
-"""One prompt in the terminal: what it says, and the action that the person's lines stand for.
+"""A prompt in the terminal: prints it, and turns the person's lines into an action.
 
-Works on the API's JSON of an ask. Whole lines count, Enter last: ``y n`` (``Y N`` to remember), numbers,
-``b r s`` for Back, Reply and End Turn, ``q`` to leave the ask open, or their words in full. Esc opens the menu of
-those. What an agent sent is made visible before it is printed: no control sequence of its reaches the terminal.
+Works on the API's JSON of an ask. The person enters whole lines: ``y n`` (``Y N`` to remember), numbers, ``b r s`` for
+Back, Reply and End Turn, ``q`` to leave the ask open, or the full words of these. Esc opens a menu of them. Control
+sequences in texts from an agent are made visible before printing, so that none reaches the terminal.
 """
 
 from __future__ import annotations
@@ -36,86 +36,86 @@ from answerback_chat.sanitize import as_json, one_line, visible
 
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
-_BAD: Final = "fg:ansired bold"
-_SO_FAR: Final = 5
-"""Earlier answers that stand above the first question."""
+_ERROR: Final = "fg:ansired bold"
+_MAX_EARLIER_ANSWERS: Final = 5
+"""The number of earlier answers that are shown above the first question."""
 _AGAIN: Final[Action] = {}
-"""Stands for: nothing was done, prompt again."""
+"""A marker: nothing was done, so prompt again."""
 _MENU: Final = "menu"
 _WRITE: Final = "write"
 
 
 class TerminalPrompter:
-    """Prompts of one person's terminal."""
+    """Prompts a person in the terminal."""
 
     def __init__(self, labels: Labels, lines: LineInput | None = None) -> None:
         self._labels = labels
         self._lines = lines or TerminalInput()
-        self._begun = False
+        self._has_started = False
         self.unsent_selection: Action | None = None
-        """What was ticked where the person asked back instead of answering: the same prompt starts from it."""
-        self._who = ""
+        """The boxes ticked when the person asked back instead of answering: the same prompt starts with them."""
+        self._asker = ""
 
     def print_line(self, text: str, style: str = "") -> None:
-        """A line on the terminal, made harmless."""
+        """Print a line to the terminal, with control characters made visible."""
         print_formatted_text(FormattedText([(style, visible(text))]))
 
     def print_error(self, text: str) -> None:
-        """A line about something that is wrong."""
-        self.print_line(text, _BAD)
+        """Print a line about a problem."""
+        self.print_line(text, _ERROR)
 
     async def choose(self, offered: Sequence[str]) -> int | None:
-        """The place of the one that the person chooses; None for none of them."""
+        """Let the person choose one of the texts; returns its index, or None for none of them."""
         keys: Keys = {
             **{str(number): Choice(text, str(number)) for number, text in enumerate(offered, 1)},
             "q": Choice("None of them", "q"),
         }
-        self._list(keys, None)
-        chosen = await self._line(keys)
+        self._print_choices(keys, None)
+        chosen = await self._read_choice(keys)
         return int(chosen) - 1 if isinstance(chosen, str) and chosen.isdecimal() else None
 
     async def prompt_action(self, ask: Json, refused: Json | None = None) -> Action | None:
-        """What the person does about the open prompt of an ask; None: they leave it open.
+        """Show the open prompt of an ask and read the person's action; None if they leave it open.
 
         Args:
-            refused: what was entered and not taken: the prompt starts from it.
+            refused: an action that was refused: the prompt starts with its value.
         """
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             raise TypeError("only an open ask prompts")
         self.unsent_selection = None
-        self._heading(ask, prompt)
+        self._print_heading(ask, prompt)
         moves = answer_keys.moves(ask, prompt)
         if prompt["kind"] == "review":
-            return await self._by_line(prompt, self._review_keys(ask, prompt), None, moves)
+            return await self._read_action(prompt, self._review_keys(ask, prompt), None, moves)
         match kind := AnswerType(str(prompt["answer_type"])):
             case AnswerType.BOOLEAN:
-                return await self._by_line(prompt, self._boolean_keys(prompt), None, moves)
+                return await self._read_action(prompt, self._boolean_keys(prompt), None, moves)
             case AnswerType.SELECT:
-                return await self._by_line(
+                return await self._read_action(
                     prompt, *answer_keys.select_keys(prompt, self._labels), moves
                 )
             case AnswerType.MULTI_SELECT:
                 return await self._multi_select(prompt, refused or {}, moves)
             case AnswerType.TEXT | AnswerType.SCHEMA:
                 as_json_value = kind is AnswerType.SCHEMA
-                return await self._written(
+                return await self._read_value(
                     prompt, refused or {}, moves, as_json_value=as_json_value
                 )
             case _:
                 assert_never(kind)
 
     def show(self, ask: Json) -> None:
-        """What the open prompt of an ask says, without asking for anything."""
+        """Print the open prompt of an ask, without reading anything."""
         prompt = ask["prompt"]
         if not isinstance(prompt, dict):
             return
-        self._heading(ask, prompt)
-        keys, default = self._shown(ask, prompt)
-        self._list({**keys, **answer_keys.control_keys(prompt, self._labels)}, default)
+        self._print_heading(ask, prompt)
+        keys, default = self._answer_keys(ask, prompt)
+        self._print_choices({**keys, **answer_keys.control_keys(prompt, self._labels)}, default)
 
-    def _shown(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
-        """The keys that answer a prompt, and the one that it starts from; ticks are shown at once."""
+    def _answer_keys(self, ask: Json, prompt: Json) -> tuple[Keys, str | None]:
+        """The keys that answer a prompt, and the prefilled one; a multiple choice is printed here instead."""
         if prompt["kind"] == "review":
             return self._review_keys(ask, prompt), None
         match kind := AnswerType(str(prompt["answer_type"])):
@@ -131,17 +131,17 @@ class TerminalPrompter:
             case _:
                 assert_never(kind)
 
-    def _heading(self, ask: Json, prompt: Json) -> None:
+    def _print_heading(self, ask: Json, prompt: Json) -> None:
         labels, review = self._labels, prompt["kind"] == "review"
         self.print_line("")
-        self._who = one_line(str(ask["asked_by"]))
+        self._asker = one_line(str(ask["asked_by"]))
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
-        self.print_line(asks.format(label=self._who), _DIM)
-        if for_whom := people_text.audience(ask, labels):
-            self.print_line(for_whom, _DIM)
-        if not review and not self._begun:
-            self._so_far(ask, prompt)
-        self._begun = True
+        self.print_line(asks.format(label=self._asker), _DIM)
+        if audience := people_text.audience(ask, labels):
+            self.print_line(audience, _DIM)
+        if not review and not self._has_started:
+            self._print_earlier_answers(ask, prompt)
+        self._has_started = True
         for option in get_dicts(prompt, "options"):
             if option.get("preview"):
                 self.print_line(f"{option['label']}:", _DIM)
@@ -158,14 +158,14 @@ class TerminalPrompter:
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
         self.print_line(f"{progress}{header}{title}", _BOLD)
-        for line in question_context.render_asides(prompt, self._who, labels):
+        for line in question_context.render_asides(prompt, self._asker, labels):
             print_formatted_text(FormattedText(line))
 
-    def _so_far(self, ask: Json, prompt: Json) -> None:
+    def _print_earlier_answers(self, ask: Json, prompt: Json) -> None:
         answered = get_dicts(prompt, "answered")
-        if len(answered) > _SO_FAR:
-            self.print_line(f"… {len(answered) - _SO_FAR} earlier", _DIM)
-        for line in answered[-_SO_FAR:]:
+        if len(answered) > _MAX_EARLIER_ANSWERS:
+            self.print_line(f"… {len(answered) - _MAX_EARLIER_ANSWERS} earlier", _DIM)
+        for line in answered[-_MAX_EARLIER_ANSWERS:]:
             by = people_text.describe_answerer(line, self._labels)
             words = answer_keys.answer_line(ask, line, self._labels)
             self.print_line(f"{words} ({by})" if by else words, _DIM)
@@ -173,7 +173,7 @@ class TerminalPrompter:
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self._labels, prompt["prefill"]
         if isinstance(prefill, bool):
-            # In words, and not marked as what Enter alone takes: nothing is chosen beforehand on a yes/no.
+            # In words, and not as a default for Enter: a yes/no question never has a preselected answer.
             self.print_line(
                 labels.prefilled.format(text=labels.yes if prefill else labels.no), _DIM
             )
@@ -185,29 +185,29 @@ class TerminalPrompter:
             self.print_line(f"      {line}")
         return keys
 
-    def _list(self, keys: Keys, default: str | None) -> None:
+    def _print_choices(self, keys: Keys, default: str | None) -> None:
         for key, choice in keys.items():
             about = f"  ({one_line(choice.about)})" if choice.about else ""
             mark = "›" if key == default else " "
             self.print_line(f"{mark} {key:>2}  {one_line(choice.words)}{about}")
 
-    # --- lines, and what they lead to ------------------------------------------------------------
+    # --- lines and their actions -----------------------------------------------------------------
 
-    async def _by_line(
+    async def _read_action(
         self, prompt: Json, keys: Keys, default: str | None, moves: Moves
     ) -> Action | None:
-        """The action that is entered, asked for again where the person thought better of it."""
-        everything = {**keys, **answer_keys.control_keys(prompt, self._labels)}
+        """Read an action; prompts again if the person changes their mind."""
+        all_keys = {**keys, **answer_keys.control_keys(prompt, self._labels)}
         while True:
-            self._list(everything, default)
-            done = await self._chosen(prompt, await self._line(everything, default, moves))
+            self._print_choices(all_keys, default)
+            done = await self._follow(prompt, await self._read_choice(all_keys, default, moves))
             if done is not _AGAIN:
                 return done
 
-    async def _line(
+    async def _read_choice(
         self, keys: Keys, default: str | None = None, moves: Moves | None = None
     ) -> Action | str:
-        """What one line, or a key that moves, leads to; lines that lead nowhere are told so."""
+        """Read a line, or a key that moves, and return its choice; a line that matches none is reported."""
         while True:
             entered = await self._lines.read_line(moves or ())
             if isinstance(entered, PressedKey):
@@ -217,59 +217,59 @@ class TerminalPrompter:
                 return keys[key].to
             self.print_error(key)
 
-    async def _chosen(self, prompt: Json, chosen: Action | str) -> Action | None:
-        """The action, once what it still needs was asked; `_AGAIN` when the person thought better of it."""
+    async def _follow(self, prompt: Json, chosen: Action | str) -> Action | None:
+        """Turn a choice into an action, asking for what it needs; `_AGAIN` if the person changes their mind."""
         match chosen:
             case "leave":
                 return None
             case "ask_back":
-                return await self._ask_back()
+                return await self._read_ask_back()
             case "reply":
-                return await self._reply()
+                return await self._read_reply()
             case "end_turn":
-                return await self._end_turn()
+                return await self._confirm_end_turn()
             case "other":
                 text = await self._lines.read_text(self._labels.other_label, "")
                 return _AGAIN if text is None else {"action": "other", "text": text}
             case str():
-                return await self._menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
+                return await self._open_menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
             case _:
                 return chosen
 
-    async def _menu(self, prompt: Json, first: Keys) -> Action | None:
-        """What Esc opens, and Esc closes."""
+    async def _open_menu(self, prompt: Json, first: Keys) -> Action | None:
+        """Open the menu, which Esc opens and closes."""
         keys = {**first, **answer_keys.control_keys(prompt, self._labels)}
-        self._list(keys, None)
-        chosen = await self._line(keys)
-        return _AGAIN if chosen == _MENU else await self._chosen(prompt, chosen)
+        self._print_choices(keys, None)
+        chosen = await self._read_choice(keys)
+        return _AGAIN if chosen == _MENU else await self._follow(prompt, chosen)
 
-    async def _ask_back(self) -> Action:
-        self.print_line(self._labels.ask_back_hint.format(label=self._who), _DIM)
-        label = self._labels.ask_back_label.format(label=self._who)
+    async def _read_ask_back(self) -> Action:
+        self.print_line(self._labels.ask_back_hint.format(label=self._asker), _DIM)
+        label = self._labels.ask_back_label.format(label=self._asker)
         text = await self._lines.read_text(label, "")
         return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
 
-    async def _reply(self) -> Action:
-        self.print_line(self._labels.reply_hint.format(label=self._who), _DIM)
-        text = await self._lines.read_text("Your words, or none", "")
+    async def _read_reply(self) -> Action:
+        self.print_line(self._labels.reply_hint.format(label=self._asker), _DIM)
+        text = await self._lines.read_text("Your reply (optional)", "")
         if text is None:
             return _AGAIN
         if text.strip():
             return {"action": "reply", "text": text}
-        sure = await self._confirmed("End the questions without an answer and without words?")
+        sure = await self._confirm("End the questions without an answer or a reply?")
         return {"action": "reply"} if sure else _AGAIN
 
-    async def _end_turn(self) -> Action:
-        words = self._labels.end_turn_text.format(label=self._who)
-        sure = await self._confirmed(f"{self._labels.end_turn_title} {words}")
+    async def _confirm_end_turn(self) -> Action:
+        words = self._labels.end_turn_text.format(label=self._asker)
+        sure = await self._confirm(f"{self._labels.end_turn_title} {words}")
         return {"action": "end_turn"} if sure else _AGAIN
 
-    async def _confirmed(self, question: str) -> bool:
+    async def _confirm(self, question: str) -> bool:
         self.print_line(f"{question} (y/n)", _BOLD)
         yes, no = self._labels.yes, self._labels.no
-        return await self._line({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
+        return await self._read_choice({"y": Choice(yes, "yes"), "n": Choice(no, "no")}) == "yes"
 
-    # --- several choices, and what is written ----------------------------------------------------
+    # --- multiple choices, texts and JSON values ---------------------------------------------------
 
     def _selection(self, prompt: Json, refused: Json) -> Selection:
         options, start = get_dicts(prompt, "options"), refused.get("value", prompt["prefill"])
@@ -288,105 +288,105 @@ class TerminalPrompter:
             answer_keys.control_keys(prompt, self._labels),
         )
         while True:
-            self.print_line("Space or numbers tick, Enter answers, Esc for more", _DIM)
+            self.print_line("Space or numbers tick boxes, Enter answers, Esc opens the menu", _DIM)
             entered = await self._lines.read_line(moves, selection)
             if entered is PressedKey.OTHER or (
                 entered == "" and selection.is_at_other and not selection.words
             ):
-                await self._own_words(selection)
+                await self._read_other(selection)
                 continue
             done: Action | None
             if entered == "":
-                done = await self._selected(prompt, selection)
+                done = await self._submit_selection(prompt, selection)
             elif isinstance(entered, PressedKey):
                 chosen = moves.get(entered, _MENU)
                 back: Keys = {"a": Choice("Back to the list", _AGAIN)}
-                done = chosen if isinstance(chosen, dict) else await self._menu(prompt, back)
+                done = chosen if isinstance(chosen, dict) else await self._open_menu(prompt, back)
             else:
-                done = await self._named(prompt, selection, entered.strip(), controls)
+                done = await self._apply_line(prompt, selection, entered.strip(), controls)
             if done is not _AGAIN:
                 asks = done is not None and done["action"] == "ask_back"
-                self.unsent_selection = self._ticks(prompt, selection) if asks else None
+                self.unsent_selection = self._as_refused_action(prompt, selection) if asks else None
                 return done
 
-    async def _named(
+    async def _apply_line(
         self, prompt: Json, selection: Selection, line: str, controls: Keys
     ) -> Action | None:
-        """Selects what a line names, by number or label, or does what else it says."""
+        """Apply a line: toggle the rows that it names by number or label, or follow a control."""
         numbers = line.replace(",", " ").split()
         rows: Keys = {
             str(place): Choice(label, str(place)) for place, label in enumerate(selection.labels, 1)
         }
         if all(number in rows for number in numbers):
-            named = numbers
+            chosen_rows = numbers
         else:
             key = match_key(line, {**rows, **controls})
             if key in controls:
-                return await self._chosen(prompt, controls[key].to)
+                return await self._follow(prompt, controls[key].to)
             if key not in rows:
                 self.print_error(key)
                 return _AGAIN
-            named = [key]
-        for place in [int(number) - 1 for number in dict.fromkeys(named)]:
+            chosen_rows = [key]
+        for place in [int(number) - 1 for number in dict.fromkeys(chosen_rows)]:
             if selection.is_other(place):
-                await self._own_words(selection)
+                await self._read_other(selection)
             else:
                 selection.toggle(place)
         return _AGAIN
 
-    async def _own_words(self, selection: Selection) -> None:
+    async def _read_other(self, selection: Selection) -> None:
         text = await self._lines.read_text(self._labels.other_label, selection.words or "")
         if text is not None:
             selection.words = text if text.strip() else None
 
     @staticmethod
-    def _ticks(prompt: Json, selection: Selection) -> Action:
-        """What is entered, as an action that was refused: a prompt can start from it."""
+    def _as_refused_action(prompt: Json, selection: Selection) -> Action:
+        """The selection in the form of a refused action, which a prompt can start with."""
         options = get_dicts(prompt, "options")
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
         return {"value": value, "text": selection.words}
 
-    async def _selected(self, prompt: Json, selection: Selection) -> Action:
-        value = self._ticks(prompt, selection)["value"]
+    async def _submit_selection(self, prompt: Json, selection: Selection) -> Action:
+        value = self._as_refused_action(prompt, selection)["value"]
         if selection.words is None:
             return {"action": ANSWER, "value": value}
         if prompt["other_beside"]:
             return {"action": "other", "text": selection.words, "value": value}
         question = f"{self._labels.other_replaces} Send them?"
-        sure = not value or await self._confirmed(question)
+        sure = not value or await self._confirm(question)
         return {"action": "other", "text": selection.words} if sure else _AGAIN
 
-    async def _written(
+    async def _read_value(
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool
     ) -> Action | None:
-        """A text, or a JSON value; first what else there is to do."""
+        """Read a text or a JSON value, after a choice between answering and the controls."""
         start = refused.get("value", prompt["prefill"])
-        everything = {
+        all_keys = {
             "a": Choice(self._labels.answer, _WRITE),
             **answer_keys.control_keys(prompt, self._labels),
         }
         while True:
-            self._list(everything, None)
-            chosen = await self._line(everything, None, moves)
+            self._print_choices(all_keys, None)
+            chosen = await self._read_choice(all_keys, None, moves)
             if chosen != _WRITE:
-                done = await self._chosen(prompt, chosen)
+                done = await self._follow(prompt, chosen)
             elif as_json_value:
-                done = await self._json(prompt, start)
+                done = await self._edit_json(prompt, start)
             else:
                 text = await self._lines.read_text(self._labels.other_label, str(start or ""))
                 done = _AGAIN if text is None else {"action": ANSWER, "value": text}
             if done is not _AGAIN:
                 return done
 
-    async def _json(self, prompt: Json, start: JsonValue) -> Action:
-        """An answer from the editor; `_AGAIN` when it was given up."""
+    async def _edit_json(self, prompt: Json, start: JsonValue) -> Action:
+        """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
         self.print_line(self._labels.answer_schema, _DIM)
         self.print_line(as_json(prompt["schema"]), _DIM)
         text = as_json({} if start is None else start) + "\n"
         while True:
             edited = await self._lines.edit_text(text)
             if edited is None:
-                self.print_error("The editor was left without saving: nothing was sent.")
+                self.print_error("The editor was closed without saving. Nothing was sent.")
                 return _AGAIN
             text = edited
             value = parse_json_answer(text)
@@ -394,6 +394,6 @@ class TerminalPrompter:
                 return {"action": ANSWER, "value": value}
             self.print_error(value.message)
             keys: Keys = {"e": Choice("Edit again", "edit"), "q": Choice("Give up", "give up")}
-            self._list(keys, None)
-            if await self._line(keys) != "edit":
+            self._print_choices(keys, None)
+            if await self._read_choice(keys) != "edit":
                 return _AGAIN

@@ -1,4 +1,4 @@
-"""A context's blocks as lines of a terminal: indented, code apart, tables in columns, links with their addresses."""
+"""Renders a context's blocks as terminal lines: with indents, marked code, tables in columns, and link addresses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from answerback.core.markdown import (
 from answerback_chat import asides as chat
 
 Fragments: TypeAlias = list[tuple[str, str]]
-"""A line as prompt_toolkit takes it: styles and texts."""
+"""A line in the form that prompt_toolkit takes: styles and texts."""
 
 _DIM: Final = "ansibrightblack"
 _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
@@ -34,7 +34,7 @@ _RULE: Final = "─" * 20
 
 
 def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
-    """Blocks as lines, with an empty line between two blocks."""
+    """Render blocks as lines, separated by empty lines."""
     for number, block in enumerate(blocks):
         if number:
             yield []
@@ -44,16 +44,16 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
 def render_asides(
     prompt: Mapping[str, JsonValue], label: str, labels: Labels
 ) -> Iterator[Fragments]:
-    """What was asked back about a prompt of the API's, and explained."""
-    found = prompt.get("asides")
-    rows = [row for row in found if isinstance(row, dict)] if isinstance(found, list) else []
+    """Render what was asked back about a prompt, and the explanations."""
+    asides = prompt.get("asides")
+    rows = [row for row in asides if isinstance(row, dict)] if isinstance(asides, list) else []
     last: JsonValue = None
     for row in rows:
         last = row["by"]
         name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
-        by_text = prompt.get("context_format") == "text"
+        is_text = prompt.get("context_format") == "text"
         yield from render_lines(
-            chat.aside(name, str(row["text"]), "text" if by_text else "markdown", label, labels)
+            chat.aside(name, str(row["text"]), "text" if is_text else "markdown", label, labels)
         )
     if last is not None:
         yield [(_DIM, labels.explaining.format(label=label))]

@@ -1,4 +1,4 @@
-"""``answerback serve``: the service, until it is told to stop."""
+"""The work of ``answerback serve``: runs the service until it is stopped."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from answerback.runtime.plugins import installed_plugins
 from answerback.runtime.reload import SettingsReloader
 from answerback.version import VERSION
 
-_FILES: Final = 65_536
-"""Open files (each waiting agent is one) that are asked for, as far as the system allows."""
+_MAX_OPEN_FILES: Final = 65_536
+"""The requested limit of open files, as far as the system allows; each waiting agent takes one."""
 
 logger = logging.getLogger(__name__)
 
 
 def run(config: Path | None, *, check: bool) -> None:
-    """Runs the service, or checks its configuration."""
-    # Before it is read: what changes while the service starts has changed, too.
-    watched = FileWatcher(config or Path(DEFAULT_FILE))
+    """Run the service, or check its configuration."""
+    # Created before the file is read, so that a change during the start counts too.
+    watcher = FileWatcher(config or Path(DEFAULT_FILE))
     settings = load_settings(config)
     if check:
         for line in _summary(settings):
@@ -43,14 +43,14 @@ def run(config: Path | None, *, check: bool) -> None:
     logs.configure_logging(settings.log.level, settings.log.format)
     _raise_file_limit()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
-        runner.run(_serve(settings, config, watched))
+        runner.run(_serve(settings, config, watcher))
 
 
 def _summary(settings: Settings) -> list[str]:
-    """What a configuration sets up, a line each, for the person who wrote it.
+    """Summarise a configuration for the person who wrote it, one line per topic.
 
     Raises:
-        ConfigError: an extra is missing, a route leads nowhere, or another key holds what it cannot.
+        ConfigError: an extra is missing, a route has an invalid destination, or another value is invalid.
     """
     check_extras(settings)
     routes = build_routes(settings)
@@ -60,12 +60,12 @@ def _summary(settings: Settings) -> list[str]:
     listener = "none"
     if public.port is not None:
         listener = f"{public.host}:{public.port}" + (
-            f", known as {public.url}" if public.url else ""
+            f", reached at {public.url}" if public.url else ""
         )
     return [
         "The configuration is valid.",
         f"agents' API: {server.host}:{server.port}",
-        f"agents: {agents or 'no tokens: callers on this machine only'}",
+        f"agents: {agents or 'no tokens, so only callers on this machine'}",
         f"public listener: {listener}",
         f"database: {settings.storage.name}",
         f"surfaces: {', '.join(_surfaces(settings))}",
@@ -75,16 +75,16 @@ def _summary(settings: Settings) -> list[str]:
 
 
 def _surfaces(settings: Settings) -> list[str]:
-    found = []
+    descriptions = []
     for plugin in installed_plugins():
         table = plugin_settings(settings, plugin)
         if table.configured():
             how = table.connection()
-            found.append(f"{plugin.name} ({how})" if how else plugin.name)
-    return found
+            descriptions.append(f"{plugin.name} ({how})" if how else plugin.name)
+    return descriptions
 
 
-async def _serve(settings: Settings, config: Path | None, watched: FileWatcher) -> None:
+async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) -> None:
     stop, changed = asyncio.Event(), asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -95,68 +95,70 @@ async def _serve(settings: Settings, config: Path | None, watched: FileWatcher) 
         if running.public_url is not None:
             print_result(f"public on {running.public_url}")
         if running.inbox_url:
-            _tell_person(f"The inbox, for people only: {running.inbox_url}")
+            _print_to_person(f"The inbox, for people only: {running.inbox_url}")
         tune_interpreter()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)
         following = [
-            asyncio.create_task(_take_when(changed, config, running.reloader)),
-            asyncio.create_task(_take_agents(watched, config, running.reloader)),
+            asyncio.create_task(_reload_on_sighup(changed, config, running.reloader)),
+            asyncio.create_task(_reload_agents(watcher, config, running.reloader)),
         ]
         await stop.wait()
         for task in following:
             task.cancel()
-        logger.info("The service stops", extra={"action": "stopping"})
+        logger.info("The service is stopping", extra={"action": "stopping"})
 
 
-async def _take_when(
+async def _reload_on_sighup(
     changed: asyncio.Event, config: Path | None, reloader: SettingsReloader
 ) -> None:
-    """Takes up the configuration on each SIGHUP."""
+    """Reload the configuration on each SIGHUP."""
 
     def update_from(settings: Settings) -> list[str]:
         restart = reloader.update_from(settings)
         logs.configure_logging(settings.log.level, settings.log.format)
-        logger.info("The configuration is taken up", extra={"action": "reloaded"})
+        logger.info("Reloaded the configuration", extra={"action": "reloaded"})
         return restart
 
     while True:
         await changed.wait()
         changed.clear()
-        await _read_again(config, update_from)
+        await _reload(config, update_from)
 
 
-async def _take_agents(
-    watched: FileWatcher, config: Path | None, reloader: SettingsReloader
+async def _reload_agents(
+    watcher: FileWatcher, config: Path | None, reloader: SettingsReloader
 ) -> None:
-    """Takes up the agents whenever the file changes: a token that is revoked is refused at once."""
+    """Reload the agents whenever the file changes, so that a revoked token is refused at once."""
 
     def update_from(settings: Settings) -> list[str]:
         restart = reloader.update_agents_from(settings)
-        logger.info("The agents are taken up", extra={"action": "agents_reloaded"})
+        logger.info("Reloaded the agents", extra={"action": "agents_reloaded"})
         return restart
 
     while True:
-        await watched.wait_for_change()
-        await _read_again(config, update_from)
+        await watcher.wait_for_change()
+        await _reload(config, update_from)
 
 
-async def _read_again(config: Path | None, update_from: Callable[[Settings], list[str]]) -> None:
-    """Has the configuration taken up; one that is wrong changes nothing."""
+async def _reload(config: Path | None, update_from: Callable[[Settings], list[str]]) -> None:
+    """Reload the configuration; an invalid one changes nothing."""
     try:
         restart = update_from(await asyncio.to_thread(load_settings, config))
     except ConfigError as error:
         extra = {"action": "reload_refused"}
-        logger.error("Nothing of the configuration is taken: %s", error, extra=extra)  # noqa: TRY400
+        logger.error("The configuration is invalid and was not reloaded: %s", error, extra=extra)  # noqa: TRY400
         return
     if restart:
         extra = {"action": "restart_needed"}
         names = ", ".join(restart)
-        logger.warning("Changes in these tables need a restart: %s", names, extra=extra)
+        logger.warning(
+            "Changes in these tables only take effect after a restart: %s", names, extra=extra
+        )
 
 
-def _tell_person(line: str) -> None:
-    """A line for whoever sits at the terminal, and for no file or log: it holds the key."""
+def _print_to_person(line: str) -> None:
+    """Print a line for the person at the terminal, but never to a file or log, as it contains the key."""
     if sys.stderr.isatty():
         say(line)
     elif sys.stdout.isatty():
@@ -165,6 +167,6 @@ def _tell_person(line: str) -> None:
 
 def _raise_file_limit() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = _FILES if hard == resource.RLIM_INFINITY else min(_FILES, hard)
+    wanted = _MAX_OPEN_FILES if hard == resource.RLIM_INFINITY else min(_MAX_OPEN_FILES, hard)
     if soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

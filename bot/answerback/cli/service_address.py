@@ -1,4 +1,4 @@
-"""Where commands find the service, and with which key: said by an option, or as the configuration has it."""
+"""The service's address and key for commands, from their options or from the configuration."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from answerback_storage.person_key_file import PersonKeyFile
 
 
 def resolve_url(url: str | None, config: Path | None = None) -> str:
-    """The service's address without a slash at its end. Ends the command if it is not one."""
+    """The service's address, without a trailing slash. Ends the command if it is invalid."""
     if url is not None:
         if not _is_address(url):
-            fail(f"{url} is not an address of Answerback: use http://host:port.")
+            fail(f"{url} is not a valid Answerback address. Use http://host:port.")
         return url.rstrip("/")
     server = load_settings(config).server
     return listener_url(server.host, server.port)
@@ -25,18 +25,18 @@ def _is_address(url: str) -> bool:
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:  # a port that is not one
+    except ValueError:  # an invalid port
         return False
 
 
 def listener_url(host: str, port: int) -> str:
-    """The address of a listener, from this machine."""
+    """The address of a listener as seen from this machine."""
     host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
 
 def local_key(base: str, config: Path | None = None) -> str | None:
-    """The person's key of the service that is configured here; never sent to another machine."""
+    """The person's key of the locally configured service; None for an address on another machine."""
     if not is_loopback(urlsplit(base).hostname or ""):
         return None
     return PersonKeyFile(load_settings(config).storage.sqlite_path).read()

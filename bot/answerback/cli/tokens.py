@@ -1,4 +1,4 @@
-"""``answerback token`` at work: agents in the configuration are listed, and taken out of its file."""
+"""The work of ``answerback token``: creates tokens, and lists and removes the agents in the configuration."""
 
 from __future__ import annotations
 
@@ -18,50 +18,54 @@ from answerback_chat.sanitize import as_json
 
 
 def create(name: str, role: str, *, json_output: bool) -> None:
-    """Makes a token, and says what to add to the configuration."""
+    """Create a token, and print what to add to the configuration."""
     token = new_token()
     lines = f'[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role}"'
     if json_output:
         print_result(as_json({"name": name, "role": role, "token": token, "configuration": lines}))
         return
-    say("The token, shown this once. Give it to the agent (ANSWERBACK_TOKEN):")
+    say("The token, shown only once. Give it to the agent as ANSWERBACK_TOKEN:")
     print_result(token)
     say("")
     say(
-        "Add this to answerback.toml. A running service takes it up; only for the first agent, restart it:"
+        "Add this to answerback.toml. A running service picks it up, but needs a restart for the first agent:"
     )
     print_result(f"\n{lines}")
 
 
 def list_agents(config: Path | None, *, json_output: bool) -> None:
-    """Prints the agents that the configuration has, and nothing of their tokens."""
+    """Print the agents in the configuration, without their tokens."""
     agents = load_settings(config).agents
     if json_output:
-        found: list[JsonValue] = [
-            {"name": name, "role": one.role, "label": one.label, "routes": [*one.routes]}
-            for name, one in agents.items()
+        rows: list[JsonValue] = [
+            {"name": name, "role": agent.role, "label": agent.label, "routes": [*agent.routes]}
+            for name, agent in agents.items()
         ]
-        print_result(as_json(found))
+        print_result(as_json(rows))
     elif agents:
-        print_result("\n".join(f"{n}  {one.role}  {_may(one.routes)}" for n, one in agents.items()))
+        print_result(
+            "\n".join(
+                f"{n}  {one.role}  {_describe_routes(one.routes)}" for n, one in agents.items()
+            )
+        )
     else:
-        say("There are no agents: the service needs no token, and serves this machine only.")
+        say("There are no agents. The service needs no token, and only serves this machine.")
 
 
 def revoke(name: str, config: Path | None, *, json_output: bool) -> None:
-    """Takes an agent out of the configuration file."""
+    """Remove an agent from the configuration file."""
     agents = load_settings(config).agents
     if name not in agents:
-        known = f"There are: {', '.join(agents)}." if agents else "There are none."
+        known = f"The agents are: {', '.join(agents)}." if agents else "There are no agents at all."
         fail(f"There is no agent {name[:80]}. {known}")
     path = config or Path(DEFAULT_FILE)
     file = ConfigFile(path.absolute(), path.absolute().parent)
     try:
         before = file.read() or ""
-        after = _without(before, name)
+        after = _remove_agent(before, name)
         if after is None:
             fail(
-                f"{path} does not have {name} as a table [agents.{name}]: take it out by hand, there or from the "
+                f"{path} has no table [agents.{name}]. Remove {name} by hand, from that file or from the "
                 "environment variables."
             )
         file.replace(before, after)
@@ -69,21 +73,23 @@ def revoke(name: str, config: Path | None, *, json_output: bool) -> None:
         raise ConfigError(str(error)) from error
     left = load_settings(config).agents
     if name in left:
-        fail(f"{name} is in the environment variables too, and its token works until it is not.")
+        fail(
+            f"{name} is also set in the environment variables. Its token keeps working until you remove it there."
+        )
     if json_output:
         print_result(as_json({"name": name, "revoked": True, "left": [*left]}))
-    say(f"{name} is taken out of {path}. A running service refuses its token within a second.")
+    say(f"Removed {name} from {path}. A running service refuses its token within a second.")
     if not left:
-        say("It was the last agent: nobody needs a token once the service is started again.")
+        say("It was the last agent. Once the service restarts, nobody needs a token any more.")
 
 
-def _without(before: str, name: str) -> str | None:
-    """The file without an agent's tables; None where it is not written as such."""
+def _remove_agent(before: str, name: str) -> str | None:
+    """The file without an agent's tables; None if the agent is not written as tables."""
     mark, text = split_bom(before)
     left = TomlFormat().remove_entry(text, Setting(("agents", name), {}), None)
     remains = tomllib.loads(left).get("agents", {})
     return None if left == text or name in remains else mark + left
 
 
-def _may(routes: tuple[str, ...]) -> str:
+def _describe_routes(routes: tuple[str, ...]) -> str:
     return ", ".join(routes) or "every route"

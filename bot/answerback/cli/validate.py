@@ -1,4 +1,4 @@
-"""A submission checked as the service checks it, but for what only a service knows: its routes and its surfaces."""
+"""Checks a submission like the service does, except for what only a service knows: its routes and surfaces."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from answerback.dialects.registry import parse_call
 from answerback.service.submission_request import Plan, Routes, Submission, plan
 
 _ANYWHERE: Final = "anywhere"
-"""The surface that stands for the one where the form is to be asked."""
+"""A placeholder for the surface that the form will be asked on."""
 
 
 class ValidatedSubmission(NamedTuple):
-    """What can be asked."""
+    """A valid submission."""
 
     dialect: str
     form: Form
@@ -22,10 +22,10 @@ class ValidatedSubmission(NamedTuple):
 
 
 def validate_submission(submission: Submission) -> ValidatedSubmission:
-    """What a submission asks, and of whom.
+    """Validate a submission.
 
     Raises:
-        InvalidCallError: every mistake, those of the call and those beside it.
+        InvalidCallError: with every error, in the call and in its envelope.
     """
     anywhere = submission.model_copy(update={"to": _ANYWHERE})
     planned = plan(anywhere, Routes(), frozenset({_ANYWHERE}), None)

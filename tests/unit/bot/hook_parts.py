@@ -42,7 +42,7 @@ CLAUDE_ELICITS = {
 }
 REPLY = {"action": "reply", "text": "Ask Ada."}
 END = {"action": "end_turn"}
-ENDED = "The user ended the turn. Stop now, and call no more tools."
+ENDED = "The user ended the turn. Stop now, and do not call any more tools."
 STOP = {"continue": False, "stopReason": "The user ended the turn."}
 
 
@@ -80,4 +80,4 @@ async def run_hook(
         return await running
 
 
-NOT_ALLOWED = "The user does not allow this use of the tool."
+NOT_ALLOWED = "The user did not allow this use of the tool."

@@ -174,7 +174,7 @@ async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
             out, err = await editor.end()
         assert editor.process.returncode == status
         assert out == b""
-        assert err.startswith(f"answerback acp: {agent} cannot be run: {words}")
+        assert err.startswith(f"answerback acp: Cannot run {agent}: {words}")
 
 
 @pytest.mark.rule("ACP-5")

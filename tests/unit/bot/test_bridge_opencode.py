@@ -271,7 +271,7 @@ async def test_a_lost_connection_loses_nothing(service: Served, opencode: Openco
         opencode.pending["permission"].clear()
         opencode.hang_up()
         await ended(service, prompt, Status.WITHDRAWN)
-    assert [line for line in lines if "Trying again" in line] != []
+    assert [line for line in lines if "Retrying" in line] != []
 
 
 @pytest.mark.rule("CONNECT-4")
@@ -331,7 +331,7 @@ async def test_what_cannot_be_asked_stays_in_opencodes_own_window(
             while len(lines) < 3:  # noqa: ASYNC110 - lines are no events
                 await asyncio.sleep(0.005)
     assert any(f"question {QUESTION_ID} stays in opencode's own window" in line for line in lines)
-    assert lines[-1] == "opencode does not wait for /question/que_2/reply any more."
+    assert lines[-1] == "opencode no longer waits for /question/que_2/reply."
 
 
 @pytest.mark.rule("CONNECT-4")
@@ -385,7 +385,7 @@ async def test_something_else_than_opencode_is_told(
 
 async def test_an_address_that_is_none_is_told(service: Served) -> None:
     async with AsyncClient(service.url) as client:
-        assert "use http://host:port" in await refusal(client, "ftp://127.0.0.1")
+        assert "Use http://host:port" in await refusal(client, "ftp://127.0.0.1")
 
 
 async def refusal(client: AsyncClient, url: str) -> str:

@@ -142,7 +142,7 @@ def test_why_nothing_answers_is_told_in_words(error: Exception, words: str) -> N
 async def test_a_service_that_is_not_there_is_called_until_patience_ends() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
         began = asyncio.get_running_loop().time()
-        told = r"^No Answerback answers at http://127\.0\.0\.1:1: Connection refused\.$"
+        told = r"^Cannot reach Answerback at http://127\.0\.0\.1:1: Connection refused\.$"
         with pytest.raises(UnreachableError, match=told):
             await client.submit("ask_user", GO)
         assert asyncio.get_running_loop().time() - began >= 0.2

@@ -257,7 +257,7 @@ async def test_where_late_answers_are_refused_it_is_told_why(
     agent: str, _asks: Json, event: Json
 ) -> None:
     async with listening(web.Application()) as url:  # which knows no such call
-        with pytest.raises(RefusedError, match="is not an Answerback"):
+        with pytest.raises(RefusedError, match="is not Answerback"):
             await asyncio.to_thread(handle_event, agent, event, AskClient(url))
 
 

@@ -56,14 +56,14 @@ async def test_a_service_that_is_away_is_told_and_denies() -> None:
     for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
         told = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url))
         assert told is not None
-        assert "use http://host:port" in told["message"]
+        assert "Use http://host:port" in told["message"]
 
 
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
         (403, '{"title": "Forbidden", "detail": "No such route."}', "Forbidden. No such route."),
-        (200, "<html>", "is not an Answerback"),
+        (200, "<html>", "is not Answerback"),
     ],
 )
 async def test_what_refuses_or_is_something_else_denies(status: int, body: str, words: str) -> None:
@@ -80,7 +80,9 @@ async def test_what_refuses_or_is_something_else_denies(status: int, body: str, 
 
 
 @pytest.mark.rule("CLI-12")
-@pytest.mark.parametrize(("token", "held"), [("", "is not set"), ("ab_wrong", "has another")])
+@pytest.mark.parametrize(
+    ("token", "held"), [("", "is not set"), ("ab_wrong", "holds a different one")]
+)
 async def test_a_token_that_is_wrong_is_told_with_its_variable(
     tmp_path: Path, token: str, held: str
 ) -> None:
@@ -310,7 +312,7 @@ async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
         (200, {**OPEN, "status": "expired"}, "not answered in time"),
         (200, {**OPEN, "status": "failed", "tool_result": FAILED}, "Broken. Do not retry."),
         (404, {"title": "Not found"}, "Not found."),
-        (503, {}, "answers HTTP 503. The question stays open (ask_1)"),
+        (503, {}, "answered HTTP 503. The question stays open (ask_1)"),
     ],
 )
 async def test_however_it_ends_nothing_is_allowed(status: int, body: Json, words: str) -> None:

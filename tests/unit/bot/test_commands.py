@@ -62,7 +62,7 @@ def test_the_help_lists_every_command_in_order_and_what_it_is_for() -> None:
         line.split()[1] for line in out.splitlines() if line.split()[1:2] and line[2].isalpha()
     ]
     assert [name for name in listed if name in main.COMMANDS] == list(main.COMMANDS)
-    assert "Walk the migration form on a page of this machine" in out
+    assert "Try the migration form in your browser" in out
 
 
 def test_the_version_is_printed_and_nothing_is_done() -> None:
@@ -209,7 +209,7 @@ async def test_an_answer_that_is_not_of_answerback_ends_the_command_in_words(
         with pytest.raises(SystemExit) as ended:
             await _submit(http, base, {"name": "ask_user", "arguments": {}})
     assert ended.value.code == 1
-    assert f"{base} is not an address of Answerback" in capsys.readouterr().err
+    assert f"{base} is not a valid Answerback address" in capsys.readouterr().err
 
 
 # --- doctor ----------------------------------------------------------------------------------------
@@ -234,7 +234,7 @@ def test_the_doctor_sees_a_database_that_cannot_be_created(
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "sqlite:///answerback.db")
     code, out, err = run("doctor")
     assert code == 1
-    assert f"nothing can be created in the folder {folder}" in err
+    assert f"the folder {folder} is not writable" in err
 
 
 @pytest.mark.rule("CLI-8")
@@ -245,7 +245,7 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     assert code == 1
     assert "✗ configuration: routes.ops.to:" in err
     assert "is not an SQLite database" in err
-    assert "Check storage.url, the folder's rights and the disk." in err
+    assert "Check storage.url, the folder's permissions and the disk." in err
 
 
 def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
@@ -294,10 +294,10 @@ def test_a_database_is_copied_and_what_is_named_wrongly_is_told(
     code, _, err = run("copy", "--from", here, "--to", database)
     assert code == 0
     assert "asks: 0 rows" in err
-    assert "Set `storage.url` to it" in err
+    assert "Set `storage.url` to the new database" in err
     for source, target, sentence in (
         (here, here, "are the same database"),
-        (f"sqlite:///{folder / 'no.db'}", here, "There is no database"),
+        (f"sqlite:///{folder / 'no.db'}", here, "does not exist"),
         (here, "mysql://db/x", "--to: a database is sqlite:///"),
     ):
         code, _, err = run("copy", "--from", source, "--to", target)
@@ -399,4 +399,4 @@ def test_a_form_is_checked_from_standard_input() -> None:
     form = {"questions": [{"id": "a", "text": "A?", "answer_type": "boolean"}]}
     done = CliRunner().invoke(main.app, ["check", "-"], input=json.dumps(form))
     assert (done.exit_code, done.stdout) == (0, "")
-    assert "can be asked: 1 question" in done.stderr
+    assert "is valid: 1 question" in done.stderr

@@ -200,7 +200,7 @@ def test_the_commands_agents_are_those_that_are_known() -> None:
 def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
     said = connect("codex", "--yes").output
     assert "trust the three hooks" in said
-    assert "What does not work with Codex:\n- " in said
+    assert "Limitations with Codex:\n- " in said
     assert "--token-env ANSWERBACK_TOKEN" in said
     assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
     command = "claude mcp add --transport http answerback http://127.0.0.1:8420/mcp"
@@ -271,7 +271,7 @@ def test_what_is_not_an_address_is_written_nowhere(
     connect: Connect, home: Path, project: Path, url: str
 ) -> None:
     said = connect("claude", "--yes", "--url", url, code=1).output
-    assert said == f"{url} is not an address of Answerback: use http://host:port.\n"
+    assert said == f"{url} is not a valid Answerback address. Use http://host:port.\n"
     assert tree(home, project) == {}
 
 
@@ -329,6 +329,6 @@ def test_at_a_terminal_it_asks_first(home: Path, project: Path, typed: str, chan
     finally:
         os.close(terminal)
         os.close(far)
-    assert "Change this?" in done.stderr
+    assert "Make this change?" in done.stderr
     assert (home / ".cursor" / "mcp.json").exists() is changed
     assert (done.returncode == 0) is changed

@@ -344,7 +344,7 @@ async def test_a_hook_that_waits_when_the_service_stops_says_so_and_so_does_the_
     service.running.service.stop_waiting()
     told, why = decision(await waiting)
     assert told == "deny"
-    assert why.startswith("Answerback stopped before anybody answered. The question stays open")
+    assert why.startswith("Answerback was stopped before anybody answered. The question stays open")
     now = await service.running.service.get(ask.id)
     assert now is not None
     assert (now.open, now.unattended) == (True, True)

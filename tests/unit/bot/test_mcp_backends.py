@@ -187,7 +187,7 @@ async def test_a_url_without_a_scheme_is_explained() -> None:
         result = await call(ClientBackend(client), "ask_user", GO)
     assert result.is_error
     assert result.structured_content == {
-        "error": "localhost:8787 is not an address of Answerback: use http://host:port."
+        "error": "localhost:8787 is not a valid Answerback address. Use http://host:port."
     }
 
 

@@ -208,7 +208,7 @@ def test_the_doctor_warns_about_a_broken_plug_in(monkeypatch: pytest.MonkeyPatch
     done = CliRunner().invoke(main.app, ["doctor"])
     assert done.exit_code == 0
     assert "! surface chat: the plug-in 'chat' of an unknown distribution" in done.stderr
-    assert "Update or uninstall the distribution that it comes with." in done.stderr
+    assert "Update or uninstall the package that it belongs to." in done.stderr
 
 
 @pytest.mark.rule("CLI-6")

@@ -170,7 +170,7 @@ def test_a_form_that_cannot_be_asked_ends_with_2(tmp_path: Path) -> None:
 def test_a_surface_that_has_no_preview_is_refused_with_those_that_have_one(form: Path) -> None:
     done = CliRunner().invoke(main.app, ["preview", str(form), "--surface", "pager"])
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "there is no preview of 'pager'" in done.stderr
+    assert "there is no preview for 'pager'" in done.stderr
     assert "terminal, web, slack, discord" in " ".join(done.stderr.replace("│", " ").split())
 
 

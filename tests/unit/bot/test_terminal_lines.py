@@ -62,7 +62,7 @@ async def test_a_label_that_is_a_controls_letter_is_asked_about(terminal: Termin
     ask = await terminal.asked(first, question("select", options=["b", "c"]))
     done = await terminal.walked(ask, "y\rb\r1\r")
     assert done.answers == {"a": True, "q": "b"}
-    assert "b is a choice, and stands for Back too" in terminal.screen.text
+    assert "b is ambiguous: it is a choice, and also means Back" in terminal.screen.text
 
 
 async def test_a_number_is_the_one_that_is_shown_also_where_labels_are_numbers(
@@ -75,7 +75,7 @@ async def test_a_number_is_the_one_that_is_shown_also_where_labels_are_numbers(
 async def test_words_that_two_choices_share_are_none(terminal: Terminal) -> None:
     ask = await terminal.asked(question("select", options=["Dev", "dev"]))
     assert (await terminal.walked(ask, "DEV\r2\r")).answers == {"q": "dev"}
-    assert "DEV stands for nothing here: enter one of 1 to 2, r, s, q." in terminal.screen.text
+    assert "DEV is not one of the choices. Enter one of 1 to 2, r, s, q." in terminal.screen.text
 
 
 async def test_what_was_answered_stands_above_the_first_question_only(terminal: Terminal) -> None:

@@ -46,7 +46,7 @@ def test_a_token_that_is_made_comes_with_its_lines_for_the_configuration(
         f'token_hash = "{hash_of(made["token"])}"',
         'role = "surface"',
     ]
-    assert "no name for an agent" in token("create", "a b", code=2).output
+    assert "not a valid agent name" in token("create", "a b", code=2).output
     file.write_text(made["configuration"])
     assert token("list").stdout == "ann  surface  every route\n"
 
@@ -79,9 +79,9 @@ def test_revoking_takes_out_one_agent_and_leaves_the_rest_as_it_is(
     assert file.read_bytes() == (before + ANN + after).replace("\n", newline).encode()
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in file.parent.iterdir()] == [file.name]
-    assert "There is no agent bob. There are: ann." in token("revoke", "bob", code=1).output
+    assert "There is no agent bob. The agents are: ann." in token("revoke", "bob", code=1).output
     assert "It was the last agent" in token("revoke", "ann").output
-    assert "There are none." in token("revoke", "ann", code=1).output
+    assert "There are no agents at all." in token("revoke", "ann", code=1).output
 
 
 @pytest.mark.rule("CLI-14")
@@ -97,7 +97,7 @@ def test_what_is_not_a_table_of_the_file_is_left_to_people(
         assert file.read_text() == text
     file.write_text(ANN)
     monkeypatch.setenv("ANSWERBACK_AGENTS__ANN__TOKEN_HASH", hash_of("ann"))
-    assert "environment variables too" in token("revoke", "ann", code=1).output
+    assert "also set in the environment variables" in token("revoke", "ann", code=1).output
     assert file.read_text() == ""
 
 

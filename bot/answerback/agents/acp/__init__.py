@@ -1,1 +1,1 @@
-"""``answerback acp``: a proxy between an editor and an agent. Only the standard library: an agent has to start fast."""
+"""``answerback acp``: a proxy between an editor and an agent. Standard library only, so that an agent starts fast."""

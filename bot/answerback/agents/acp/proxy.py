@@ -1,8 +1,8 @@
-"""The proxy: lines pass as they are, and what an agent asks of people is put to the editor and the thread at once.
+"""The proxy: relays lines unchanged, and shows what an agent asks in the editor and in the chat thread at once.
 
-The first answer counts. If it is the editor's, the ask is withdrawn; if it is the thread's, the editor is told by
-`$/cancel_request` (https://agentclientprotocol.com/protocol/v1/cancellation), and its own response is dropped.
-Each direction is a thread that blocks on its pipes, so a slow reader slows its writer as it would without the proxy.
+The first answer counts. If the editor answers first, the ask is withdrawn. If the chat thread answers first, the editor
+gets a `$/cancel_request` (https://agentclientprotocol.com/protocol/v1/cancellation), and its own response is dropped.
+Each direction has a thread that blocks on its pipes, so a slow reader slows its writer as it would without the proxy.
 """
 
 from __future__ import annotations
@@ -19,60 +19,60 @@ from answerback.agents.acp import messages
 from answerback.agents.command_hooks.agent_host import AskOutcome, Call, Json, is_turn_ended
 from answerback.agents.command_hooks.ask_people import ANSWER_PATIENCE, AskClient
 
-_PARTING: Final = 5.0
-"""Seconds for which the end of the proxy waits until what is still asked has been withdrawn."""
+_END_TIMEOUT: Final = 5.0
+"""Seconds that the proxy waits at its end until its open asks are withdrawn."""
 
 
 class Sink(Protocol):
-    """Where bytes go."""
+    """A stream that bytes are written to."""
 
     def write(self, data: bytes, /) -> Any:
-        """Takes bytes."""
+        """Write bytes."""
 
     def flush(self) -> None:
-        """Sends what it took."""
+        """Send the bytes written so far."""
 
     def close(self) -> None:
-        """Ends it."""
+        """Close the stream."""
 
 
 class LineWriter:
-    """One way out: whole lines, from several threads."""
+    """Writes whole lines to a sink, from several threads."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
         self._lock = threading.Lock()
 
     def write_line(self, line: bytes) -> None:
-        """Writes a line; waits for the reader."""
+        """Write a line; blocks until the reader takes it."""
         with self._lock:
             self._sink.write(line)
             self._sink.flush()
 
     def try_write_line(self, line: bytes) -> None:
-        """Writes a line of the proxy's own, which nobody needs once the reader is gone."""
+        """Write a line that originates in the proxy; nobody misses it if the reader is gone."""
         with contextlib.suppress(OSError, ValueError):
             self.write_line(line)
 
     def close(self) -> None:
-        """Says that nothing more comes."""
+        """Close the sink: no more lines follow."""
         with self._lock, contextlib.suppress(OSError):
             self._sink.close()
 
 
 @dataclass(eq=False)
 class _Race:
-    """A request of the agent that is still to be answered."""
+    """An unanswered request from the agent, which the editor and people may both answer."""
 
     request: Json
     editor_has_it: bool
-    """Whether an answer may come from the editor."""
+    """Whether the editor may still answer."""
     error: bytes | None = None
-    """What the editor answered instead."""
+    """The error that the editor sent in place of an answer."""
     ask_id: str | None = None
     is_over: bool = False
     asked: threading.Event = field(default_factory=threading.Event)
-    """Set once people were asked, or cannot be."""
+    """Set once people were asked, or cannot be asked."""
 
     @property
     def id_key(self) -> str:
@@ -91,7 +91,7 @@ class _Race:
 
 @dataclass(eq=False)
 class Proxy:
-    """What stands between an editor and an agent."""
+    """Relays between an editor and an agent."""
 
     people: AskClient
     agent: LineWriter
@@ -99,25 +99,25 @@ class Proxy:
     warn: Callable[[str], None]
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _elicits: frozenset[str] = frozenset()
-    """The modes in which the editor itself elicits."""
+    """The elicitation modes that the editor itself supports."""
     _races: list[_Race] = field(default_factory=list)
     _late: Counter[str] = field(default_factory=Counter)
-    """Requests whose responses from the editor come too late. Counted: an agent may use an id again."""
+    """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
-    """What agents told of tool calls that go on: a permission prompt need not repeat it."""
+    """What agents reported about tool calls in progress: a permission prompt need not repeat it."""
     _withdrawals: list[threading.Thread] = field(default_factory=list)
 
     # --- from the agent ------------------------------------------------------------------------
 
     def relay_from_agent(self, lines: Iterable[bytes]) -> None:
-        """Passes on what the agent says, until it says no more."""
+        """Relay the agent's messages until its stream ends."""
         for line in lines:
             message = messages.parse_message(line)
             if messages.asks_people(message):
                 self._race(message, line)
             else:
                 self.editor.write_line(line)
-                self._learn(message)
+                self._track(message)
 
     def _race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
@@ -130,17 +130,17 @@ class Proxy:
             self.editor.write_line(line)
         threading.Thread(target=self._ask, args=[race, call], daemon=True).start()
 
-    def _learn(self, message: Json) -> None:
-        if (told := messages.parse_tool_call_update(message)) is not None:
-            tool_call, fields, is_over = told
+    def _track(self, message: Json) -> None:
+        if (update := messages.parse_tool_call_update(message)) is not None:
+            tool_call, fields, is_over = update
             known = self._tool_calls.pop(tool_call, {})
             if not is_over:
                 self._tool_calls[tool_call] = {**known, **fields}
         elif message.get("method") == messages.CANCEL_REQUEST:
             cancelled = messages.id_key(messages.params(message).get("requestId"))
-            for race in self._leave(lambda race: race.id_key == cancelled):
+            for race in self._end_matching(lambda race: race.id_key == cancelled):
                 if not race.editor_has_it:
-                    # Not in this thread: it alone reads what the agent says, and the agent may not read before.
+                    # In another thread: this one alone reads from the agent, which may not read until it has written.
                     answer = [race.cancelled()]
                     threading.Thread(
                         target=self.agent.try_write_line, args=answer, daemon=True
@@ -149,32 +149,32 @@ class Proxy:
     # --- from the editor -----------------------------------------------------------------------
 
     def relay_from_editor(self, lines: Iterable[bytes]) -> None:
-        """Passes on what the editor says, until it says no more."""
+        """Relay the editor's messages until its stream ends."""
         for line in lines:
             message = messages.parse_message(line)
             method = message.get("method")
             if method is None and "id" in message:
-                self._response(message, line)
+                self._relay_response(message, line)
                 continue
             self.agent.write_line(
-                self._announced(message, line) if method == "initialize" else line
+                self._with_elicitation(message, line) if method == "initialize" else line
             )
             if method == messages.CANCEL_SESSION:
-                self._cancelled(messages.params(message).get("sessionId"))
+                self._answer_cancelled(messages.params(message).get("sessionId"))
 
-    def _cancelled(self, session: object) -> None:
-        """Answers what the editor, which cancels the session, cannot."""
-        for race in self._leave(lambda race: race.session == session):
+    def _answer_cancelled(self, session: object) -> None:
+        """Cancel the requests of a session that the editor cancelled but never received."""
+        for race in self._end_matching(lambda race: race.session == session):
             if not race.editor_has_it:
                 self.agent.write_line(race.cancelled())
 
-    def _announced(self, message: Json, line: bytes) -> bytes:
+    def _with_elicitation(self, message: Json, line: bytes) -> bytes:
         elicits = messages.announce_elicitation(message)
         self._elicits = messages.ALL_MODES if elicits is None else elicits
         return line if elicits is None else messages.encode_message(message)
 
-    def _response(self, message: Json, line: bytes) -> None:
-        """Passes on a response, unless people answered first."""
+    def _relay_response(self, message: Json, line: bytes) -> None:
+        """Relay a response, unless people answered first."""
         key = messages.id_key(message["id"])
         with self._lock:
             if self._late[key]:
@@ -193,14 +193,14 @@ class Proxy:
     # --- from people ---------------------------------------------------------------------------
 
     def _ask(self, race: _Race, call: Call) -> None:
-        """Puts a request to people, and waits for its end."""
-        outcome = self.people.ask(call, lambda ask_id: self._opened(race, ask_id))
+        """Ask people about a request, and wait for the outcome."""
+        outcome = self.people.ask(call, lambda ask_id: self._record_ask_id(race, ask_id))
         race.asked.set()
         self._answer(race, outcome)
         if outcome.ask is None:
             self.warn(outcome.words)
 
-    def _opened(self, race: _Race, ask_id: str) -> None:
+    def _record_ask_id(self, race: _Race, ask_id: str) -> None:
         with self._lock:
             race.ask_id = ask_id
         if race.is_over:
@@ -224,11 +224,11 @@ class Proxy:
             self._end_turn(race.session)
 
     def _end_turn(self, session: object) -> None:
-        """Interrupts the agent as an editor does: what else it asks in this session is answered too."""
+        """Interrupt the agent as an editor does, and answer its other requests in this session as cancelled."""
         self.agent.try_write_line(
             messages.encode_notification(messages.CANCEL_SESSION, sessionId=session)
         )
-        for race in self._leave(lambda race: race.session == session, is_answered=True):
+        for race in self._end_matching(lambda race: race.session == session, is_answered=True):
             self.agent.try_write_line(race.cancelled())
             self._tell_editor(race)
 
@@ -242,15 +242,17 @@ class Proxy:
     # --- ends ----------------------------------------------------------------------------------
 
     def end(self) -> None:
-        """Withdraws what is still asked: nobody waits for it."""
-        until = time.monotonic() + _PARTING
-        for race in self._leave(lambda _race: True):
+        """Withdraw the open asks, as nobody waits for them any more."""
+        until = time.monotonic() + _END_TIMEOUT
+        for race in self._end_matching(lambda _race: True):
             race.asked.wait(until - time.monotonic())
         for thread in self._withdrawals:
             thread.join(max(0.0, until - time.monotonic()))
 
-    def _leave(self, matches: Callable[[_Race], bool], *, is_answered: bool = False) -> list[_Race]:
-        """Ends races without people, whose asks are withdrawn; the races that it ended."""
+    def _end_matching(
+        self, matches: Callable[[_Race], bool], *, is_answered: bool = False
+    ) -> list[_Race]:
+        """End the matching races without an answer from people and withdraw their asks; returns those races."""
         with self._lock:
             found = [race for race in self._races if matches(race)]
             for race in found:
@@ -260,18 +262,18 @@ class Proxy:
         return found
 
     def _end(self, race: _Race, is_answered: bool = False) -> None:
-        """Ends a race; if it was answered here, what the editor answers later is dropped."""
+        """End a race; if it was answered here, a later answer from the editor is dropped."""
         race.is_over = True
         self._races.remove(race)
         if is_answered and race.editor_has_it:
             self._late[race.id_key] += 1
 
     def _withdraw(self, race: _Race) -> None:
-        """Takes the ask back, also after a restart of the service, while everything else goes on."""
+        """Withdraw the ask in the background, retrying while the service restarts."""
         if race.ask_id is None:
             return
         thread = threading.Thread(
             target=self.people.withdraw, args=[race.ask_id, ANSWER_PATIENCE], daemon=True
         )
-        self._withdrawals = [thread, *(one for one in self._withdrawals if one.is_alive())]
+        self._withdrawals = [thread, *(other for other in self._withdrawals if other.is_alive())]
         thread.start()

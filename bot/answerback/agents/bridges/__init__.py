@@ -1,1 +1,1 @@
-"""``answerback bridge``: what an agent's own server asks its client goes to people, and their answers go back."""
+"""``answerback bridge``: forwards what an agent's own server asks its client to people, and their answers back."""

@@ -1,4 +1,4 @@
-"""What bridges share: a request of an agent's server is put to people once, and withdrawn if it is no longer needed."""
+"""What the bridges share: ask people about a server's request once, and withdraw the ask if it is no longer needed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoun
 Json = dict[str, JsonValue]
 
 _REQUEST: Final = "request"
-"""The field of an ask's metadata with the id of the request that it puts to people."""
+"""The field of an ask's metadata with the id of the server's request."""
 PROCESS: Final = "process"
-"""The field with the id of the bridge's process, where an answer is of use to that process alone."""
-_PARTING: Final = 5.0
-"""Seconds in which what ends with a bridge is withdrawn."""
-_MOST_OPEN: Final = 200
-"""Open asks that are looked through for those of an earlier run."""
+"""The field with the id of the bridge's process, if only that process can use an answer."""
+_END_TIMEOUT: Final = 5.0
+"""Seconds that a bridge takes at its end to withdraw the asks that end with it."""
+_MAX_OPEN: Final = 200
+"""The number of open asks that are searched for those of an earlier run."""
 
 
 class Request(NamedTuple):
-    """A request of an agent's server."""
+    """A request from an agent's server."""
 
     id: str
-    """The same for the same request, so that a bridge that is started again finds the first ask."""
+    """The same for the same request, so that a restarted bridge finds its first ask."""
     name: str
     dialect: str
     arguments: Json
@@ -35,16 +35,16 @@ class Request(NamedTuple):
     tool_call_id: str | None = None
     turn: str | None = None
     process: int | None = None
-    """The bridge that alone can hand on an answer: with its end the ask is withdrawn. None: a later run can too."""
+    """The only bridge process that can deliver an answer: the ask is withdrawn when it ends. None: a later run can."""
 
 
 class RequestAsker:
-    """People, as a bridge reaches them: by one service, as one agent.
+    """Asks people on behalf of a bridge: through one service, as one agent.
 
     Args:
         client: the service.
-        source: the agent, as ``bridge``, and which of its servers; it goes into each ask's metadata.
-        to: where to ask; without it the token's route or the default.
+        source: the agent, under the key ``bridge``, and which of its servers; part of each ask's metadata.
+        to: where to ask; by default the token's route, or else the default route.
     """
 
     def __init__(self, client: AsyncClient, source: Mapping[str, str], to: str | None) -> None:
@@ -53,12 +53,12 @@ class RequestAsker:
         self._to = to
 
     async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> Ask | None:
-        """How people's ask ended; None if the request was gone before, and the ask is withdrawn.
+        """Ask people, and return the ask once it has ended; None if the request went away first.
 
-        A bridge that is told to stop withdraws what ends with it.
+        If the request goes away, the ask is withdrawn. So is an ask that ends with this process when it is cancelled.
 
         Args:
-            gone: set when the server does not need an answer any more.
+            gone: set when the server no longer needs an answer.
 
         Raises:
             ClientError: people cannot be asked.
@@ -71,20 +71,22 @@ class RequestAsker:
             "conversation": request.conversation,
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,
-            "metadata": _given({**self._source, _REQUEST: request.id, PROCESS: request.process}),
+            "metadata": _without_none(
+                {**self._source, _REQUEST: request.id, PROCESS: request.process}
+            ),
         }
         key = f"{self._source['bridge']}:{request.id}"
-        asked = asyncio.create_task(self._client.submit_body(_given(body), key=key))
+        asked = asyncio.create_task(self._client.submit_body(_without_none(body), key=key))
         try:
-            return await self._ended(await asyncio.shield(asked), gone)
+            return await self._wait(await asyncio.shield(asked), gone)
         except asyncio.CancelledError:
             if request.process is not None:
-                await self._withdraw_at_the_end(asked)
+                await self._withdraw_at_end(asked)
             raise
         finally:
             asked.cancel()
 
-    async def _ended(self, ask: Ask, gone: asyncio.Event) -> Ask | None:
+    async def _wait(self, ask: Ask, gone: asyncio.Event) -> Ask | None:
         ended = asyncio.create_task(self._client.wait(ask.id))
         left = asyncio.create_task(gone.wait())
         try:
@@ -100,23 +102,23 @@ class RequestAsker:
     async def withdraw_stale_asks(
         self, pending: Collection[str], is_needed: Callable[[Ask], Awaitable[bool]]
     ) -> None:
-        """Withdraws what another run of this bridge asked and its server does not need any more.
+        """Withdraw the asks of earlier runs of this bridge that its server no longer needs.
 
         Args:
             pending: the ids of the requests that wait for an answer.
-            is_needed: whether an answer to an ask is of use all the same.
+            is_needed: whether an answer to an ask is useful even so.
         """
-        for ask in await self._client.open_asks(_MOST_OPEN):
+        for ask in await self._client.open_asks(_MAX_OPEN):
             metadata = ask.json["metadata"]
             if not isinstance(metadata, dict) or not metadata.items() >= self._source.items():
                 continue
             if str(metadata.get(_REQUEST)) not in pending and not await is_needed(ask):
                 await self._withdraw(ask.id)
 
-    async def _withdraw_at_the_end(self, asked: asyncio.Task[Ask]) -> None:
-        """Withdraws while the bridge ends: a service that is away is not waited for."""
+    async def _withdraw_at_end(self, asked: asyncio.Task[Ask]) -> None:
+        """Withdraw an ask while the bridge ends, without waiting for a service that is down."""
         with contextlib.suppress(TimeoutError, ClientError):
-            async with asyncio.timeout(_PARTING):
+            async with asyncio.timeout(_END_TIMEOUT):
                 await self._withdraw((await asked).id)
 
     async def _withdraw(self, ask_id: str) -> None:
@@ -124,5 +126,5 @@ class RequestAsker:
             await self._client.withdraw(ask_id)
 
 
-def _given(fields: Mapping[str, object]) -> dict[str, object]:
+def _without_none(fields: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in fields.items() if value is not None}

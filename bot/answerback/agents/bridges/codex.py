@@ -1,7 +1,7 @@
-"""The bridge between a client and ``codex app-server``: what Codex asks goes to people, all else passes through.
+"""The bridge between a client and ``codex app-server``: people get what Codex asks, everything else passes through.
 
-Messages are lines of JSON without a ``jsonrpc`` key. Read in the schema that ``codex app-server generate-json-schema``
-of release 0.169.0 writes. Codex asks questions of a client that has said ``experimentalApi``: the bridge says it.
+Messages are lines of JSON without a ``jsonrpc`` key. Shapes: the output of ``codex app-server generate-json-schema``
+in release 0.169.0. Codex only asks questions of clients that announce ``experimentalApi``, so the bridge announces it.
 """
 
 from __future__ import annotations
@@ -40,18 +40,18 @@ _DECLINED: Final[dict[str, Json]] = {
     _PERMISSIONS: {"permissions": {}, "scope": "turn"},
 }
 _FAILED: Final = -32000
-_CONTEXT: Final = "answerback"
-"""The source of what a turn is told beside its input."""
+_CONTEXT_SOURCE: Final = "answerback"
+"""The source of the additional context of a turn."""
 
 
 @dataclass(slots=True)
 class _Pending:
-    """A request that people are asked about; Codex says when it is resolved, also by their answer."""
+    """A request that people are asked about. Codex reports when it is resolved, whether by people or by its client."""
 
     id: JsonValue
     method: str
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when Codex does not wait for it any more."""
+    """Set when Codex no longer waits for an answer."""
     task: asyncio.Task[None] = field(init=False)
     """Waits for the answer."""
 
@@ -60,10 +60,10 @@ class CodexBridge:
     """One client and one app server.
 
     Args:
-        late: what people answered after an earlier run had ended.
-        to_server: takes a line for Codex.
-        to_client: takes a line for the client.
-        tell: takes a line for the person who started the bridge.
+        late: the source of answers given after an earlier run had ended.
+        to_server: sends a line to Codex.
+        to_client: sends a line to the client.
+        tell: shows a line to the person who started the bridge.
     """
 
     def __init__(
@@ -80,90 +80,94 @@ class CodexBridge:
         self._to_client = to_client
         self._tell = tell
         self._run = secrets.token_hex(8)
-        """A server counts its requests anew each time that it is started."""
+        """Makes request ids unique: a server restarts its count of requests each time that it starts."""
         self._pending: dict[str, _Pending] = {}
-        self._told: dict[str, DeliveryReceipt] = {}
-        """Requests of the client with late answers in them, until Codex has taken them."""
+        self._receipts: dict[str, DeliveryReceipt] = {}
+        """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._interrupts = 0
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
-        """Passes on until the server ends.
+        """Relay until the server ends.
 
-        Then nobody may decide any more what it wanted to be allowed. Its questions stay open: an answer goes with the
-        next turn of the thread.
+        Its open permission prompts then end as well. Its questions stay open: an answer is delivered with the next turn
+        of the thread.
         """
         await self._people.withdraw_stale_asks([], _is_needed)
         async with asyncio.TaskGroup() as tasks:
-            said = tasks.create_task(self._from_client(client))
+            from_client = tasks.create_task(self._relay_from_client(client))
             async for line in server:
-                self._from_server(line, tasks)
-            said.cancel()
+                self._relay_from_server(line, tasks)
+            from_client.cancel()
             for pending in self._pending.values():
                 pending.task.cancel()
-            for receipt in self._told.values():
+            for receipt in self._receipts.values():
                 receipt.abandon()
 
-    async def _from_client(self, lines: AsyncIterator[bytes]) -> None:
+    async def _relay_from_client(self, lines: AsyncIterator[bytes]) -> None:
         async for line in lines:
-            match message := _message(line) or {}:
+            match message := _parse_message(line) or {}:
                 case {"method": "initialize", "params": dict() as params}:
-                    given = params.get("capabilities")
-                    known = given if isinstance(given, dict) else {}
-                    told: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
-                    self._to_server(_line({**message, "params": told}))
+                    announced = params.get("capabilities")
+                    known = announced if isinstance(announced, dict) else {}
+                    changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
+                    self._to_server(_encode_line({**message, "params": changed}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
                     words = await self._late.fetch(thread)
-                    self._to_server(line if words is None else self._with(words, message))
+                    self._to_server(
+                        line if words is None else self._with_late_answers(words, message)
+                    )
                 case _:
                     self._to_server(line)
 
-    def _with(self, words: LateAnswerText, message: Json) -> bytes:
-        """A request of the client's for a turn, with what people answered late."""
+    def _with_late_answers(self, words: LateAnswerText, message: Json) -> bytes:
+        """The client's request for a turn, with the late answers added to its context."""
         params = message["params"]
         assert isinstance(params, dict)
         given = params.get("additionalContext")
         context: Json = {**(given if isinstance(given, dict) else {})}
-        context[_CONTEXT] = {"kind": "application", "value": words.text}
-        self._told[json.dumps(message.get("id"))] = words.receipt
-        return _line({**message, "params": {**params, "additionalContext": context}})
+        context[_CONTEXT_SOURCE] = {"kind": "application", "value": words.text}
+        self._receipts[json.dumps(message.get("id"))] = words.receipt
+        return _encode_line({**message, "params": {**params, "additionalContext": context}})
 
-    def _from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
-        match message := _message(line) or {}:
+    def _relay_from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
+        match message := _parse_message(line) or {}:
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
                 method in _DIALECTS
             ):
                 pending = self._pending[json.dumps(request_id)] = _Pending(request_id, method)
-                pending.task = tasks.create_task(self._carry(pending, params, line))
+                pending.task = tasks.create_task(self._forward(pending, params, line))
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
-                found := self._pending.pop(json.dumps(request_id), None)
+                resolved := self._pending.pop(json.dumps(request_id), None)
             ):
-                found.gone.set()
+                resolved.gone.set()
             case {"id": str(request_id)} if request_id.startswith(self._run):
-                pass  # what became of our own interrupt
+                pass  # the response to our own interrupt
             case {"id": request_id}:
-                self._taken(request_id, message)
+                self._settle_receipt(request_id, message)
                 self._to_client(line)
             case _:
                 self._to_client(line)
 
-    def _taken(self, request_id: JsonValue, response: Json) -> None:
-        """Codex has the late answers that were in a request of the client's, unless it refused that."""
-        if "method" not in response and (receipt := self._told.pop(json.dumps(request_id), None)):
+    def _settle_receipt(self, request_id: JsonValue, response: Json) -> None:
+        """Confirm the late answers in a request that Codex accepted; release them if Codex refused it."""
+        if "method" not in response and (
+            receipt := self._receipts.pop(json.dumps(request_id), None)
+        ):
             receipt.abandon() if "error" in response else receipt.confirm()
 
-    async def _carry(self, pending: _Pending, params: Json, line: bytes) -> None:
-        """Puts a request to people, and their answer to Codex."""
+    async def _forward(self, pending: _Pending, params: Json, line: bytes) -> None:
+        """Ask people about a request, and send their answer to Codex."""
         try:
             ask = await self._people.ask_and_wait(self._request(pending, params), pending.gone)
         except ClientError as error:
             if self._pending.pop(json.dumps(pending.id), None) is not None:
-                self._tell(f"{pending.method} goes to Codex's own client: {error}")
+                self._tell(f"Passed {pending.method} on to Codex's own client: {error}")
                 self._to_client(line)
             return
         if ask is not None:
             if ask.end_turn and params.get("turnId") is not None:
                 self._interrupt(params)
-            self._to_server(_line({"id": pending.id, **_answer(pending.method, ask)}))
+            self._to_server(_encode_line({"id": pending.id, **_answer(pending.method, ask)}))
 
     def _request(self, pending: _Pending, params: Json) -> Request:
         thread, turn, item = (
@@ -182,7 +186,7 @@ class CodexBridge:
         )
 
     def _interrupt(self, params: Json) -> None:
-        """Ends the turn."""
+        """End the turn."""
         self._interrupts += 1
         turn = {key: params.get(key) for key in ("threadId", "turnId")}
         message: Json = {
@@ -190,11 +194,11 @@ class CodexBridge:
             "method": "turn/interrupt",
             "params": {**turn},
         }
-        self._to_server(_line(message))
+        self._to_server(_encode_line(message))
 
 
 async def _is_needed(ask: Ask) -> bool:
-    """Whether an answer to what another run asked is of use: to a question, or while that run goes on."""
+    """Whether an answer to another run's ask is still useful: if it is a question, or that run is still alive."""
     metadata = ask.json["metadata"]
     process = metadata.get(PROCESS) if isinstance(metadata, dict) else None
     if not isinstance(process, int):
@@ -204,12 +208,12 @@ async def _is_needed(ask: Ask) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
-        pass  # somebody else's
+        pass  # another user's process
     return process != os.getpid()  # this run has not asked anything yet
 
 
 def _answer(method: str, ask: Ask) -> Json:
-    """The response that tells Codex how an ask ended."""
+    """The response that reports to Codex how an ask ended."""
     result = ask.tool_result
     found = result.structured if result and not result.is_error else None
     if method == _QUESTION:
@@ -224,12 +228,12 @@ def _answer(method: str, ask: Ask) -> Json:
     return {"result": _DECLINED.get(method, {"decision": decision})}
 
 
-def _message(line: bytes) -> Json | None:
+def _parse_message(line: bytes) -> Json | None:
     try:
         return _OBJECT.validate_json(line)
     except ValidationError:
         return None
 
 
-def _line(message: Json) -> bytes:
+def _encode_line(message: Json) -> bytes:
     return json.dumps(message).encode() + b"\n"

@@ -1,6 +1,6 @@
-"""Late answers by a bridge: what people answered after the agent's server had gone, for the next turn of its thread.
+"""Late answers through a bridge: those given after the agent's server had gone, for the next turn of its thread.
 
-It is told once its server has taken it. A bridge that is killed before has told nothing.
+An answer counts as delivered once the agent's server has accepted it; if the bridge is killed before, it does not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
 
 
 class LateAnswerText(NamedTuple):
-    """What a model is to be told, and what is to be said of it: that it was taken, or lost."""
+    """A text for the model, and the receipt that reports it as delivered or lost."""
 
     text: str
     receipt: DeliveryReceipt
@@ -22,18 +22,18 @@ class LateAnswerText(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LateAnswerSource:
-    """The late answers of one agent of one service."""
+    """The late answers for one agent of one service."""
 
     url: str
     token: str | None
 
     async def fetch(self, conversation: str) -> LateAnswerText | None:
-        """What has not been told in a conversation; None where there is nothing, or nobody to ask now."""
+        """The undelivered answers of a conversation; None if there are none, or if the service cannot be reached."""
         receipt = DeliveryReceipt()
         people = AskClient(self.url, self.token, receipt=receipt)
         try:
             text = await asyncio.to_thread(people.fetch_late_answers, conversation)
-        except RefusedError:  # as it does what the bridge itself asks, which tells
+        except RefusedError:  # the bridge's own asks are refused as well, and it reports that
             text = None
         if text is None:
             receipt.confirm()

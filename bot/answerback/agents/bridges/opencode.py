@@ -1,7 +1,7 @@
-"""The bridge to a running ``opencode serve``: its questions and permission prompts go to people.
+"""The bridge to a running ``opencode serve``: forwards its questions and permission prompts to people.
 
-What opencode's own window answers first is withdrawn. A bridge that was killed, or lost its connection, finds in
-opencode's lists what waits for an answer, and people's first asks by their idempotency keys.
+If opencode's own window answers first, the ask is withdrawn. A bridge that was killed, or lost its connection, finds
+the requests that wait for an answer in opencode's lists, and its first asks by their idempotency keys.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Kind = Literal["question", "permission"]
 
 _KINDS: Final[tuple[Kind, ...]] = ("question", "permission")
 _FIRST_PAUSE: Final = 0.25
-_LONGEST_PAUSE: Final = 10.0
-_LOOK_AGAIN: Final = 2.0
-"""Seconds between two looks whether people have answered an interrupted session."""
+_MAX_PAUSE: Final = 10.0
+_LATE_ANSWER_INTERVAL: Final = 2.0
+"""Seconds between two checks for answers to interrupted sessions."""
 _QUESTION: Final = "question"
 
 
@@ -39,7 +39,7 @@ class _Pending:
     kind: Kind
     request: Request
     gone: asyncio.Event = field(default_factory=asyncio.Event)
-    """Set when opencode does not wait for it any more."""
+    """Set when opencode no longer waits for an answer."""
     task: asyncio.Task[None] = field(init=False)
     """Waits for the answer."""
 
@@ -48,8 +48,8 @@ class OpencodeBridge:
     """Follows one opencode server.
 
     Args:
-        late: what people answered after opencode had been ended.
-        tell: takes a line for the person who started the bridge.
+        late: the source of answers given after opencode had ended.
+        tell: shows a line to the person who started the bridge.
     """
 
     def __init__(
@@ -63,21 +63,21 @@ class OpencodeBridge:
         self._people = people
         self._late = late
         self._interrupted: set[str] = set()
-        """Sessions whose questions are open, and that do not wait for the answer any more."""
+        """Sessions with open questions that no longer wait for the answers."""
         self._tell = tell
         self._pending: dict[str, _Pending] = {}
         self._tasks = asyncio.TaskGroup()
-        self._looked_back = False
+        self._is_caught_up = False
 
     async def run(self) -> None:
-        """Follows the server until it is cancelled.
+        """Follow the server until cancelled.
 
         Raises:
-            NotOpencodeError: something else answers there.
-            ClientError: Answerback refuses the bridge, or cannot be reached when it starts.
+            NotOpencodeError: the address is not that of an opencode server.
+            ClientError: Answerback refuses the bridge, or cannot be reached at the start.
         """
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
-        connected = True  # so that a server that is away is told of at once, and once
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        connected = True  # so that a server that is down is reported at once, and only once
         async with self._tasks:
             self._tasks.create_task(self._follow_late())
             while True:
@@ -88,30 +88,30 @@ class OpencodeBridge:
                         self._tell(f"Connected to {self._server.url}.")
                         connected = True
                         async for event in events:
-                            self._take(event)
+                            self._handle_event(event)
                 except ServerUnavailableError as error:
                     if connected:
-                        self._tell(f"{error} Trying again until it does.")
+                        self._tell(f"{error} Retrying until it is back.")
                     connected = False
                 await backoff.wait()
 
     async def _catch_up(self) -> None:
-        """Takes up what came, and what went, while nothing was connected."""
+        """Process the requests that came and went while there was no connection."""
         found = {kind: await self._server.pending(kind) for kind in _KINDS}
         waiting = {str(each["id"]) for rows in found.values() for each in rows}
         for request_id in self._pending.keys() - waiting:
-            await self._missing(request_id)
-        if not self._looked_back:
+            await self._handle_missing(request_id)
+        if not self._is_caught_up:
             await self._people.withdraw_stale_asks(waiting, self._is_needed)
             for session in await self._server.sessions():
                 await self._tell_late(session)
-            self._looked_back = True
+            self._is_caught_up = True
         for kind, rows in found.items():
             for each in rows:
                 self._ask(kind, each)
 
-    async def _missing(self, request_id: str) -> None:
-        """A request that opencode does not wait for any more: was it answered there, or was opencode ended?"""
+    async def _handle_missing(self, request_id: str) -> None:
+        """Handle a request that opencode no longer waits for: either answered there, or interrupted by its end."""
         if (pending := self._pending.get(request_id)) is None:
             return  # it was answered meanwhile
         asked = pending.request
@@ -119,16 +119,16 @@ class OpencodeBridge:
             self._pending.pop(request_id, None)
             pending.task.cancel()
         else:
-            self._gone(request_id)
+            self._mark_gone(request_id)
 
     async def _is_needed(self, ask: Ask) -> bool:
-        """Whether an answer to what an earlier run asked is told late."""
+        """Whether an answer to an earlier run's ask is delivered late."""
         session, call_id = ask.json["conversation"], ask.json["tool_call_id"]
         name = _QUESTION if ask.json["dialect"] == "opencode" else ""
         return await self._was_interrupted(name, *map(_text, (session, call_id)))
 
     async def _was_interrupted(self, name: str, session: str | None, call_id: str | None) -> bool:
-        """Whether opencode was ended while it waited; its questions stay open, and are told late."""
+        """Whether opencode ended while it waited; its questions then stay open, and their answers come late."""
         if name != _QUESTION or session is None or call_id is None:
             return False
         if not await self._server.was_interrupted(session, call_id):
@@ -137,15 +137,17 @@ class OpencodeBridge:
         return True
 
     async def _follow_late(self) -> None:
-        """Tells interrupted sessions what people answer."""
+        """Deliver answers to interrupted sessions."""
         while True:
             with contextlib.suppress(ServerUnavailableError):
                 waiting = [*self._interrupted]
-                self._interrupted -= {one for one in waiting if await self._tell_late(one)}
-            await asyncio.sleep(_LOOK_AGAIN)
+                self._interrupted -= {
+                    session for session in waiting if await self._tell_late(session)
+                }
+            await asyncio.sleep(_LATE_ANSWER_INTERVAL)
 
     async def _tell_late(self, session: str) -> bool:
-        """Whether there was something to tell a session: it goes on with that."""
+        """Prompt a session with its late answers, so that it continues; returns whether there were any."""
         words = await self._late.fetch(session)
         if words is None:
             return False
@@ -154,10 +156,10 @@ class OpencodeBridge:
             if await self._server.post(f"/session/{quote(session, safe='')}/prompt_async", body):
                 words.receipt.confirm()
         finally:
-            words.receipt.abandon()  # where it is not done
+            words.receipt.abandon()  # has no effect once confirmed
         return True
 
-    def _take(self, event: Json) -> None:
+    def _handle_event(self, event: Json) -> None:
         match event:
             case {"type": "question.asked", "properties": dict() as asked}:
                 self._ask("question", asked)
@@ -167,22 +169,22 @@ class OpencodeBridge:
                 "type": "question.replied" | "question.rejected" | "permission.replied",
                 "properties": {"requestID": str(request_id)},
             }:
-                self._gone(request_id)
+                self._mark_gone(request_id)
             case _:
                 pass
 
     def _ask(self, kind: Kind, asked: Json) -> None:
-        request = _request(kind, asked)
+        request = _parse_request(kind, asked)
         if request.id not in self._pending:
             pending = self._pending[request.id] = _Pending(kind, request)
-            pending.task = self._tasks.create_task(self._carry(pending))
+            pending.task = self._tasks.create_task(self._forward(pending))
 
-    def _gone(self, request_id: str) -> None:
+    def _mark_gone(self, request_id: str) -> None:
         if (pending := self._pending.pop(request_id, None)) is not None:
             pending.gone.set()
 
-    async def _carry(self, pending: _Pending) -> None:
-        """Puts a request to people, and their answer to opencode."""
+    async def _forward(self, pending: _Pending) -> None:
+        """Ask people about a request, and send their answer to opencode."""
         request = pending.request
         try:
             ask = await self._people.ask_and_wait(request, pending.gone)
@@ -195,20 +197,20 @@ class OpencodeBridge:
         self._pending.pop(request.id, None)
 
     async def _deliver(self, path: str, body: Json | None) -> None:
-        """Posts until opencode has it. It takes one answer only, and refuses one to what is answered already."""
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        """Post until opencode has received it. opencode accepts one answer, and refuses a second one."""
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
         while True:
             try:
                 if not await self._server.post(path, body):
-                    self._tell(f"opencode does not wait for {path} any more.")
+                    self._tell(f"opencode no longer waits for {path}.")
                 return
             except ServerUnavailableError:
                 await backoff.wait()
 
 
-def _request(kind: Kind, asked: Json) -> Request:
-    used, session = asked.get("tool"), asked.get("sessionID")
-    call_id = used.get("callID") if isinstance(used, dict) else None
+def _parse_request(kind: Kind, asked: Json) -> Request:
+    tool, session = asked.get("tool"), asked.get("sessionID")
+    call_id = tool.get("callID") if isinstance(tool, dict) else None
     shown = ("questions",) if kind == "question" else ("permission", "patterns", "always", "metadata")  # fmt: skip
     return Request(
         id=str(asked["id"]),
@@ -225,7 +227,7 @@ def _text(value: JsonValue) -> str | None:
 
 
 def _answers(kind: Kind, request: Request, ask: Ask) -> list[tuple[str, Json | None]]:
-    """The calls that tell opencode how an ask ended."""
+    """The API calls that report to opencode how an ask ended."""
     at = f"/{kind}/{quote(request.id, safe='')}"
     result = ask.tool_result
     found = result.structured if result and not result.is_error else None

@@ -1,6 +1,6 @@
-"""The API of a running ``opencode serve``, as far as a bridge needs it.
+"""The part of the API of a running ``opencode serve`` that a bridge needs.
 
-Read in the package opencode-ai 1.18.33, whose server describes itself at ``/doc``.
+Shapes: the package opencode-ai 1.18.33, whose server describes its API at ``/doc``.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ _Shape = TypeVar("_Shape")
 _OBJECT: Final = TypeAdapter(Json)
 _ROWS: Final = TypeAdapter(list[Json])
 _USER: Final = "opencode"
-"""The user of a server with a password, unless the server was told another."""
+"""The default user name of a server with a password."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
-_SESSIONS: Final = 50
-"""Sessions that are looked through for late answers."""
-_STREAM: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
+_MAX_SESSIONS: Final = 50
+"""The number of sessions that are checked for late answers."""
+_STREAM_TIMEOUT: Final = aiohttp.ClientTimeout(total=None, sock_connect=30, sock_read=60)
 """A server sends a heartbeat every ten seconds."""
 
 
 class ServerUnavailableError(Exception):
-    """Nothing answers, or only that it cannot now."""
+    """The server cannot be reached, or is temporarily unable to answer."""
 
 
 class NotOpencodeError(AnswerbackError):
-    """What answers is not an opencode server, or it refuses the bridge."""
+    """The address is not that of an opencode server, or the server refuses the bridge."""
 
 
 class OpencodeServer:
-    """One server, and one of the folders that it works in.
+    """The client of one server, for one of the folders that it works in.
 
     Args:
         http: the session to use, which the caller closes.
-        directory: the folder; None: the server's own.
-        password: what the server was given as ``OPENCODE_SERVER_PASSWORD``.
+        directory: the folder; by default the server's own.
+        password: the server's ``OPENCODE_SERVER_PASSWORD``.
     """
 
     def __init__(
@@ -66,31 +66,31 @@ class OpencodeServer:
 
     @asynccontextmanager
     async def open_event_stream(self) -> AsyncIterator[AsyncIterator[Json]]:
-        """The events from now on, until the connection is lost.
+        """Stream the events from now on, until the connection is lost.
 
         Raises:
-            ServerUnavailableError: there is no connection, or it was lost.
+            ServerUnavailableError: the server cannot be reached, or the connection was lost.
         """
-        async with self._response("GET", "/event", timeout=_STREAM) as response:
+        async with self._response("GET", "/event", timeout=_STREAM_TIMEOUT) as response:
             if response.status != HTTPStatus.OK or response.content_type != "text/event-stream":
-                raise NotOpencodeError(self._not_ours(response))
+                raise NotOpencodeError(self._describe_foreign_server(response))
             yield self._events(response.content)
 
     async def pending(self, kind: str) -> list[Json]:
-        """The questions (``question``) or permission prompts (``permission``) that wait for an answer."""
+        """The pending questions (``question``) or permission prompts (``permission``)."""
         return await self._rows(f"/{kind}")
 
     async def sessions(self) -> list[str]:
         """The ids of the newest sessions."""
-        return [str(each["id"]) for each in await self._rows(f"/session?limit={_SESSIONS}")]
+        return [str(each["id"]) for each in await self._rows(f"/session?limit={_MAX_SESSIONS}")]
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:
-        """Whether a tool call waits for an answer that it cannot get: its server was ended meanwhile."""
+        """Whether a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
         at = f"/session/{quote(session, safe='')}/message"
         if session in await self._read("/session/status", _OBJECT):
-            return False  # it is busy, so it goes on
+            return False  # the session is busy, so the call is still running
         return any(
-            isinstance(part, dict) and part.get("callID") == call_id and _runs(part)
+            isinstance(part, dict) and part.get("callID") == call_id and _is_running(part)
             for message in await self._rows(at)
             for part in _parts(message)
         )
@@ -104,10 +104,10 @@ class OpencodeServer:
             try:
                 return shape.validate_json(raw)
             except ValidationError as error:
-                raise NotOpencodeError(self._not_ours(response)) from error
+                raise NotOpencodeError(self._describe_foreign_server(response)) from error
 
     async def post(self, path: str, body: Json | None = None) -> bool:
-        """Whether the server took it; it refuses an answer to what does not wait for one any more."""
+        """Post to the server; returns whether it accepted. It refuses an answer to a request that is not pending."""
         async with self._response("POST", path, timeout=_TIMEOUT, json=body) as response:
             await response.read()
             return response.status < HTTPStatus.BAD_REQUEST
@@ -122,23 +122,23 @@ class OpencodeServer:
             ) as response:
                 if response.status == HTTPStatus.UNAUTHORIZED:
                     raise NotOpencodeError(
-                        f"The server at {self.url} has a password. Put it into the environment variable "
-                        "OPENCODE_SERVER_PASSWORD, or name another one with --password-env."
+                        f"The server at {self.url} requires a password. Put it into the environment variable "
+                        "OPENCODE_SERVER_PASSWORD, or name another variable with --password-env."
                     )
                 if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                    raise ServerUnavailableError(f"{self.url} answers HTTP {response.status}.")
+                    raise ServerUnavailableError(f"{self.url} answered HTTP {response.status}.")
                 yield response
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise NotOpencodeError(
-                f"{self.url} is not the address of a server: use http://host:port."
+                f"{self.url} is not a server address. Use http://host:port."
             ) from error
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ServerUnavailableError(
-                f"No opencode answers at {self.url}: {reason_of(error)}."
+                f"Cannot reach opencode at {self.url}: {reason_of(error)}."
             ) from error
 
     async def _events(self, stream: aiohttp.StreamReader) -> AsyncIterator[Json]:
-        """Events are one line of JSON each, of any length."""
+        """Parse the events: one line of JSON each, of any length."""
         rest = b""
         async for chunk in stream.iter_any():
             *lines, rest = (rest + chunk).split(b"\n")
@@ -151,11 +151,11 @@ class OpencodeServer:
             return _OBJECT.validate_json(raw)
         except ValidationError as error:
             raise NotOpencodeError(
-                f"{self.url} sends events that are not those of an opencode server."
+                f"{self.url} sent an event that is not an opencode server's."
             ) from error
 
-    def _not_ours(self, response: aiohttp.ClientResponse) -> str:
-        return f"What answers at {self.url} is not an opencode server (HTTP {response.status})."
+    def _describe_foreign_server(self, response: aiohttp.ClientResponse) -> str:
+        return f"The server at {self.url} is not an opencode server (HTTP {response.status})."
 
 
 def _parts(message: Json) -> list[JsonValue]:
@@ -163,6 +163,6 @@ def _parts(message: Json) -> list[JsonValue]:
     return parts if isinstance(parts, list) else []
 
 
-def _runs(part: Json) -> bool:
+def _is_running(part: Json) -> bool:
     state = part.get("state")
     return isinstance(state, dict) and state.get("status") in ("pending", "running")

@@ -1,7 +1,7 @@
-"""Claude Code's hooks at ``/hooks/claude``: its questions and permission prompts go to people, without any code.
+"""Claude Code's hooks at ``/hooks/claude``: they forward its questions and permission prompts to people, without code.
 
-A status that is not 2xx, a lost connection and a timeout are no block there: Claude Code goes on as if there were no
-hook (https://code.claude.com/docs/en/hooks#http-hook-fields). So whatever is to hold Claude back is said in a 200.
+A non-2xx status, a lost connection or a timeout does not block Claude Code: it continues as if there were no hook
+(https://code.claude.com/docs/en/hooks#http-hook-fields). So a response that has to hold Claude back is always a 200.
 """
 
 from __future__ import annotations
@@ -40,33 +40,33 @@ from answerback.service.submission_request import Agent, read_submission
 Json = dict[str, JsonValue]
 
 PATH: Final = "/hooks/claude"
-_KEY: Final = 200
-"""Characters of an id that is used as a key; longer ones are none of Claude Code's."""
-_TOGETHER: Final = 20
-"""Late answers that one event brings; more come with the next."""
+_MAX_ID_LENGTH: Final = 200
+"""The maximum length of an id that is used as a key, in characters; Claude Code's ids are shorter."""
+_MAX_LATE_ANSWERS: Final = 20
+"""The number of late answers that one event delivers; the rest come with the next."""
 
 
 class _Caller(NamedTuple):
-    """Who calls, how the hook is set up, and what the response tells."""
+    """The calling agent, its hook's settings, and the tracker of what the response delivers."""
 
     query: HookQuery
     agent: Agent | None
-    carrier: ResponseTracker
+    tracker: ResponseTracker
 
 
 @dataclass(frozen=True, slots=True)
 class ClaudeHook:
-    """The hook's endpoint."""
+    """The endpoint of the hook."""
 
     service: Service
     callers: Callers
 
     def routes(self) -> Sequence[AbstractRouteDef]:
-        """The one route."""
+        """The route of the endpoint."""
         return [web.post(PATH, self.handle)]
 
     async def handle(self, request: web.Request) -> web.Response:
-        """One event; what is none of ours is left to Claude Code with an empty answer."""
+        """Handle an event; an event that does not concern people gets an empty response."""
         agent = self.callers.agent(request)
         caller = _Caller(parse_query(request.query), agent, request[RESPONSE_TRACKER])
         answer: Json = {}
@@ -77,7 +77,7 @@ class ClaudeHook:
                 answer = responses.pre_tool_use_response(decision)
             case PermissionRequest(tool_name=responses.ASK_TOOL) as event:
                 answer = responses.permission_response_from_decision(
-                    await self._asked_before(event, caller)
+                    await self._questions_permission(event, caller)
                 )
             case PermissionRequest() as event:
                 answer = await self._permission(event, caller)
@@ -90,14 +90,14 @@ class ClaudeHook:
         return web.json_response(answer)
 
     async def _late(self, event: ContextEvent, caller: _Caller) -> Json:
-        """What people answered since Claude stopped waiting for it: context for Claude, once."""
+        """Deliver answers that came after Claude stopped waiting, as context; each of them once."""
         name = caller.agent.name if caller.agent else None
-        found = await self.service.late_answer_tracker.list_unseen(
-            name, event.session_id, None, _TOGETHER
+        unseen = await self.service.late_answer_tracker.list_unseen(
+            name, event.session_id, None, _MAX_LATE_ANSWERS
         )
-        for one in found:
-            caller.carrier.add_outcome(one.ask)
-        words = [describe_late_answer(one.ask) for one in found]
+        for late in unseen:
+            caller.tracker.add_outcome(late.ask)
+        words = [describe_late_answer(late.ask) for late in unseen]
         return responses.late_answers_response(event.hook_event_name, words)
 
     async def _question(
@@ -107,7 +107,7 @@ class ClaudeHook:
         caller: _Caller,
         key: str | None = None,
     ) -> Decision:
-        """What people make of the questions of a call; ``key`` is the same for the same call."""
+        """Ask people the questions of a call; ``key`` is the same for the same call."""
         call: Json = {
             "name": responses.ASK_TOOL,
             "arguments": {"questions": tool_input.get("questions")},
@@ -117,17 +117,17 @@ class ClaudeHook:
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, caller, event, key)
+            ask = await self._ask_and_wait(call, caller, event, key)
         except (InvalidCallError, ProblemError) as error:
-            return Decision(_why_not(error))
+            return Decision(_describe_error(error))
         if ask.open:
-            return Decision(self._unanswered(ask, caller.query))
+            return Decision(self._describe_unanswered(ask, caller.query))
         return responses.decision_from_ask(ask, tool_input)
 
-    async def _asked_before(self, event: PermissionRequest, caller: _Caller) -> Decision:
-        """The decision about questions that need a permission as well: where people answered them, it is theirs.
+    async def _questions_permission(self, event: PermissionRequest, caller: _Caller) -> Decision:
+        """Decide about questions that need a permission as well: allowed if people have answered them.
 
-        The answers in the input are held against those that people gave: a model can write some there too.
+        The answers in the input are compared with those on record, as a model can write answers there too.
         """
         tool_input = event.tool_input if isinstance(event.tool_input, dict) else {}
         if tool_input.get("answers") is not None:
@@ -150,12 +150,12 @@ class ClaudeHook:
             "metadata": _metadata(event),
         }
         try:
-            ask = await self._asked(call, caller, event, None)
+            ask = await self._ask_and_wait(call, caller, event, None)
         except (InvalidCallError, ProblemError) as error:
-            return responses.permission_response_from_decision(Decision(_why_not(error)))
+            return responses.permission_response_from_decision(Decision(_describe_error(error)))
         if ask.open:
             return responses.permission_response_from_decision(
-                Decision(self._unanswered(ask, caller.query))
+                Decision(self._describe_unanswered(ask, caller.query))
             )
         return responses.permission_response_from_ask(ask)
 
@@ -170,47 +170,49 @@ class ClaudeHook:
         }
         key = event.elicitation_id and f"claude:{event.session_id}:{event.elicitation_id}"
         try:
-            ask = await self._asked(call, caller, event, key)
+            ask = await self._ask_and_wait(call, caller, event, key)
         except (InvalidCallError, ProblemError) as error:
             return responses.elicitation_response(
-                {"action": "cancel"}, f"Not asked: {_why_not(error)}"
+                {"action": "cancel"}, f"Not asked: {_describe_error(error)}"
             )
         if ask.open:
-            told = self._unanswered(ask, caller.query)
-            return responses.elicitation_response({"action": "cancel"}, told)
+            words = self._describe_unanswered(ask, caller.query)
+            return responses.elicitation_response({"action": "cancel"}, words)
         return responses.elicitation_response_from_ask(ask)
 
-    async def _asked(self, call: Json, caller: _Caller, event: Event, key: str | None) -> Ask:
-        """The ask once it has ended, or as it stands when the time is up: then its prompt says that nobody waits.
+    async def _ask_and_wait(
+        self, call: Json, caller: _Caller, event: Event, key: str | None
+    ) -> Ask:
+        """Submit an ask and wait: returns it once it has ended, or still open when the time is up.
 
-        A permission prompt is at the terminal as well. Claude Code hangs up when it is decided there, and then nothing
-        that people decide here counts any more: the ask is withdrawn.
+        If the time is up, its prompt shows that nobody waits any more. A permission prompt is shown at the terminal as
+        well: Claude Code closes the connection when it is decided there, and then the ask is withdrawn.
         """
-        usable = key if key and len(key) <= 2 * _KEY else None
+        usable = key if key and len(key) <= 2 * _MAX_ID_LENGTH else None
         body = read_submission(call)
         ask = (await self.callers.submit(self.service, body, caller.agent, usable)).ask
-        caller.carrier.hold_back(ask)
+        caller.tracker.hold_back(ask)
         if ask.open:
             try:
-                with suppress(StoreError):  # then it stands as it was submitted
+                with suppress(StoreError):  # keep the ask as it was submitted
                     ask = await self.service.wait(ask.id, caller.query.wait, ask) or ask
             except asyncio.CancelledError:
                 if isinstance(event, PermissionRequest):
                     await self.callers.run_to_completion(self.service.withdraw(ask.id))
                 raise
-        if ask.open:  # pragma: no branch - Python 3.11 loses its trace where a timeout came out
+        if ask.open:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
             self.service.presence.forget(ask.id)
             await self.callers.run_to_completion(self.service.set_attended(ask.id, attended=False))
-        caller.carrier.add_outcome(ask)
+        caller.tracker.add_outcome(ask)
         return ask
 
-    def _unanswered(self, ask: Ask, query: HookQuery) -> str:
-        stopping = "Answerback stopped before anybody answered"
+    def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
+        stopping = "Answerback was stopped before anybody answered"
         late = f"Nobody answered within {query.wait:g} seconds"
         where = f" at {ask.thread.url}" if ask.thread and ask.thread.url else ""
         return (
             f"{stopping if self.service.stopping else late}. The question stays open{where} ({ask.id}). Do not "
-            "assume an answer: go on with what does not depend on it, or stop and say what you wait for."
+            "assume an answer: continue with work that does not depend on it, or stop and say what you are waiting for."
         )
 
 
@@ -219,8 +221,8 @@ def _metadata(event: Event) -> Json:
     return metadata | ({"cwd": event.cwd} if event.cwd else {})
 
 
-def _why_not(error: InvalidCallError | ProblemError) -> str:
-    """Why people could not be asked, for Claude."""
+def _describe_error(error: InvalidCallError | ProblemError) -> str:
+    """Explain to Claude why people could not be asked."""
     if isinstance(error, InvalidCallError):
         return render_refusal(error).content
     return f"{error.title}. {error.detail or ''}".rstrip()

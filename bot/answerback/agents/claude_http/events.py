@@ -1,7 +1,7 @@
-"""What Claude Code sends to its hooks: the events that concern people, and the query of the hook's URL.
+"""The events that Claude Code sends to its hooks, as far as they concern people, and the query of the hook's URL.
 
 Shapes: https://code.claude.com/docs/en/hooks, and the types of the package @anthropic-ai/claude-agent-sdk 0.3.330.
-Claude Code adds fields from version to version; they are ignored.
+Unknown fields are ignored, as new versions of Claude Code add some.
 """
 
 from __future__ import annotations
@@ -17,25 +17,25 @@ from answerback.core.errors import ProblemError
 from answerback.service.body_errors import problems_of
 
 DEFAULT_WAIT: Final = 590.0
-"""Seconds: just under the 600 after which Claude Code gives up a hook that has no timeout of its own."""
+"""Seconds: just under the 600 after which Claude Code gives up on a hook without a ``timeout``."""
 _LONGEST_WAIT: Final = 7 * 86_400.0
 
 Json = dict[str, JsonValue]
 
 
 class HookQuery(BaseModel):
-    """The query of the hook's URL, as its settings have it."""
+    """The query of the hook's URL, as configured in Claude Code's settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     to: str | None = None
-    """Where to ask; without it the token's route or the default."""
+    """Where to ask; by default the token's route, or else the default route."""
     wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
-    """Seconds to wait; to be a little less than the hook's ``timeout``."""
+    """Seconds to wait; should be a little less than the hook's ``timeout``."""
 
 
 class Event(BaseModel):
-    """What all events have."""
+    """The fields that all events share."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -44,7 +44,7 @@ class Event(BaseModel):
 
 
 class PreToolUse(Event):
-    """Before a tool is run."""
+    """A tool is about to run."""
 
     hook_event_name: Literal["PreToolUse"]
     tool_name: str
@@ -53,7 +53,7 @@ class PreToolUse(Event):
 
 
 class PermissionRequest(Event):
-    """Before a tool is run that needs somebody's permission. It does not say which call it is about."""
+    """A tool needs permission to run. The event does not identify the tool call."""
 
     hook_event_name: Literal["PermissionRequest"]
     tool_name: str
@@ -63,7 +63,7 @@ class PermissionRequest(Event):
 
 
 class Elicitation(Event):
-    """An MCP server of Claude's asks its user for something."""
+    """An MCP server that Claude uses requests input from its user."""
 
     hook_event_name: Literal["Elicitation"]
     mcp_server_name: str
@@ -74,11 +74,11 @@ class Elicitation(Event):
 
 
 class ContextEvent(Event):
-    """Any other event that takes context for Claude: an answer that came late is given with it."""
+    """Any other event whose response can add context for Claude: late answers are delivered with it."""
 
     hook_event_name: str
     agent_id: str | None = None
-    """The subagent in which it happens; None: Claude itself."""
+    """The subagent that the event is from; None: Claude itself."""
 
 
 CONTEXT_EVENTS: Final = frozenset(
@@ -87,7 +87,7 @@ CONTEXT_EVENTS: Final = frozenset(
         "SessionStart", "Setup", "Stop", "SubagentStart", "SubagentStop", "Notification", "PostModelSwitch",
     }
 )  # fmt: skip
-"""The events whose answer may have ``additionalContext``. On ``Stop`` the conversation goes on with it."""
+"""The events whose response may have ``additionalContext``. On ``Stop``, the conversation continues with it."""
 _EVENTS: Final[Mapping[str, type[PreToolUse | PermissionRequest | Elicitation]]] = {
     "PreToolUse": PreToolUse,
     "PermissionRequest": PermissionRequest,
@@ -96,10 +96,10 @@ _EVENTS: Final[Mapping[str, type[PreToolUse | PermissionRequest | Elicitation]]]
 
 
 def parse_query(query: Mapping[str, str]) -> HookQuery:
-    """The query of a hook's URL.
+    """Parse the query of a hook's URL.
 
     Raises:
-        ProblemError: there is something in it that is not known.
+        ProblemError: a parameter is unknown or invalid.
     """
     try:
         return HookQuery.model_validate(dict(query))
@@ -108,10 +108,10 @@ def parse_query(query: Mapping[str, str]) -> HookQuery:
 
 
 def parse_event(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | ContextEvent | None:
-    """The event in a body, or None for an event that is none of ours.
+    """Parse a body as an event; None for an event that does not concern people.
 
     Raises:
-        ProblemError: it is not an event.
+        ProblemError: the body is not an event.
     """
     try:
         body = json.loads(raw)
@@ -119,7 +119,7 @@ def parse_event(raw: bytes) -> PreToolUse | PermissionRequest | Elicitation | Co
         raise ProblemError(400, "Bad hook event", "The body is not JSON.") from None
     name = body.get("hook_event_name") if isinstance(body, dict) else None
     if not isinstance(name, str):
-        raise ProblemError(400, "Bad hook event", "A hook event names itself in hook_event_name.")
+        raise ProblemError(400, "Bad hook event", "A hook event needs its name in hook_event_name.")
     try:
         if name == PreToolUse.__name__ and body.get("tool_name") != responses.ASK_TOOL:
             return ContextEvent.model_validate(body)

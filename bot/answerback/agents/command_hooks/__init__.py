@@ -1,1 +1,1 @@
-"""``answerback hook``: what the command hooks of agents run. Only the standard library: a hook has to start fast."""
+"""``answerback hook``: the program that agents run as a hook. Standard library only, so that it starts fast."""

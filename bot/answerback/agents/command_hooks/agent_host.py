@@ -1,4 +1,4 @@
-"""What a host of an agent is to its hook: what it asks, and how it is answered. The words are the same for all."""
+"""The interface between a hook and an agent's host: its calls and the answers to them, worded alike for all hosts."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Final, NamedTuple
 Json = dict[str, Any]
 
 MCP_SERVER_NAME: Final = "answerback"
-"""What `answerback connect` calls our MCP server."""
+"""The name that `answerback connect` gives our MCP server."""
 
 
 class Call(NamedTuple):
-    """What is to be put to people, as the API takes it."""
+    """A call that people are asked about, with the fields of the API."""
 
     name: str
     arguments: Json
@@ -21,45 +21,45 @@ class Call(NamedTuple):
     turn: str | None = None
     tool_call_id: str | None = None
     key: str | None = None
-    """The same for the same call, so that a hook that runs again finds the first ask; None: nothing tells."""
+    """The same for the same call, so that a hook that runs again finds the first ask; None: the host sends no id."""
     dialect: str | None = None
     is_permission: bool = False
-    """Whether the host waits for leave to go on: if it stops waiting, an answer counts no more."""
+    """Whether the host waits for permission to continue: once it stops waiting, an answer no longer counts."""
     cwd: str | None = None
     answers: Json | None = None
-    """Answers that it comes with: a person's, if those are on record for the conversation."""
+    """Answers that the call already contains: they are a person's if they are on record for the conversation."""
 
 
 class AskOutcome(NamedTuple):
-    """The ask as it ended; or none, and why in words for the model."""
+    """The ask once it has ended; or None, with the reason in words for the model."""
 
     ask: Json | None
     words: str
 
 
 class Host(NamedTuple):
-    """A host of an agent."""
+    """The program that an agent runs in, and how its hooks ask and are answered."""
 
     call: Callable[[Json], Call | None]
-    """What an event puts to people; None for an event that asks nothing."""
+    """Converts an event to a call for people; None for an event that asks nothing."""
     answer: Callable[[Json, AskOutcome], Json]
-    """What the host is answered."""
+    """Converts an outcome to the host's answer."""
     conversation: Callable[[Json], str | None]
-    """The conversation that late answers may be told in with the answer to this event; None: they cannot be."""
+    """The conversation whose late answers can be delivered in the answer to an event; None: the event takes none."""
     tell_model: Callable[[Json, str], Json]
-    """What the host is answered to tell its model something."""
+    """Converts words for the model to the host's answer."""
     immediate_answer: Callable[[Json], Json | None] = lambda _event: None
-    """What the host is answered without asking anybody: about our own MCP tools, which ask people themselves."""
+    """The host's answer if nobody needs to be asked, as with our own MCP tools, which ask people themselves."""
 
 
 def first_text(event: Json, *keys: str) -> str | None:
-    """The first of some fields that is a string, and not empty."""
-    found = (event.get(key) for key in keys)
-    return next((each for each in found if isinstance(each, str) and each), None)
+    """The first of the given fields that is a non-empty string."""
+    values = (event.get(key) for key in keys)
+    return next((value for value in values if isinstance(value, str) and value), None)
 
 
 def parse_arguments(value: object) -> Json:
-    """Arguments of a tool, which some hosts send as JSON in a string."""
+    """Parse a tool's arguments, which some hosts send as JSON in a string."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -74,27 +74,27 @@ def is_turn_ended(outcome: AskOutcome) -> bool:
 
 
 def structured_result(outcome: AskOutcome) -> Any:
-    """What the ask's dialect makes of its end; None where there is nothing."""
-    found = outcome.ask and outcome.ask["tool_result"]
-    return found["structured"] if found and not found["is_error"] else None
+    """The structured tool result in the ask's dialect; None if there is none."""
+    result = outcome.ask and outcome.ask["tool_result"]
+    return result["structured"] if result and not result["is_error"] else None
 
 
 def is_answered(outcome: AskOutcome) -> bool:
-    """Whether people answered all that was asked."""
+    """Whether people answered the ask."""
     return outcome.ask is not None and outcome.ask["status"] == "answered"
 
 
 def describe_outcome(outcome: AskOutcome) -> str:
-    """How it ended, for a model whose host takes words only."""
+    """Describe how an ask ended, for a model whose host only takes words."""
     ask = outcome.ask
     if ask is None:
         return outcome.words
-    told = ask["tool_result"] or {}
+    result = ask["tool_result"] or {}
     match ask["status"]:
         case "answered":
-            return f"The user answered: {told['content']}"
+            return f"The user answered: {result['content']}"
         case "turn_ended":
-            return "The user ended the turn. Stop now, and call no more tools."
+            return "The user ended the turn. Stop now, and do not call any more tools."
         case "cancelled" if ask["reply"]:
             return f"The user did not choose an answer, and replied: {ask['reply']}"
         case "cancelled":
@@ -104,15 +104,15 @@ def describe_outcome(outcome: AskOutcome) -> str:
         case "withdrawn":
             return "There is no answer: the questions were withdrawn. Do not assume one."
         case _:
-            return str(told.get("content"))
+            return str(result.get("content"))
 
 
 def denial_reason(outcome: AskOutcome) -> str | None:
-    """Why a tool may not be used, in words for the model; None where people allow it."""
-    found = structured_result(outcome)
-    decision = found.get("hookSpecificOutput", {}).get("decision", found) if found else {}
+    """Explain to the model why it may not use a tool; None if people allow it."""
+    result = structured_result(outcome)
+    decision = result.get("hookSpecificOutput", {}).get("decision", result) if result else {}
     if is_answered(outcome) and decision.get("behavior") == "allow":
         return None
     if is_answered(outcome):
-        return "The user does not allow this use of the tool."
+        return "The user did not allow this use of the tool."
     return decision.get("message") or describe_outcome(outcome)

@@ -1,5 +1,4 @@
-"""A module for each command: its arguments and its help.
+"""One module for each command, with its arguments and its help.
 
-Its ``--help`` has to import next to nothing. So what does the command's work is imported when the command runs, inside
-its function.
+A command's ``--help`` has to import next to nothing, so its function imports the code that does the work when it runs.
 """

@@ -1,4 +1,4 @@
-"""``answerback acp``: its arguments and its help; `answerback.cli.acp` does the work."""
+"""The arguments and help of ``answerback acp``; `answerback.cli.acp` does the work."""
 
 from __future__ import annotations
 
@@ -13,18 +13,21 @@ def command(
         typer.Argument(metavar="COMMAND", help="The agent's command, with its arguments."),
     ],
     url: Annotated[
-        str, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")
+        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
     ] = "http://127.0.0.1:8420",
     token_env: Annotated[
-        str, typer.Option(help="The environment variable with the agent's token.")
+        str, typer.Option(help="The environment variable that holds the agent's token.")
     ] = "ANSWERBACK_TOKEN",
-    to: Annotated[str | None, typer.Option(help="Where to ask: a route or a place.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+    ] = None,
 ) -> None:
-    """Run an agent that speaks ACP for an editor; what it asks, people answer in either place.
+    """Run an ACP agent for an editor; people can answer it in the editor or in chat.
 
-    Example, for the editor's agent settings: `answerback acp -- gemini --acp`
+    Example, for the agent settings of the editor: `answerback acp -- gemini --acp`
 
-    The first answer counts, and the other side is told. If the service cannot be reached, the editor alone is asked.
+    The first answer counts, and the other side is notified. If the service cannot be reached, only the editor asks.
     """
     from answerback.cli import acp
 

@@ -1,4 +1,4 @@
-"""``answerback answer``: its arguments and its help; `answerback.cli.answer` does the work."""
+"""The arguments and help of ``answerback answer``; `answerback.cli.answer` does the work."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from answerback.cli.commands.options import Url
 
 def command(
     ask: Annotated[
-        str | None, typer.Argument(help="The ask's id; without it, one of the open ones is picked.")
+        str | None, typer.Argument(help="The ask's id; by default, you choose from the open asks.")
     ] = None,
     url: Url = None,
     token: Annotated[
         str | None,
         typer.Option(
             envvar="ANSWERBACK_TOKEN",
-            help="The person's key, or a token with the role surface; by default the key of the service here.",
+            help="The person's key, or a surface token; by default the key of the service in this folder.",
         ),
     ] = None,
     user: Annotated[
@@ -29,12 +29,12 @@ def command(
 
     Example: `answerback answer`
 
-    Lines count, with Enter at the end: y n for yes and no, numbers for choices, b for Back, r for Reply, s for
-    End Turn, q leaves the ask open; Esc opens the menu of these. Lines may come from a pipe too; when they end, the
-    ask stays open, and the command exits with 8.
+    Enter a line for each answer: y or n for yes or no, numbers for choices, b for Back, r for Reply, s for End Turn,
+    q to leave the ask open; Esc opens a menu of these. Lines can also come from a pipe: if they run out, the ask stays
+    open, and the command exits with 8.
 
-    Asks on the page are answered with the person's key, which is read from where the service keeps it
-    (`answerback key` prints it). A front end's token answers any ask that this person may answer
+    Asks on the page need the person's key, which is read from the service's folder
+    (`answerback key` prints it). With a front end's token you can answer any ask that you are a responder of
     (`answerback token create terminal --role surface`).
     """
     from answerback.cli import answer

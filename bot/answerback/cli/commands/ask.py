@@ -1,4 +1,4 @@
-"""``answerback ask``: its arguments and its help; `answerback.cli.ask` does the work."""
+"""The arguments and help of ``answerback ask``; `answerback.cli.ask` does the work."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def command(
 
     Example: `answerback ask migration.json --to deploys --wait 900`
 
-    Exits with 0 when answered, 2 when the form is invalid, 3 cancelled, 4 turn ended, 5 expired,
-    6 withdrawn, 7 failed, 8 when nobody has answered yet, and 9 when somebody asks back: then it prints what they ask,
-    and `answerback explain` answers it. After 8 and 9 the ask stays open.
+    Exits with 0 if answered, 2 if the form is invalid, 3 if cancelled, 4 if the turn ended, 5 if expired,
+    6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if somebody asked back: it then prints their
+    question, which you answer with `answerback explain`. After 8 and 9 the ask stays open.
     """
     from answerback.cli import ask
 

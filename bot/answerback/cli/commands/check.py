@@ -1,4 +1,4 @@
-"""``answerback check``: is this form one that can be asked? Needs no server."""
+"""``answerback check``: checks whether a form can be asked, without a server."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from answerback.cli.output import print_result, say, warn
 
 
 def command(form: Form, json: Json = False) -> None:
-    """Check a form without a server: every mistake, with its place.
+    """Check a form without a server, and list every error with its location.
 
     Example: `answerback check migration.json`
 
-    Exits with 0 when the form can be asked, else with 2.
+    Exits with 0 if the form is valid, and with 2 if it is not.
     """
     from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
     from answerback.cli.validate import validate_submission
@@ -26,16 +26,18 @@ def command(form: Form, json: Json = False) -> None:
     except InvalidCallError as error:
         if json:
             print_result(
-                as_json({"valid": False, "errors": [one.model_dump() for one in error.problems]})
+                as_json(
+                    {"valid": False, "errors": [problem.model_dump() for problem in error.problems]}
+                )
             )
             sys.exit(EXIT_INVALID)
         for line in format_problems(error.problems):
             print_result(line)
         count = len(error.problems)
-        warn(f"{form}: {count} mistake{'s' if count > 1 else ''}.")
+        warn(f"{form}: {count} error{'s' if count > 1 else ''}.")
         sys.exit(EXIT_INVALID)
     count = len(parsed.questions)
     if json:
         print_result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
         return
-    say(f"{form} can be asked: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")
+    say(f"{form} is valid: {count} question{'s' if count > 1 else ''}, dialect {dialect}.")

@@ -1,4 +1,4 @@
-"""``answerback connect``: its arguments and its help; `answerback.cli.connect` does the work."""
+"""The arguments and help of ``answerback connect``; `answerback.cli.connect` does the work."""
 
 from __future__ import annotations
 
@@ -23,33 +23,38 @@ class Agent(StrEnum):
 
 
 def command(
-    agent: Annotated[Agent, typer.Argument(help="The agent.")],
+    agent: Annotated[Agent, typer.Argument(help="The agent to connect.")],
     project: Annotated[
-        bool, typer.Option("--project", help="The configuration of the project in this folder.")
+        bool,
+        typer.Option("--project", help="Change the configuration of the project in this folder."),
     ] = False,
     user: Annotated[
         bool,
-        typer.Option("--user", help="The user's configuration, for all projects; the default."),
+        typer.Option(
+            "--user", help="Change your own configuration, for all projects; the default."
+        ),
     ] = False,
     only_print: Annotated[
-        bool, typer.Option("--print", help="Change nothing: print what to paste.")
+        bool, typer.Option("--print", help="Print what to paste, and change nothing.")
     ] = False,
     remove: Annotated[
-        bool, typer.Option("--remove", help="Take out what was put in; everything else stays.")
+        bool, typer.Option("--remove", help="Disconnect: remove what was added, and nothing else.")
     ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before the change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = None,
     token_env: Annotated[
         str | None,
-        typer.Option(help="The environment variable with the token, where there are tokens."),
+        typer.Option(
+            help="The environment variable that holds the token, if the service uses tokens."
+        ),
     ] = None,
 ) -> None:
-    """Connect an agent: what it asks, and what it wants to be allowed, goes to people.
+    """Connect an agent, so that its questions and permission prompts go to people.
 
     Example: `answerback connect codex`
 
-    Shows the change and asks before it writes. A copy of the file stays beside it, and `--remove` undoes the change.
-    Repeat it with another `--url` or `--token-env` to change those.
+    Shows the change and asks for confirmation first. Keeps a copy of the file next to it; `--remove` undoes the
+    change. To change the address or the token variable later, repeat it with the new `--url` or `--token-env`.
     """
     from answerback.cli import connect
 

@@ -1,4 +1,4 @@
-"""``answerback copy``: its arguments and its help; `answerback.cli.copy` does the work."""
+"""The arguments and help of ``answerback copy``; `answerback.cli.copy` does the work."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from answerback.cli.commands.options import Json
 
 def command(
     source: Annotated[
-        str, typer.Option("--from", help="The database to copy, as `storage.url` names it.")
+        str, typer.Option("--from", help="The URL of the database to copy, as in `storage.url`.")
     ],
     target: Annotated[
-        str, typer.Option("--to", help="An empty database, as `storage.url` names it.")
+        str, typer.Option("--to", help="The URL of an empty database, as in `storage.url`.")
     ],
     json: Json = False,
 ) -> None:
-    """Copy a database into another one: SQLite to PostgreSQL, or back.
+    """Copy a database to another one: SQLite to PostgreSQL, or back.
 
     Example: `answerback copy --from sqlite:///answerback.db --to postgresql://answerback@db/answerback`
 
-    Stop the service first: what is stored meanwhile is not copied. Everything is read back and compared before it
-    counts, and a database that is not empty is left alone.
+    Stop the service first, as anything stored meanwhile is not copied. The copy is read back and compared before it
+    is committed. A target that is not empty is left unchanged.
     """
     from answerback.cli import copy
 

@@ -1,4 +1,4 @@
-"""``answerback doctor``: its arguments and its help; `answerback.cli.doctor` does the work."""
+"""The arguments and help of ``answerback doctor``; `answerback.cli.doctor` does the work."""
 
 from __future__ import annotations
 
@@ -12,13 +12,16 @@ from answerback.cli.commands.options import Config, Json
 def command(
     config: Config = None,
     fix: Annotated[
-        bool, typer.Option("--fix", help="Set at the platforms what their APIs let an app set.")
+        bool,
+        typer.Option(
+            "--fix", help="Fix the platform settings that an app can change through the API."
+        ),
     ] = False,
     json: Json = False,
 ) -> None:
-    """Check tokens, scopes, channels, clock and database, and say how to fix what is wrong.
+    """Check tokens, scopes, channels, clock and database, and explain how to fix any problem.
 
-    Nothing is posted, and without `--fix` nothing is changed. Exit status 0 when all is well, else 1.
+    Posts nothing, and changes nothing without `--fix`. Exits with 0 if all is well, and with 1 if not.
 
     Example: `answerback doctor --config answerback.toml`
     """

@@ -1,4 +1,4 @@
-"""``answerback erase``: its arguments and its help; `answerback.cli.export_and_erase` does the work."""
+"""The arguments and help of ``answerback erase``; `answerback.cli.export_and_erase` does the work."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from answerback.cli.commands.options import Config, Json, Token, Url
 
 
 def command(
-    asks: Annotated[list[str], typer.Argument(metavar="ASK...", help="The asks, by their ids.")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before erasing.")] = False,
+    asks: Annotated[list[str], typer.Argument(metavar="ASK...", help="The ids of the asks.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     url: Url = None,
     token: Token = None,
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Erase what people and agents wrote in asks that have ended, for good.
+    """Permanently erase what people and agents wrote in asks that have ended.
 
     Example: `answerback erase ask_3b9ce1c8bca670b2b68269aa`
 
-    The skeleton of each record stays: when, which kind, how it ended. Run it where the service runs, as the service's
-    user, or give it the token of a front end.
+    The outline of each record stays: its times, the kind of ask, and how it ended. Run this in the service's folder
+    as the service's user, or give it a front end's token.
     """
     from answerback.cli import export_and_erase
 

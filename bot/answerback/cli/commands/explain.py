@@ -1,4 +1,4 @@
-"""``answerback explain``: its arguments and its help; `answerback.cli.asks` does the work."""
+"""The arguments and help of ``answerback explain``; `answerback.cli.asks` does the work."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ def command(
     token: Token = None,
     json: Json = False,
 ) -> None:
-    """Explain what somebody asked back: it is shown below the question, which stays open.
+    """Answer a question that somebody asked back; the explanation is shown below the agent's question.
 
     Example: `answerback explain ask_0123456789abcdef "Staging has its own database."`
 
-    Exits with 0 when people see it, 2 when it cannot be shown, and 1 when the ask has ended already.
+    The agent's question stays open. Exits with 0 if the explanation is shown, 2 if it cannot be shown, and 1 if the
+    ask has already ended.
     """
     from answerback.cli import asks
 

@@ -1,4 +1,4 @@
-"""``answerback hook``: its arguments and its help; `answerback.cli.hook` does the work."""
+"""The arguments and help of ``answerback hook``; `answerback.cli.hook` does the work."""
 
 from __future__ import annotations
 
@@ -20,21 +20,27 @@ class Agent(StrEnum):
 def command(
     agent: Annotated[Agent, typer.Argument(help="The agent that runs the hook.")],
     url: Annotated[
-        str, typer.Option(envvar="ANSWERBACK_URL", help="Where the service listens.")
+        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
     ] = "http://127.0.0.1:8420",
     token_env: Annotated[
-        str, typer.Option(help="The environment variable with the agent's token.")
+        str, typer.Option(help="The environment variable that holds the agent's token.")
     ] = "ANSWERBACK_TOKEN",
-    to: Annotated[str | None, typer.Option(help="Where to ask: a route or a place.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+    ] = None,
     wait: Annotated[
-        float, typer.Option(min=0, help="Seconds to wait; less than the agent waits for its hook.")
+        float,
+        typer.Option(
+            min=0, help="Seconds to wait; must be less than the agent waits for its hook."
+        ),
     ] = 86_000,
 ) -> None:
-    """What an agent's command hooks run: reads the event from standard input, asks, and prints the answer.
+    """Run by an agent's command hooks: read the event from standard input, ask, and print the answer.
 
     Example, as `answerback connect codex` writes it: `answerback hook codex`
 
-    An event that asks nothing is left to the agent, and gets answers that came late where the agent takes them.
+    If an event asks nothing, the answer only delivers late answers, to agents that support it.
     """
     from answerback.cli import hook
 

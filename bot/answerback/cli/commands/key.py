@@ -1,4 +1,4 @@
-"""``answerback key``: the person's key, with which people answer on the page and in the terminal."""
+"""``answerback key``: the person's key, which lets people answer on the page and in the terminal."""
 
 from __future__ import annotations
 
@@ -15,44 +15,44 @@ if TYPE_CHECKING:
 
 app: Final = typer.Typer(
     rich_markup_mode="markdown",
-    help="Print the key with which a person answers on the page and in the terminal.",
+    help="Print the key that lets a person answer on the page and in the terminal.",
 )
 
 
 @app.callback(invoke_without_command=True)
 def key(context: typer.Context, config: Config = None) -> None:
-    """Print the key with which a person answers on the page and in the terminal.
+    """Print the key that lets a person answer on the page and in the terminal.
 
     Example: `answerback key`
 
-    Run it where the service runs, as the service's user. Give the key to nobody who must not answer, and never to
-    an agent.
+    Run this in the service's folder as the service's user. Only share the key with people who may answer, and never
+    with an agent.
     """
     if context.invoked_subcommand is not None:
         return
     file = _file(config)
-    found = file.read()
-    if found is None:
+    current = file.read()
+    if current is None:
         fail(
-            f"There is no key at {file.path.absolute()}. `answerback serve` makes it when it starts; run this in "
-            "the service's folder, or name its configuration with --config."
+            f"There is no key at {file.path.absolute()}. `answerback serve` creates one when it starts. Run this in "
+            "the service's folder, or name its configuration file with --config."
         )
-    print_result(found)
+    print_result(current)
 
 
 @app.command()
 def rotate(config: Config = None) -> None:
-    """Replace the key by a new one, and print that. The old key stops working at once.
+    """Replace the key with a new one, and print it. The old key stops working at once.
 
     Example: `answerback key rotate`
 
-    A running service takes the new key up by itself. Pages that were opened with the old key ask for the new one.
+    A running service picks up the new key on its own. Pages opened with the old key ask for the new one.
     """
     file = _file(config)
     if file.read() is None:
         fail(
             f"There is no key at {file.path.absolute()} to replace. Run this in the service's folder, or name its "
-            "configuration with --config."
+            "configuration file with --config."
         )
     print_result(file.rotate())
     say("The old key no longer works.")

@@ -1,4 +1,4 @@
-"""``answerback list``: its arguments and its help; `answerback.cli.asks` does the work."""
+"""The arguments and help of ``answerback list``; `answerback.cli.asks` does the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from answerback.cli.commands.options import Json, Reader, Url
 
 
 class Status(StrEnum):
-    """How an ask stands, as the API has it."""
+    """The statuses of an ask, as in the API."""
 
     OPEN = "open"
     ANSWERED = "answered"
@@ -23,18 +23,20 @@ class Status(StrEnum):
 
 
 def command(
-    everything: Annotated[bool, typer.Option("--all", help="Ended asks too.")] = False,
-    status: Annotated[Status, typer.Option(help="Asks that stand like this.")] = Status.OPEN,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include asks that have ended.")
+    ] = False,
+    status: Annotated[Status, typer.Option(help="Only asks with this status.")] = Status.OPEN,
     url: Url = None,
     token: Reader = None,
     json: Json = False,
 ) -> None:
-    """List the asks that wait for an answer, oldest first.
+    """List the asks that are waiting for an answer, oldest first.
 
     Example: `answerback list`
 
-    A line has the ask's id, since when it waits, who asks, where it is shown, and what is asked now. An agent's token
-    lists that agent's asks, the person's key those of all agents.
+    Each line shows the ask's id, how long it has been waiting, who asked, where it is shown, and the current question.
+    An agent's token lists that agent's asks; the person's key lists those of all agents.
     """
     from answerback.cli import asks
     from answerback.core.ask import Status

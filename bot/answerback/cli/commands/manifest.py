@@ -1,4 +1,4 @@
-"""`answerback manifest`: an app manifest, ready to paste; one command for each surface that has one."""
+"""``answerback manifest``: prints an app manifest; one command for each surface that has one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from answerback.ports.plugin import Manifest
 from answerback.runtime.plugins import installed_plugins
 
 app = typer.Typer(
-    no_args_is_help=True, rich_markup_mode="markdown", help="App manifests, ready to paste."
+    no_args_is_help=True, rich_markup_mode="markdown", help="Print an app manifest, ready to paste."
 )
 
 
 @app.callback()
 def platforms() -> None:
-    """App manifests, ready to paste."""
+    """Print an app manifest, ready to paste."""
 
 
 def _command(manifest: Manifest) -> Callable[[str, str], None]:
@@ -26,7 +26,7 @@ def _command(manifest: Manifest) -> Callable[[str, str], None]:
         mode: Annotated[
             str,
             typer.Option(
-                help="How payloads come in: `socket` needs no public address, `http` has one."
+                help="How payloads arrive: `socket` needs no public address, `http` needs one."
             ),
         ] = manifest.modes[0],
         url: Annotated[

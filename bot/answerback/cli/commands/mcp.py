@@ -1,4 +1,4 @@
-"""``answerback mcp``: its arguments and its help; `answerback.cli.mcp` does the work."""
+"""The arguments and help of ``answerback mcp``; `answerback.cli.mcp` does the work."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ def command(
     url: Url = None,
     token: Token = None,
     to: Annotated[
-        str | None, typer.Option(help="Where to ask when the model does not say: a route or place.")
+        str | None, typer.Option(help="Where to ask if the model does not say: a route or a place.")
     ] = None,
     tools: Annotated[
         str | None,
-        typer.Option(help="The asking tools to offer, by name, with commas between them."),
+        typer.Option(help="The asking tools to offer: names separated by commas."),
     ] = None,
 ) -> None:
-    """Offer the tools to an MCP client over standard input and output.
+    """Serve the tools to an MCP client over standard input and output.
 
-    Example, as a client's configuration has it:
+    Example, for the configuration of a client:
     `{"command": "answerback", "args": ["mcp", "--url", "http://127.0.0.1:8420"]}`
 
-    The service itself has to be running (`answerback serve`).
+    The service has to be running as well (`answerback serve`).
     """
     from answerback.cli import mcp
 

@@ -1,4 +1,4 @@
-"""``answerback person``: personal links, with which people other than the operator answer on the page."""
+"""``answerback person``: personal links, which let people other than the operator answer on the page."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 app: Final = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Personal links, with which people answer on the page under their own names.",
+    help="Manage personal links, which let people answer on the page under their own names.",
 )
-_Name = Annotated[str, typer.Argument(help="Who it is, such as alice@example.com.")]
+_Name = Annotated[str, typer.Argument(help="The person's name, such as alice@example.com.")]
 
 
 @app.callback()
 def people() -> None:
-    """Personal links, with which people answer on the page under their own names."""
+    """Manage personal links, which let people answer on the page under their own names."""
 
 
 @app.command()
@@ -32,16 +32,16 @@ def add(
     name: _Name,
     url: Annotated[
         str | None,
-        typer.Option(help="The address at which the person reaches the service."),
+        typer.Option(help="The address that the person reaches the service at."),
     ] = None,
     config: Config = None,
 ) -> None:
-    """Make a personal link, and print it once.
+    """Create a personal link, and print it once.
 
     Example: `answerback person add alice@example.com`
 
-    Run it where the service runs, as the service's user. A running service takes the link at once. Send it to that
-    person alone: whoever has it answers under their name.
+    Run this in the service's folder as the service's user. The link works at once, even if the service is running.
+    Send it only to that person: anybody who has it can answer under their name.
     """
     import time
 
@@ -52,13 +52,15 @@ def add(
         fail(f"{name[:80]!r} cannot be a person's name: {link_name_error}.", 2)
     key = _file(settings).add(name, time.time())
     if key is None:
-        fail(f"{name} has a personal link. Run `answerback person revoke` first to replace it.")
+        fail(
+            f"{name} already has a personal link. To replace it, run `answerback person revoke` first."
+        )
     base, far = personal_links.link_address(settings, url)
-    say(f"The personal link of {name}, shown this once:")
+    say(f"The personal link of {name}, shown only once:")
     print_result(f"{base}/?key={key}")
     if not far:
         say(
-            "It works on this machine only. To reach people elsewhere, set public.port and public.url, or name the"
+            "It only works on this machine. To reach people elsewhere, set public.port and public.url, or name the"
             " address with --url."
         )
 
@@ -68,7 +70,7 @@ def list_people(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     config: Config = None,
 ) -> None:
-    """List who has a personal link, and since when.
+    """List the people who have a personal link, with the dates when they got it.
 
     Example: `answerback person list`
     """
@@ -76,27 +78,27 @@ def list_people(
 
     from answerback_chat.sanitize import as_json
 
-    found = [
-        (name, datetime.fromtimestamp(one.added_at, UTC).isoformat(timespec="seconds"))
-        for name, one in _file(_settings(config)).read().items()
+    links = [
+        (name, datetime.fromtimestamp(link.added_at, UTC).isoformat(timespec="seconds"))
+        for name, link in _file(_settings(config)).read().items()
     ]
     if json:
-        print_result(as_json([{"name": name, "added_at": added} for name, added in found]))
-    elif not found:
+        print_result(as_json([{"name": name, "added_at": added} for name, added in links]))
+    elif not links:
         say("Nobody has a personal link.")
     else:
-        print_result("\n".join(f"{added}  {name}" for name, added in found))
+        print_result("\n".join(f"{added}  {name}" for name, added in links))
 
 
 @app.command()
 def revoke(name: _Name, config: Config = None) -> None:
-    """Revoke a personal link: it stops working at once, and so does every page that was opened with it.
+    """Revoke a personal link. It stops working at once, and so does every page that was opened with it.
 
     Example: `answerback person revoke alice@example.com`
     """
     if not _file(_settings(config)).revoke(name):
-        fail(f"{name} has no personal link; `answerback person list` shows who has one.")
-    say(f"{name} can no longer answer with the personal link.")
+        fail(f"{name} has no personal link. `answerback person list` shows who has one.")
+    say(f"The personal link of {name} no longer works.")
 
 
 def _settings(config: Path | None) -> Settings:

@@ -1,4 +1,4 @@
-"""``answerback preview``: its arguments and its help; `answerback.cli.preview` does the work."""
+"""The arguments and help of ``answerback preview``; `answerback.cli.preview` does the work."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ from answerback.cli.commands.options import Form
 def command(
     form: Form,
     surface: Annotated[
-        str, typer.Option(help="A surface's name prints the JSON that is sent there.")
+        str,
+        typer.Option(
+            help="`terminal`, or the name of a surface, to print the JSON that is sent to it."
+        ),
     ] = "terminal",
     html: Annotated[
-        Path | None, typer.Option(help="Write a page with each surface's look and the JSON.")
+        Path | None,
+        typer.Option(
+            help="Write a page that shows each surface's rendering and JSON to this file."
+        ),
     ] = None,
     open_page: Annotated[
         bool, typer.Option("--open", help="Open that page in the browser.")
     ] = False,
 ) -> None:
-    """Show how each surface will render a form; nobody is asked, and no service is needed.
+    """Show how each surface will render a form, without asking anybody or needing a service.
 
     Example: `answerback preview migration.json --html preview.html`
 
-    Exits with 2 when the form cannot be asked.
+    Exits with 2 if the form is invalid.
     """
     from answerback.cli import preview
 

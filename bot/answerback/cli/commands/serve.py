@@ -1,4 +1,4 @@
-"""``answerback serve``: its arguments and its help; `answerback.cli.serve` does the work."""
+"""The arguments and help of ``answerback serve``; `answerback.cli.serve` does the work."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from answerback.runtime.interpreter_tuning import gc_paused
 def command(
     config: Config = None,
     check: Annotated[
-        bool, typer.Option("--check", help="Only check the configuration, and say what it sets up.")
+        bool,
+        typer.Option("--check", help="Only check the configuration, and print a summary of it."),
     ] = False,
 ) -> None:
     """Run the service.

@@ -1,4 +1,4 @@
-"""``answerback show``: its arguments and its help; `answerback.cli.asks` does the work."""
+"""The arguments and help of ``answerback show``; `answerback.cli.asks` does the work."""
 
 from __future__ import annotations
 

@@ -14,13 +14,13 @@ from answerback.cli.output import fail
 app: Final = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
-    help="Tokens for agents and custom front ends.",
+    help="Manage tokens for agents and custom front ends.",
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class Role(StrEnum):
-    """What a token may do: an agent's submits, a surface's acts for people."""
+    """The role of a token: an agent's submits asks, a surface's acts for people."""
 
     AGENT = "agent"
     SURFACE = "surface"
@@ -28,33 +28,38 @@ class Role(StrEnum):
 
 @app.callback()
 def agents() -> None:
-    """Tokens for agents and custom front ends."""
+    """Manage tokens for agents and custom front ends."""
 
 
 @app.command()
 def create(
     name: Annotated[str, typer.Argument(help="The agent's name: letters, digits, - and _.")],
-    role: Annotated[Role, typer.Option(help="What the token may do.")] = Role.AGENT,
+    role: Annotated[
+        Role,
+        typer.Option(
+            help="What the token is for: an agent that asks, or a front end that acts for people."
+        ),
+    ] = Role.AGENT,
     json: Json = False,
 ) -> None:
-    """Make a token, print it once, and print what to add to the configuration.
+    """Create a token, print it once, and print what to add to the configuration.
 
     Example: `answerback token create deploy-bot`
     """
     from answerback.cli import tokens
 
     if not _NAME.fullmatch(name):
-        fail(f"{name[:80]!r} is no name for an agent: use 1 to 64 letters, digits, - and _.", 2)
+        fail(f"{name[:80]!r} is not a valid agent name. Use 1 to 64 letters, digits, - and _.", 2)
     tokens.create(name, role.value, json_output=json)
 
 
 @app.command("list")
 def list_(config: Config = None, json: Json = False) -> None:
-    """List the agents: the name, the role and the routes of each.
+    """List the agents, with the name, role and routes of each.
 
     Example: `answerback token list`
 
-    Their tokens are nowhere to be read: the configuration holds only hashes of them.
+    Their tokens cannot be shown again: the configuration only holds hashes of them.
     """
     from answerback.cli import tokens
 
@@ -67,11 +72,11 @@ def revoke(
     config: Config = None,
     json: Json = False,
 ) -> None:
-    """Take an agent out of the configuration: its token is refused at once, also by a running service.
+    """Remove an agent from the configuration. Its token is refused at once, even by a running service.
 
     Example: `answerback token revoke deploy-bot`
 
-    What it asked before stays, and people can answer it.
+    Its existing asks stay, and people can still answer them.
     """
     from answerback.cli import tokens
 

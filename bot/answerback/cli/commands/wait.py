@@ -1,4 +1,4 @@
-"""``answerback wait``: its arguments and its help; `answerback.cli.asks` does the work."""
+"""The arguments and help of ``answerback wait``; `answerback.cli.asks` does the work."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def command(
 
     Example: `answerback wait ask_0123456789abcdef --wait 900`
 
-    A service that restarts meanwhile is waited for. Exits as `answerback ask` does: 0 answered, 3 cancelled, 4 turn
-    ended, 5 expired, 6 withdrawn, 7 failed, 8 when nobody has answered yet, and 9 when somebody asks back.
+    Keeps waiting if the service restarts. The exit status is that of `answerback ask`: 0 if answered, 3 if cancelled,
+    4 if the turn ended, 5 if expired, 6 if withdrawn, 7 if failed, 8 if nobody has answered yet, and 9 if somebody
+    asked back.
     """
     from answerback.cli import asks
 

@@ -1,4 +1,4 @@
-"""``answerback withdraw``: its arguments and its help; `answerback.cli.asks` does the work."""
+"""The arguments and help of ``answerback withdraw``; `answerback.cli.asks` does the work."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from answerback.cli.commands.options import AskId, Json, Token, Url
 
 
 def command(ask: AskId, url: Url = None, token: Token = None, json: Json = False) -> None:
-    """Withdraw an ask: nobody can answer it any more.
+    """Withdraw an ask, so that nobody can answer it any more.
 
     Example: `answerback withdraw ask_0123456789abcdef`
     """

@@ -127,7 +127,7 @@ def test_a_link_is_printed_alone_and_leads_to_where_people_reach_the_service() -
     assert code == 0
     assert out.startswith("http://127.0.0.1:8420/?key=abp_")
     assert out.count("\n") == 1
-    assert "works on this machine only" in err
+    assert "only works on this machine" in err
     Path("answerback.toml").write_text('[public]\nport = 8421\nhost = "0.0.0.0"\n')
     assert run("add", "bob")[1].startswith("http://127.0.0.1:8421/?key=abp_")
     Path("answerback.toml").write_text(PUBLIC)
@@ -154,7 +154,7 @@ def test_people_are_listed_and_revoked() -> None:
     assert run("revoke", "alice") == (
         1,
         "",
-        "alice has no personal link; `answerback person list` shows who has one.\n",
+        "alice has no personal link. `answerback person list` shows who has one.\n",
     )
     assert "alice" not in run("list")[1]
 

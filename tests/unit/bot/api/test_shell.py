@@ -56,7 +56,7 @@ async def test_list_shows_open_asks_oldest_first_with_asker_and_time(api: Served
     assert [line.split("  ")[-1] for line in out.splitlines()] == ["answered", "Second?"]
     _, out, _ = await run(api, "list", "--status", "answered", "--json")
     assert [ask["id"] for ask in json.loads(out)] == [first["id"]]
-    assert await run(api, "list", "--status", "failed") == (0, "", "There is no such ask.\n")
+    assert await run(api, "list", "--status", "failed") == (0, "", "There are no such asks.\n")
 
 
 @pytest.mark.rule("SURFACE-17", "CLARIFY-1")
@@ -152,7 +152,7 @@ async def test_wait_prints_and_exits_like_ask(api: Served) -> None:
 
 async def test_wait_leaves_an_unanswered_ask_open(api: Served) -> None:
     ask = await api.asked(question("Which port?"))
-    told = f"Nobody has answered yet. {ask['id']} stays open: `answerback wait {ask['id']}` goes on waiting.\n"
+    told = f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run `answerback wait {ask['id']}`.\n"
     assert await run(api, "wait", ask["id"], "--wait", "0") == (8, "", told)
 
 
@@ -170,7 +170,7 @@ async def test_an_agent_in_a_shell_is_asked_back_and_explains(api: Served) -> No
     assert f"answerback explain {ask['id']} TEXT" in err
     code, out, err = await run(api, "explain", ask["id"], "To *staging*.", "--json")
     assert (code, json.loads(out)["clarify"]) == (0, None)
-    assert err == f"{ask['id']}: explained. `answerback wait {ask['id']}` goes on waiting.\n"
+    assert err == f"{ask['id']}: explained. To keep waiting, run `answerback wait {ask['id']}`.\n"
     _, seen = await api.get(f"/v1/asks/{ask['id']}/record")
     assert "To *staging*." in json.dumps(seen)
     waiting = asyncio.create_task(run(api, "wait", ask["id"]))
@@ -209,7 +209,7 @@ async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: 
     assert (code, out) == (2, "")
     assert "accepts" in err
     await api.act(ask, action="answer", value="yes")
-    told = f"{ask['id']} has ended already: answered. `answerback wait {ask['id']}` prints the result.\n"
+    told = f"{ask['id']} has already ended: answered. `answerback wait {ask['id']}` prints the result.\n"
     assert await run(api, "explain", ask["id"], "Because.") == (1, "", told)
 
 
@@ -220,7 +220,7 @@ async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
         *(0, "withdrawn", f"{ask['id']}: withdrawn.\n"),
     )
     again = await run(api, "withdraw", ask["id"])
-    assert again == (1, "", f"{ask['id']} has ended already: withdrawn.\n")
+    assert again == (1, "", f"{ask['id']} has already ended: withdrawn.\n")
     ask = await api.asked(question("Which port?"))
     assert await run(api, "withdraw", ask["id"]) == (0, "", f"{ask['id']}: withdrawn.\n")
 
@@ -232,7 +232,7 @@ def test_an_unreachable_service_is_reported_with_advice(monkeypatch: pytest.Monk
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)
     assert done.exit_code == 1
     assert done.stderr == (
-        "No Answerback answers at http://127.0.0.1:1: Connection refused. "
+        "Cannot reach Answerback at http://127.0.0.1:1: Connection refused. "
         "Start one with `answerback serve`, or name it with --url.\n"
     )
 
@@ -244,11 +244,11 @@ async def test_a_refusal_is_reported_with_its_reason(serve: Serve, tmp_path: Pat
         code, _, err = await run(api, "withdraw", ask["id"])
         assert code == 1
         assert "Send your agent's token as Authorization: Bearer TOKEN." in err
-        assert "Put a token into ANSWERBACK_TOKEN." in err
+        assert "Set ANSWERBACK_TOKEN to a token." in err
         (tmp_path / "form.json").write_text('{"question": "Which port?"}')
         code, _, err = await run(api, "ask", "form.json")
         assert code == 1
-        assert "Put a token into ANSWERBACK_TOKEN." in err
+        assert "Set ANSWERBACK_TOKEN to a token." in err
 
 
 @pytest.mark.rule("CLI-12")
