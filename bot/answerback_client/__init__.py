@@ -1,4 +1,4 @@
-"""The Python client of Answerback: `Client`, `AsyncClient` for asyncio, and `verify_webhook`."""
+"""The Python client for Answerback: `Client`, `AsyncClient` for asyncio, and `verify_webhook`."""
 
 from answerback_client.async_client import AsyncClient
 from answerback_client.models import (

@@ -1,7 +1,7 @@
-"""A small typed client: ask people and wait for the answer, over restarts of either side; check webhooks.
+"""A small typed client: ask people, and wait for the answer across restarts of either side.
 
-Knows the HTTP API and nothing of the server's inside. `AsyncClient` for asyncio, `blocking.Client` for
-everything else.
+It only depends on the HTTP API, not on the server's code. `AsyncClient` is for asyncio,
+`answerback_client.sync_client.Client` for everything else.
 
 Example::
 
@@ -46,13 +46,13 @@ from answerback_client.models import (
     UnreachableError,
 )
 
-_HOLD: Final = 60.0
-"""Seconds that one waiting call lasts: no proxy on the way should cut it off."""
-_GRACE: Final = 15.0
+_LONG_POLL: Final = 60.0
+"""Seconds that one long poll lasts: short enough that no proxy on the way cuts it off."""
+_LONG_POLL_GRACE: Final = 15.0
 _FIRST_PAUSE: Final = 0.25
-_LONGEST_PAUSE: Final = 10.0
+_MAX_PAUSE: Final = 10.0
 PATIENCE: Final = 600.0
-"""Seconds for which a service that is away is called again before that is an error."""
+"""Seconds for which calls to a service that is down are retried before that is an error."""
 
 
 _REFUSALS: Final = {
@@ -66,13 +66,13 @@ _REFUSALS: Final = {
 
 
 class AsyncClient:
-    """Talks to one service, as one agent (or, with a surface's token, for people).
+    """A client for one service, as one agent (or, with a surface's token, on behalf of people).
 
     Args:
-        url: where the service listens.
-        token: the bearer token, where there are tokens.
-        http: a session to use; otherwise the client has its own, closed with it.
-        patience: seconds for which a service that is away is called again.
+        url: the address of the service.
+        token: the bearer token, if the service uses tokens.
+        http: a session to use; by default, the client creates its own and closes it.
+        patience: seconds for which calls to a service that is down are retried.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        """Closes the client's own session."""
+        """Close the client's own session."""
         if self._http is not None and self._owns_http:
             await self._http.close()
             self._http = None
@@ -110,19 +110,19 @@ class AsyncClient:
         timeout: float | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
-        """Asks, and waits until the ask has ended.
+        """Submit an ask, and wait until it has ended.
 
         Args:
             name: the tool's name, as the model called it.
             arguments: the tool call's arguments.
-            key: the same key again, also from a process started anew, finds the first ask: the id of
-                the model's tool call is a good one.
-            timeout: seconds to wait; None: for as long as it takes.
+            key: an idempotency key: repeating it, even from a restarted process, finds the first ask. The id of the
+                model's tool call is a good choice.
+            timeout: seconds to wait; None: as long as it takes.
 
         Raises:
-            InvalidCallError: the call is wrong, in words for the model.
-            StillOpenError: the time is over; the ask stays open.
-            UnreachableError: nothing has answered within the time, or the client's patience.
+            InvalidCallError: the call is invalid; explained in words for the model.
+            StillOpenError: the time is up; the ask stays open.
+            UnreachableError: the service did not answer within the timeout or the client's patience.
         """
         began = time.monotonic()
         try:
@@ -130,8 +130,8 @@ class AsyncClient:
                 ask = await self.submit(name, arguments, key=key, **envelope)
         except TimeoutError as error:
             raise UnreachableError(
-                f"Nothing at {self.url} took the call within {timeout:g} seconds. Is `answerback "
-                "serve` running there? With the same key it can be asked again without asking twice."
+                f"Answerback at {self.url} did not accept the call within {timeout:g} seconds. Is `answerback "
+                "serve` running there? Retrying with the same key does not ask twice."
             ) from error
         left = None if timeout is None else timeout - (time.monotonic() - began)
         return await self.wait(ask.id, timeout=left)
@@ -144,33 +144,33 @@ class AsyncClient:
         key: str | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
-        """Asks, and returns at once. Safe over lost connections: a repeat finds the first ask."""
+        """Submit an ask, and return at once. Safe to retry over lost connections: a retry finds the first ask."""
         return await self.submit_body({"name": name, "arguments": arguments, **envelope}, key=key)
 
     async def submit_body(self, body: Mapping[str, object], *, key: str | None = None) -> Ask:
-        """The same for a body that is whole already: ``name``, ``arguments`` and what else it says."""
+        """Submit a complete request body, with ``name``, ``arguments`` and the envelope's fields."""
         headers = {"Idempotency-Key": key or secrets.token_hex(16)}
         return Ask.of(await self.call("POST", "/v1/asks", json=body, headers=headers))
 
     async def get(self, ask_id: str) -> Ask:
-        """The ask as it stands."""
+        """Fetch the current state of an ask."""
         return Ask.of(await self.call("GET", f"/v1/asks/{quote(ask_id, safe='')}"))
 
     async def wait(self, ask_id: str, *, timeout: float | None = None) -> Ask:
-        """The ask once it has ended; resumes a wait that was lost with its process.
+        """Wait until an ask has ended; also resumes a wait after its process has died.
 
         Raises:
             AskedBackError: the ask was submitted with ``accepts=["clarify"]``, and somebody asks for an explanation.
-            StillOpenError: the time is over; the ask stays open.
+            StillOpenError: the time is up; the ask stays open.
             NotFoundError: there is no such ask.
-            UnreachableError: nothing has answered for longer than the client's patience.
+            UnreachableError: the service has not answered for longer than the client's patience.
         """
         until = None if timeout is None else time.monotonic() + timeout
         path = f"/v1/asks/{quote(ask_id, safe='')}"
         while until is None or time.monotonic() < until:
             left = None if until is None else until - time.monotonic()
-            hold = _HOLD if left is None else min(_HOLD, math.ceil(left))
-            prefer = {"Prefer": f"wait={hold:.0f}"}
+            poll = _LONG_POLL if left is None else min(_LONG_POLL, math.ceil(left))
+            prefer = {"Prefer": f"wait={poll:.0f}"}
             try:
                 async with asyncio.timeout(left):
                     ask = Ask.of(await self.call("GET", path, headers=prefer))
@@ -186,39 +186,41 @@ class AsyncClient:
         return ask
 
     async def add_context(self, ask_id: str, text: str) -> Ask:
-        """Explains what somebody asked back: shown below the question, which stays open. Repeating it changes nothing.
+        """Answer what somebody asked back. The explanation is shown below the question, which stays open.
+
+        Repeating the same explanation has no effect.
 
         Raises:
-            EndedError: it has ended already.
-            InvalidCallError: it cannot be shown.
+            EndedError: the ask has already ended.
+            InvalidCallError: the explanation cannot be shown.
         """
         path = f"/v1/asks/{quote(ask_id, safe='')}/context"
         return Ask.of(await self.call("POST", path, json={"text": text}))
 
     async def withdraw(self, ask_id: str) -> Ask:
-        """Takes an ask back.
+        """Withdraw an ask.
 
         Raises:
-            EndedError: it has ended already.
+            EndedError: the ask has already ended.
         """
         return Ask.of(await self.call("DELETE", f"/v1/asks/{quote(ask_id, safe='')}"))
 
     async def answers(
         self, conversation: str | None = None, *, after: int | None = None
     ) -> Answers:
-        """Asks that ended and that this agent has not been told of, each once.
+        """Fetch asks that have ended and whose outcomes this agent has not seen, each of them once.
 
         Args:
-            conversation: of this conversation only; empty: asked without one; None: of any.
-            after: the ``next_delay`` that was kept with the answers before: those are acknowledged, and what came later
-                and was lost comes again. Begin with 0. None: only what no response has told.
+            conversation: only asks of this conversation; empty: only asks without one; None: all asks.
+            after: the ``next`` of the answers that were last processed, starting with 0: acknowledges those, and
+                repeats later ones, which may have been lost. None: only answers that no response has delivered.
         """
         query = {"conversation": conversation, "after": after}
-        given = {name: str(value) for name, value in query.items() if value is not None}
-        return Answers.of(await self.call("GET", f"/v1/answers?{urlencode(given)}"))
+        params = {name: str(value) for name, value in query.items() if value is not None}
+        return Answers.of(await self.call("GET", f"/v1/answers?{urlencode(params)}"))
 
     async def open_asks(self, limit: int = 50) -> list[Ask]:
-        """The newest open asks that the caller may see."""
+        """Fetch the newest open asks that the caller may see."""
         page = await self.call("GET", f"/v1/asks?status=open&limit={limit}")
         rows = page["asks"]
         return (
@@ -229,24 +231,24 @@ class AsyncClient:
         self, ask_id: str, action: Mapping[str, JsonValue], *, revision: int | None = None,
         actor: Mapping[str, JsonValue] | None = None,
     ) -> Ask:  # fmt: skip
-        """Acts as a responder: for custom front ends, never for agents.
+        """Act as a responder: for custom front ends, never for agents.
 
         Args:
-            action: ``{"action": "answer", "value": …}`` and so on; see docs/api.md.
-            revision: the one that the person saw.
-            actor: ``{"user_id": …, "name": …}``, for whom a surface's token vouches.
+            action: ``{"action": "answer", "value": …}`` or another action; see docs/api.md.
+            revision: the revision that the person saw.
+            actor: the person, ``{"user_id": …, "name": …}``, whom a surface's token vouches for.
 
         Raises:
-            StaleError: somebody else moved the ask on.
+            StaleError: somebody else has acted on the ask meanwhile.
             EndedError: the ask has ended.
-            InvalidCallError: the value is no answer to this question.
+            InvalidCallError: the value is not a valid answer to this question.
         """
         body: dict[str, object] = {**action}
         if revision is not None:
             body["revision"] = revision
         if actor is not None:
             body["actor"] = actor
-        # Not repeated by itself: without a revision a repeat could be a second step.
+        # Not retried automatically: without a revision, a retry could act a second time.
         path = f"/v1/asks/{quote(ask_id, safe='')}/actions"
         return Ask.of(await self.call("POST", path, json=body, repeat=False))
 
@@ -259,24 +261,26 @@ class AsyncClient:
         headers: Mapping[str, str] | None = None,
         repeat: bool = True,
     ) -> Json:
-        """One call of the API, repeated while the service is away.
+        """Call the API, retrying while the service is down.
 
         Raises:
-            RefusedError: one of its kinds.
-            UnreachableError: nothing has answered for longer than the client's patience.
+            RefusedError: the service refused the call; one of its subclasses.
+            UnreachableError: the service has not answered for longer than the client's patience.
         """
         until = time.monotonic() + self._patience
-        backoff = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
         while True:
             try:
-                return await self._once(method, path, json, headers or {})
+                return await self._call_once(method, path, json, headers or {})
             except UnreachableError:
                 pause = backoff.next_delay()
                 if not repeat or time.monotonic() + pause > until:
                     raise
             await asyncio.sleep(pause)
 
-    async def _once(self, method: str, path: str, body: object, headers: Mapping[str, str]) -> Json:
+    async def _call_once(
+        self, method: str, path: str, body: object, headers: Mapping[str, str]
+    ) -> Json:
         if self._http is None:
             self._http = aiohttp.ClientSession()
         try:
@@ -285,7 +289,7 @@ class AsyncClient:
                 self.url + path,
                 json=body,
                 headers={**self._headers, **headers},
-                timeout=aiohttp.ClientTimeout(total=_HOLD + _GRACE),
+                timeout=aiohttp.ClientTimeout(total=_LONG_POLL + _LONG_POLL_GRACE),
                 allow_redirects=False,
             ) as response:
                 raw = await response.read()
@@ -298,23 +302,21 @@ class AsyncClient:
             raise UnreachableError(
                 f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
             ) from error
-        return _read(self.url, status, raw)
+        return _parse_response(self.url, status, raw)
 
 
-def _read(url: str, status: int, raw: bytes) -> Json:
+def _parse_response(url: str, status: int, raw: bytes) -> Json:
     try:
-        found = OBJECT.validate_json(raw)
+        body = OBJECT.validate_json(raw)
     except ValidationError:
-        found = None
+        body = None
     if status >= 500:
         raise UnreachableError(f"{url} answered HTTP {status}.")
-    if found is None:
-        raise ClientError(
-            f"What answers at {url} is not an Answerback (HTTP {status}, no JSON object)."
-        )
+    if body is None:
+        raise ClientError(f"The server at {url} is not Answerback (HTTP {status}, no JSON object).")
     if status >= 400:
-        # A 409 without an ask is about something else, such as an ask that is to be erased and is open.
-        moved_on = status != HTTPStatus.CONFLICT or "revision" in found
-        kind = _REFUSALS.get(status, RefusedError) if moved_on else RefusedError
-        raise kind(status, found)
-    return found
+        # A 409 without an ask has another cause, such as erasing an ask that is still open.
+        is_specific = status != HTTPStatus.CONFLICT or "revision" in body
+        kind = _REFUSALS.get(status, RefusedError) if is_specific else RefusedError
+        raise kind(status, body)
+    return body

@@ -1,6 +1,6 @@
-"""Back-off: the growing pauses between tries of what may work later.
+"""Exponential back-off: growing pauses between retries.
 
-The only one in the project. It lives with the client, because the client may import nothing of the service.
+The only implementation in the project. It is part of the client, because the client must not import the service.
 """
 
 from __future__ import annotations
@@ -10,18 +10,18 @@ import random
 from typing import Final
 
 _JITTER: Final = 0.25
-"""By how much of itself a pause may be longer, so that those who failed together do not all come back together."""
-_MOST_FAILURES: Final = 64
-"""Failures after which a pause grows no more, whatever its bound: a float holds no larger power."""
+"""The maximum fraction by which a pause is extended, so that clients that failed together do not retry together."""
+_MAX_FAILURES: Final = 64
+"""The number of failures after which a pause stops growing, so that the power does not overflow a float."""
 
 
 class Backoff:
     """Pauses that grow with each failure.
 
     Args:
-        first: seconds of the first pause.
-        longest: seconds that no pause grows past, but for the jitter.
-        factor: by how much a pause is longer than the one before it.
+        first: the first pause, in seconds.
+        longest: the longest pause, in seconds and without jitter.
+        factor: the ratio between two consecutive pauses.
     """
 
     __slots__ = ("_factor", "_failures", "_first", "_longest")
@@ -33,19 +33,19 @@ class Backoff:
         self._failures = 0
 
     def reset(self) -> None:
-        """It worked: the next pause is the first one again."""
+        """Start again with the first pause, after a success."""
         self._failures = 0
 
     def delay_after(self, failures: int) -> float:
-        """The seconds to wait when it has failed once more after so many failures."""
-        grown = self._first * self._factor ** min(failures, _MOST_FAILURES)
+        """The seconds to wait after a failure that follows the given number of failures."""
+        grown = self._first * self._factor ** min(failures, _MAX_FAILURES)
         return min(grown, self._longest) * random.uniform(1.0, 1.0 + _JITTER)
 
     def next_delay(self) -> float:
-        """The seconds to wait now."""
+        """Count a failure, and return the seconds to wait."""
         self._failures += 1
         return self.delay_after(self._failures - 1)
 
     async def wait(self, least: float = 0.0) -> None:
-        """Waits for the next pause, and for ``least`` seconds in any case: a platform may have said how long."""
+        """Wait for the next pause, but at least for ``least`` seconds, such as a platform's Retry-After."""
         await asyncio.sleep(max(self.next_delay(), least))

@@ -1,4 +1,4 @@
-"""Why a connection failed, in words for people: errors of sockets and of aiohttp name addresses and calls."""
+"""Explains to people why a connection failed, without the addresses and calls in socket and aiohttp errors."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 
 
 def reason_of(error: BaseException) -> str:
-    """What an error means, as the end of a sentence."""
+    """The reason for an error, as the end of a sentence."""
     if isinstance(error, TimeoutError):
-        return "it took too long"
+        return "the request timed out"
     cause = getattr(error, "os_error", error)
     number = getattr(cause, "errno", None)
-    if isinstance(number, int) and number > 0:  # what resolvers raise has another number, or none
+    if isinstance(number, int) and number > 0:  # resolvers' errors have a negative number, or none
         return os.strerror(number)
     return str(getattr(cause, "strerror", None) or cause)

@@ -1,4 +1,4 @@
-"""What the client returns: asks, tool results, errors and verified webhooks. See `answerback_client.async_client`."""
+"""The client's types: asks, tool results, errors and verified webhooks. See `answerback_client.async_client`."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _ROWS: Final = TypeAdapter(list[Json])
 
 
 class ClientError(Exception):
-    """The root of what this client raises."""
+    """The base class of this client's errors."""
 
 
 class UnreachableError(ClientError):
-    """Nothing answers at the address, or only errors of its own (5xx). What was asked stays asked."""
+    """The service cannot be reached, or only answers with server errors (5xx). Existing asks are not affected."""
 
 
 class RefusedError(ClientError):
-    """The service refused the call. ``status`` is HTTP's; ``problem`` the whole problem document."""
+    """The service refused the call. ``status`` is the HTTP status, ``problem`` the whole problem document."""
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(str(problem.get("detail") or problem.get("title") or f"HTTP {status}"))
@@ -33,27 +33,27 @@ class RefusedError(ClientError):
 
 
 class UnauthorizedError(RefusedError):
-    """The token is missing, unknown, or not one for this (401, 403)."""
+    """The token is missing, unknown, or does not allow this call (401, 403)."""
 
 
 class NotFoundError(RefusedError):
-    """There is no such ask, or it is another agent's (404)."""
+    """The ask does not exist, or belongs to another agent (404)."""
 
 
 class InvalidCallError(RefusedError):
-    """The tool call is wrong (422). ``tool_result`` tells the model what to fix; None for other mistakes."""
+    """The tool call is invalid (422). ``tool_result`` tells the model what to fix; None for other errors."""
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(status, problem)
-        found, errors = problem.get("tool_result"), problem.get("errors")
-        self.tool_result = ToolResult.of(found) if isinstance(found, dict) else None
+        result, errors = problem.get("tool_result"), problem.get("errors")
+        self.tool_result = ToolResult.of(result) if isinstance(result, dict) else None
         rows = errors if isinstance(errors, list) else []
         self.messages = [str(row["message"]) for row in rows if isinstance(row, dict)]
-        """What is wrong, in words."""
+        """The errors, in words."""
 
 
 class StaleError(RefusedError):
-    """Somebody else moved the ask on (409); ``ask`` is how it stands."""
+    """Somebody else has acted on the ask meanwhile (409); ``ask`` is its current state."""
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(status, {"title": "Somebody was faster", **problem})
@@ -61,131 +61,131 @@ class StaleError(RefusedError):
 
 
 class EndedError(RefusedError):
-    """The ask has ended (410); ``ask`` is how."""
+    """The ask has ended (410); ``ask`` is its final state."""
 
     def __init__(self, status: int, problem: Json) -> None:
         super().__init__(status, problem)
-        found = problem.get("ask")
-        self.ask = Ask.of(found if isinstance(found, dict) else problem)
+        ask = problem.get("ask")
+        self.ask = Ask.of(ask if isinstance(ask, dict) else problem)
 
 
 class StillOpenError(ClientError):
-    """Nobody answered in the time given; ``ask`` is still open and can be waited for again by its id."""
+    """Nobody answered within the timeout; ``ask`` is still open, and can be waited for again by its id."""
 
     def __init__(self, ask: Ask) -> None:
-        super().__init__(f"{ask.id} is not answered yet; it stays open.")
+        super().__init__(f"{ask.id} has not been answered yet. It stays open.")
         self.ask = ask
 
 
 class AskedBackError(StillOpenError):
-    """Somebody asks for an explanation before they answer: `add_context`, then wait again.
+    """Somebody asked for an explanation before they answer: call `add_context`, then wait again.
 
-    ``clarify`` has their ``text``, who they are (``by``) and when.
+    ``clarify`` has their question (``text``), the person (``by``) and the time.
     """
 
     def __init__(self, ask: Ask, clarify: Json) -> None:
         super().__init__(ask)
-        self.args = (f"{ask.id} is not answered yet; somebody asks: {clarify['text']}",)
+        self.args = (f"{ask.id} has not been answered yet. Somebody asks: {clarify['text']}",)
         self.clarify = clarify
 
 
 class WebhookError(ClientError):
-    """A webhook is not signed by this secret, too old, or no webhook at all."""
+    """A webhook is not signed with the secret, is too old, or is not a webhook at all."""
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What goes back to the model."""
+    """The result of the tool call, for the model."""
 
     content: str
     structured: JsonValue
     is_error: bool
 
     @classmethod
-    def of(cls, found: Mapping[str, JsonValue]) -> Self:
-        """From the API's JSON."""
-        return cls(str(found["content"]), found["structured"], bool(found["is_error"]))
+    def of(cls, body: Mapping[str, JsonValue]) -> Self:
+        """Build a result from the API's JSON."""
+        return cls(str(body["content"]), body["structured"], bool(body["is_error"]))
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An ask as it stands; ``json`` is all that the API says of it."""
+    """The state of an ask; ``json`` is the API's complete representation."""
 
     id: str
     status: str
     revision: int
     tool_result: ToolResult | None
-    """None while it is open, and when the person ended the turn: then the agent has to stop."""
+    """None while the ask is open, and if the person ended the turn: the agent then has to stop."""
     end_turn: bool
     reply: str | None
     answers: Json
     prompt: Json | None
     url: str | None
-    """Where people see it, if that has an address."""
+    """The address where people see the ask, if it has one."""
     json: Json
 
     @property
     def open(self) -> bool:
-        """Whether it still waits for somebody."""
+        """Whether the ask still waits for an answer."""
         return self.status == "open"
 
     @property
     def clarify(self) -> Json | None:
-        """What somebody asks to have explained before they answer; None: nothing."""
+        """The explanation that somebody asked for before they answer, or None."""
         asked = self.json.get("clarify")
         return asked if isinstance(asked, dict) else None
 
     @classmethod
-    def of(cls, found: Json) -> Self:
-        """From the API's JSON.
+    def of(cls, body: Json) -> Self:
+        """Build an ask from the API's JSON.
 
         Raises:
-            ClientError: it is no ask.
+            ClientError: the JSON is not an ask.
         """
         try:
-            result, prompt, thread = found["tool_result"], found["prompt"], found["thread"]
+            result, prompt, thread = body["tool_result"], body["prompt"], body["thread"]
             url = thread.get("url") if isinstance(thread, dict) else None
             return cls(
-                id=str(found["id"]),
-                status=str(found["status"]),
-                revision=int(str(found["revision"])),
+                id=str(body["id"]),
+                status=str(body["status"]),
+                revision=int(str(body["revision"])),
                 tool_result=ToolResult.of(result) if isinstance(result, dict) else None,
-                end_turn=bool(found["end_turn"]),
-                reply=None if found["reply"] is None else str(found["reply"]),
-                answers=OBJECT.validate_python(found["answers"]),
+                end_turn=bool(body["end_turn"]),
+                reply=None if body["reply"] is None else str(body["reply"]),
+                answers=OBJECT.validate_python(body["answers"]),
                 prompt=prompt if isinstance(prompt, dict) else None,
                 url=str(url) if url else None,
-                json=found,
+                json=body,
             )
         except (KeyError, ValueError) as error:
-            raise ClientError(f"What answered is not an Answerback: {error!r}.") from error
+            raise ClientError(f"The response is not from Answerback: {error!r}.") from error
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Late answers. Each ask's ``json`` has a ``message``: the answer in words for a model that has moved on."""
+    """Late answers. Each ask's ``json`` has a ``message``: the answer in words, for a model that has moved on."""
 
     asks: tuple[Ask, ...]
     next: int | None
-    """Acknowledges them, as ``after`` of the next call; None: there are none."""
+    """Acknowledges these answers as ``after`` of the next call; None: there are none."""
 
     @classmethod
-    def of(cls, found: Json) -> Self:
-        """From the API's JSON.
+    def of(cls, body: Json) -> Self:
+        """Build late answers from the API's JSON.
 
         Raises:
-            ClientError: it is none.
+            ClientError: the JSON does not hold late answers.
         """
         try:
-            rows = _ROWS.validate_python(found["answers"])
-            number = found["next"]
+            rows = _ROWS.validate_python(body["answers"])
+            number = body["next"]
             return cls(tuple(map(Ask.of, rows)), None if number is None else int(str(number)))
         except (KeyError, ValueError) as error:
-            raise ClientError(f"What answered is not an Answerback: {error!r}.") from error
+            raise ClientError(f"The response is not from Answerback: {error!r}.") from error
 
 
 class Envelope(TypedDict):
-    """What an ask may say beside the tool call; see docs/api.md."""
+    """The fields of an ask besides the tool call; see docs/api.md."""
 
     dialect: NotRequired[str]
     to: NotRequired[JsonValue]
@@ -205,7 +205,7 @@ class Envelope(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """A webhook whose signature was checked. ``id`` is the same on every try: an id seen before is a repeat."""
+    """A verified webhook. ``id`` is the same for every delivery attempt: an id seen before is a repeat."""
 
     id: str
     type: str
@@ -215,13 +215,13 @@ class Event:
 def verify_webhook(
     body: bytes | str, headers: Mapping[str, str], secret: str | Sequence[str]
 ) -> Event:
-    """The event of a webhook, if one of the secrets (``whsec_…``) signed it in the last five minutes.
+    """Verify that a webhook was signed with one of the secrets (``whsec_…``) in the last five minutes.
 
     Args:
-        body: the raw body, before anything parsed it.
+        body: the raw body, before any parsing.
 
     Raises:
-        WebhookError: it is not to be trusted.
+        WebhookError: the webhook cannot be trusted.
     """
     candidates = [secret] if isinstance(secret, str) else list(secret)
     lowered = {name.lower(): value for name, value in headers.items()}
@@ -235,5 +235,9 @@ def verify_webhook(
             ask = Ask.of(OBJECT.validate_python(event["data"]))
             return Event(lowered["webhook-id"], str(event["type"]), ask)
         except (ValidationError, KeyError, ClientError) as error:
-            raise WebhookError("The webhook is signed, and not one of Answerback's.") from error
-    raise WebhookError("No secret signed this webhook in the last five minutes.")
+            raise WebhookError(
+                "The webhook is signed correctly, but is not from Answerback."
+            ) from error
+    raise WebhookError(
+        "The webhook was not signed with any of the secrets in the last five minutes."
+    )

@@ -1,4 +1,4 @@
-"""The client for code without asyncio: the same calls, on a loop of its own."""
+"""The client for code without asyncio, which runs an `AsyncClient` in a thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Client:
-    """The same for code without asyncio; it may be used from several threads, and inside a running loop."""
+    """The blocking version of `AsyncClient`. It may be used from several threads, and inside a running event loop."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Closes the connections and ends the client's thread."""
+        """Close the connections and end the client's thread."""
         if self._loop.is_closed():
             return
         self._run(self._client.close())
@@ -60,7 +60,7 @@ class Client:
         timeout: float | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
-        """Asks, and waits until the ask has ended; see `AsyncClient.ask`."""
+        """Submit an ask, and wait until it has ended; see `AsyncClient.ask`."""
         return self._run(self._client.ask(name, arguments, key=key, timeout=timeout, **envelope))
 
     def submit(
@@ -71,43 +71,43 @@ class Client:
         key: str | None = None,
         **envelope: Unpack[Envelope],
     ) -> Ask:
-        """Asks, and returns at once; see `AsyncClient.submit`."""
+        """Submit an ask, and return at once; see `AsyncClient.submit`."""
         return self._run(self._client.submit(name, arguments, key=key, **envelope))
 
     def get(self, ask_id: str) -> Ask:
-        """The ask as it stands."""
+        """Fetch the current state of an ask."""
         return self._run(self._client.get(ask_id))
 
     def wait(self, ask_id: str, *, timeout: float | None = None) -> Ask:
-        """The ask once it has ended; see `AsyncClient.wait`."""
+        """Wait until an ask has ended; see `AsyncClient.wait`."""
         return self._run(self._client.wait(ask_id, timeout=timeout))
 
     def answers(self, conversation: str | None = None, *, after: int | None = None) -> Answers:
-        """Late answers; see `AsyncClient.answers`."""
+        """Fetch late answers; see `AsyncClient.answers`."""
         return self._run(self._client.answers(conversation, after=after))
 
     def add_context(self, ask_id: str, text: str) -> Ask:
-        """Explains what somebody asked back; see `AsyncClient.add_context`."""
+        """Answer what somebody asked back; see `AsyncClient.add_context`."""
         return self._run(self._client.add_context(ask_id, text))
 
     def withdraw(self, ask_id: str) -> Ask:
-        """Takes an ask back; see `AsyncClient.withdraw`."""
+        """Withdraw an ask; see `AsyncClient.withdraw`."""
         return self._run(self._client.withdraw(ask_id))
 
     def _run(self, work: Coroutine[object, object, T]) -> T:
-        under_way: list[asyncio.Task[T]] = []
+        running: list[asyncio.Task[T]] = []
 
         async def call() -> T:
-            under_way.append(self._loop.create_task(work))
-            return await under_way[0]
+            running.append(self._loop.create_task(work))
+            return await running[0]
 
         async def give_up() -> None:
-            for task in under_way:
+            for task in running:
                 task.cancel()
 
         try:
             return asyncio.run_coroutine_threadsafe(call(), self._loop).result()
         except KeyboardInterrupt:
-            # Not by the call's future: the signal may come when the call is under way, and that not ours yet.
+            # Not by cancelling the future: the signal may arrive once the call is running, before we have its future.
             asyncio.run_coroutine_threadsafe(give_up(), self._loop)
             raise

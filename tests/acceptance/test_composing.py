@@ -69,7 +69,7 @@ async def test_its_replicas_have_a_configuration_that_is_valid(
     for line in (
         "agents' API: 0.0.0.0:8420",
         "agents: builder (agent)",
-        "public listener: 0.0.0.0:8421, known as https://answerback.example.com",
+        "public listener: 0.0.0.0:8421, reached at https://answerback.example.com",
         "database: answerback on database",
         "surfaces: web, slack (HTTP)",
         "routes: ops; default ops",

@@ -270,7 +270,7 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(tmp_path: Path) -
 
 @pytest.mark.rule("CLI-12")
 def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bridge, "_TO_START", 0.1)
+    monkeypatch.setattr(bridge, "_START_PATIENCE", 0.1)
     words = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)
     assert done.exit_code == 1

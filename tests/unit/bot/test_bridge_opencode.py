@@ -305,8 +305,8 @@ async def test_what_is_answered_while_a_bridge_looks_back_is_left_alone() -> Non
         request = Request("r1", "question", "opencode", {}, "session", "call")
         pending = bridge._pending["r1"] = _Pending("question", request)
         pending.task = asyncio.create_task(asyncio.sleep(WAIT))
-        await bridge._missing("r1")
-        await bridge._missing("r1")
+        await bridge._handle_missing("r1")
+        await bridge._handle_missing("r1")
         await asyncio.wait([pending.task])
         assert pending.task.cancelled()
 
@@ -363,7 +363,7 @@ async def test_the_command_takes_a_token_a_password_and_a_folder(tmp_path: Path)
     ("text", "kind", "expected"),
     [
         ("<html>", "text/html", "is not an opencode server (HTTP 200)"),
-        ("data: [1]\n\n", "text/event-stream", "are not those of an opencode server"),
+        ("data: [1]\n\n", "text/event-stream", "is not an opencode server"),
         (None, "text/event-stream", "is not an opencode server (HTTP 200)"),
     ],
 )

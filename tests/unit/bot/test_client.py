@@ -129,7 +129,7 @@ async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_n
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (TimeoutError(), "it took too long"),
+        (TimeoutError(), "the request timed out"),
         (ConnectionRefusedError(111, "Connect call failed"), "Connection refused"),
         (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
         (aiohttp.ServerDisconnectedError(), "Server disconnected"),

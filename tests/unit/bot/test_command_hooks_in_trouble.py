@@ -105,7 +105,7 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(
 
 
 async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask_people, "_TO_LOOK", 0.2)
+    monkeypatch.setattr(ask_people, "_LOOKUP_PATIENCE", 0.2)
     asked, over = asyncio.Event(), asyncio.Event()
 
     async def hang(_request: web.Request) -> web.Response:

@@ -145,7 +145,7 @@ def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> No
     assert code == 0
     for line in (
         "agents: ci (agent)",
-        "public listener: 127.0.0.1:8443, known as https://ask.example",
+        "public listener: 127.0.0.1:8443, reached at https://ask.example",
         "surfaces: web, slack (Socket Mode), discord (HTTP)",
         "routes: ops; default web",
     ):
@@ -161,7 +161,11 @@ def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> No
 
 def test_serving_takes_as_many_open_files_as_the_system_allows() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = serve._FILES if hard == resource.RLIM_INFINITY else min(serve._FILES, hard)
+    allowed = (
+        serve._MAX_OPEN_FILES
+        if hard == resource.RLIM_INFINITY
+        else min(serve._MAX_OPEN_FILES, hard)
+    )
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
     try:
         serve._raise_file_limit()
@@ -373,10 +377,10 @@ def test_the_demo_takes_its_own_port_where_that_is_free_and_any_other_where_not(
         other.bind(("127.0.0.1", 0))
         port = other.getsockname()[1]
         monkeypatch.setattr(demo, "_PORT", port)
-        assert demo._port(99) == 99
+        assert demo._choose_port(99) == 99
         other.listen()
-        assert demo._port(None) == 0
-    assert demo._port(None) == port
+        assert demo._choose_port(None) == 0
+    assert demo._choose_port(None) == port
 
 
 def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -243,7 +243,7 @@ def test_what_cannot_be_done_is_told(connect: Connect, home: Path, project: Path
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
     for text, words in [
-        (b"a = \n", "it is not TOML"),
+        (b"a = \n", "it is not valid TOML"),
         (b"\xff\xfe", "is not UTF-8"),
         (b"mcp_servers = { x = {} }\n", "by hand"),
     ]:
@@ -251,10 +251,10 @@ def test_what_cannot_be_done_is_told(connect: Connect, home: Path, project: Path
         assert words in _error(connect, "codex", "--yes")
         assert file.read_bytes() == text
     file.write_bytes(b"a = \n")
-    assert "it is not TOML" in _error(connect, "codex", "--yes", "--remove")
+    assert "it is not valid TOML" in _error(connect, "codex", "--yes", "--remove")
     file.unlink()
     file.mkdir()
-    assert "cannot be read" in _error(connect, "codex", "--yes")
+    assert "Cannot read" in _error(connect, "codex", "--yes")
     assert connect("opencode", "--remove", "--yes").exit_code == 0
 
 
@@ -281,7 +281,7 @@ def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
     link.symlink_to(home / "dotfiles" / "mcp.json")
     for words in (["--yes"], ["--yes", "--remove"]):
         told = _error(connect, "cursor", *words)
-        assert f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which is missing" in told
+        assert f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which does not exist" in told
     assert link.is_symlink()
     assert not (home / "dotfiles").exists()
 

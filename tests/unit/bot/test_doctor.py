@@ -24,7 +24,7 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_set_up(folder: Path) -
     assert code == 1
     assert "✗ routes.ops.to: the surface slack is not configured" in err
     assert "✗ routes.ops.escalate.to: the surface discord is not configured" in err
-    assert "see [slack]" in err
+    assert "in the table [slack]" in err
     (folder / "answerback.toml").write_text('default_route = "slack:C1"\n')
     assert "✗ default_route: the surface slack is not configured" in run("doctor")[2]
 

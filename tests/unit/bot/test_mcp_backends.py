@@ -179,7 +179,7 @@ async def test_a_token_without_permission_is_explained(tmp_path: Path) -> None:
             await ClientBackend(client).wait("ask_1", 1)
     assert result.is_error
     assert "token" in result.structured_content["error"]
-    assert "put the agent's token into ANSWERBACK_TOKEN" in result.structured_content["error"]
+    assert "set ANSWERBACK_TOKEN to the agent's token" in result.structured_content["error"]
 
 
 async def test_a_url_without_a_scheme_is_explained() -> None:

@@ -249,7 +249,7 @@ def test_a_service_without_pages_starts_without_an_inbox(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     told: list[str] = []
-    monkeypatch.setattr(serve, "_tell_person", told.append)
+    monkeypatch.setattr(serve, "_print_to_person", told.append)
     monkeypatch.setattr(
         serve, "tune_interpreter", lambda: signal.raise_signal(signal.SIGTERM)
     )  # once it is up

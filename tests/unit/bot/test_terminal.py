@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from answerback.cli.answer import _picked
+from answerback.cli.answer import _choose_ask
 from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.runtime.config import StorageSettings
@@ -218,16 +218,16 @@ async def test_ctrl_c_leaves_the_ask_open(terminal: Terminal) -> None:
 
 async def test_an_open_ask_is_picked_by_its_number(terminal: Terminal) -> None:
     prompting = TerminalPrompter(Labels())
-    assert await _picked(terminal.client, prompting) is None
+    assert await _choose_ask(terminal.client, prompting) is None
     first = await terminal.asked(question("boolean"))
-    only = await _picked(terminal.client, prompting)
+    only = await _choose_ask(terminal.client, prompting)
     assert only is not None
     assert only.id == first.id
     second = await terminal.asked(question("boolean"))
     terminal.keyboard.send_text("2\r")
-    picked = await _picked(terminal.client, prompting)
+    picked = await _choose_ask(terminal.client, prompting)
     assert picked is not None
     assert picked.id == first.id
     terminal.keyboard.send_text("q\r")
-    assert await _picked(terminal.client, prompting) is None
+    assert await _choose_ask(terminal.client, prompting) is None
     assert second.id in terminal.screen.text

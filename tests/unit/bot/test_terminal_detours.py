@@ -66,7 +66,7 @@ async def test_an_editor_that_is_left_without_saving_sends_nothing(
     monkeypatch.setenv("VISUAL", editor(tmp_path, "pass"))
     ask = await terminal.asked(question("schema", schema={"type": "object"}))
     assert (await terminal.walked(ask, "a\rq\r")).open
-    assert "left without saving: nothing was sent" in terminal.screen.text
+    assert "closed without saving. Nothing was sent" in terminal.screen.text
 
 
 async def test_json_that_is_none_can_be_given_up(
@@ -196,7 +196,7 @@ async def test_ticks_stay_when_an_explanation_comes_before_they_are_sent(
     await terminal.client.add_context(ask.id, "z is the last one.")
     terminal.keyboard.send_text("2 3\r\r")
     await terminal.shows("z is the last one.")
-    assert "More was said about this question" in terminal.screen.text
+    assert "There is something new about this question" in terminal.screen.text
     assert "Somebody else was faster" not in terminal.screen.text
     terminal.keyboard.send_text("\r")
     async with asyncio.timeout(WAIT):

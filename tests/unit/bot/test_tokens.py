@@ -93,7 +93,7 @@ def test_what_is_not_a_table_of_the_file_is_left_to_people(
         f'agents.ann.token_hash = "{hash_of("ann")}"\n',
     ):
         file.write_text(text)
-        assert "take it out by hand" in token("revoke", "ann", code=1).output
+        assert "Remove ann by hand" in token("revoke", "ann", code=1).output
         assert file.read_text() == text
     file.write_text(ANN)
     monkeypatch.setenv("ANSWERBACK_AGENTS__ANN__TOKEN_HASH", hash_of("ann"))
@@ -106,7 +106,7 @@ def test_revoking_takes_out_a_table_whose_last_comment_ends_in_a_no_break_space(
     token: Run, file: Path
 ) -> None:
     file.write_text(BOB.rstrip() + " # the desk\u00a0\n" + ANN)
-    assert "bob is taken out" in token("revoke", "bob").output
+    assert "Removed bob from" in token("revoke", "bob").output
     assert file.read_text() == ANN
 
 
@@ -115,9 +115,9 @@ def test_a_file_that_is_not_utf_8_is_told(file: Path) -> None:
 
     file.write_bytes(ANN.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "_without", lambda *_: "x = 1\n")
+        patch.setattr(tokens, "_remove_agent", lambda *_: "x = 1\n")
         patch.setattr("answerback.agents.connect.config_files.os.open", _refuse)
-        with pytest.raises(ConfigError, match="cannot be written"):
+        with pytest.raises(ConfigError, match="Cannot write"):
             tokens.revoke("ann", None, json_output=False)
     assert file.read_text() == ANN
 

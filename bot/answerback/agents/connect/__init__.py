@@ -1,1 +1,1 @@
-"""``answerback connect``: the configuration of agents, changed in place and put back as it was."""
+"""``answerback connect``: changes the configuration of agents in place, and restores it."""

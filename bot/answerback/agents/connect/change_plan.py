@@ -1,4 +1,4 @@
-"""What connecting an agent changes in one of its files, and what disconnecting it does."""
+"""Plans and makes the change to one of an agent's files when it is connected or disconnected."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerback.agents.connect.settings_entries import ConnectError, Entry, Form
 
 
 class Change(NamedTuple):
-    """A file before and after; None where there is no file."""
+    """A file's text before and after; None if there is no file."""
 
     before: str | None
     after: str | None
@@ -20,17 +20,17 @@ class Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One file of an agent's configuration, and what Answerback puts into it."""
+    """One file of an agent's configuration, and the entries that Answerback adds to it."""
 
     file: ConfigFile
     format: Format
     entries: Sequence[Entry]
 
     def plan_connect(self) -> Change:
-        """The file with the entries.
+        """Plan the change that adds the entries.
 
         Raises:
-            ConnectError: it cannot take them.
+            ConnectError: they cannot be added to the file.
         """
         before = self.file.read()
         mark, text = split_bom(before or "")
@@ -42,29 +42,29 @@ class Target:
         except ConnectError as error:
             raise ConnectError(f"{self.file.path}: {error}") from error
         if not all(has_entry(now, entry) for entry in self.entries) or was.keys() - now.keys():
-            raise AssertionError(f"{self.file.path} would not say what it is to say")
+            raise AssertionError(f"the new text of {self.file.path} would lack an entry or a key")
         return Change(before, mark + text)
 
     def plan_disconnect(self) -> Change:
-        """The file without the entries, or with what was there before they were.
+        """Plan the change that removes the entries, or restores what they replaced.
 
         Raises:
-            ConnectError: it cannot be read.
+            ConnectError: the file cannot be read.
         """
         before = self.file.read()
         if before is None:
             return Change(None, None)
         mark, text = split_bom(before)
-        kept = self.file.read_backup()
+        backup = self.file.read_backup()
         try:
-            left = self._without(text, None if kept is None else split_bom(kept)[1])
+            remaining = self._without(text, None if backup is None else split_bom(backup)[1])
         except ConnectError as error:
             raise ConnectError(f"{self.file.path}: {error}") from error
-        return Change(before, None if left is None else mark + left)
+        return Change(before, None if remaining is None else mark + remaining)
 
     def _without(self, text: str, original: str | None) -> str | None:
-        """The text without the entries; None where they are all that was ever in it."""
-        if not self._connected(text):
+        """The text without the entries; None if the file never contained anything else."""
+        if not self._is_connected(text):
             return text
         for entry in reversed(self.entries):
             text = self.format.remove_entry(text, entry, original)
@@ -74,21 +74,21 @@ class Target:
             return text
         return original
 
-    def _connected(self, text: str) -> bool:
+    def _is_connected(self, text: str) -> bool:
         data = self.format.data(text)
         return any(has_entry(data, entry) for entry in self.entries)
 
     def connect(self, change: Change) -> None:
-        """Writes the file; a copy of what it was before Answerback stays beside it."""
+        """Write the file, and keep a copy of its text before Answerback next to it."""
         if change.before is not None and change.after != change.before:
             _, text = split_bom(change.before)
-            kept = self.file.read_backup() is not None or self._without(text, None) is None
-            if not (kept and self._connected(text)):
+            has_backup = self.file.read_backup() is not None or self._without(text, None) is None
+            if not (has_backup and self._is_connected(text)):
                 self.file.write_backup(change.before)
         self._write(change)
 
     def disconnect(self, change: Change) -> None:
-        """Writes the file, or deletes it if connecting made it; the copy goes when the file is as it was."""
+        """Write the file, or delete it if connecting created it; delete the copy if the file is as it was before."""
         self._write(change)
         if self.file.read_backup() == change.after:
             self.file.delete_backup()
@@ -100,14 +100,14 @@ class Target:
             self.file.replace(change.before, change.after)
 
     def render_entries(self) -> str:
-        """The entries alone, to paste."""
+        """Render just the entries, for pasting."""
         text = ""
         for entry in self.entries:
             text = self.format.put_entry(text, entry, "\n")
         return text
 
     def diff(self, change: Change) -> str:
-        """What changes, as a unified diff."""
+        """Render a change as a unified diff."""
         name = str(self.file.path)
         lines = difflib.unified_diff(
             (change.before or "").splitlines(keepends=True),
@@ -115,8 +115,8 @@ class Target:
             "/dev/null" if change.before is None else name,
             "/dev/null" if change.after is None else name,
         )
-        ended = (
+        terminated = (
             line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
             for line in lines
         )
-        return "".join(ended)
+        return "".join(terminated)

@@ -1,8 +1,8 @@
-"""JSON with comments, edited in place: everything but what is put in or taken out stays, byte for byte.
+"""Edits JSON with comments in place: everything except what is added or removed stays the same, byte for byte.
 
-A text is parsed into spans. What is put in goes behind the last member of its object, and what is taken out goes with
-the comma and the line that came with it; so the one undoes the other, whatever else was edited in between.
-The formats read so: https://code.visualstudio.com/docs/languages/json#_json-with-comments.
+A text is parsed into spans. A new member is added after the last member of its object. Removing a member also removes
+the comma and the line that were added with it, so the one undoes the other, whatever was edited in between.
+The format: https://code.visualstudio.com/docs/languages/json#_json-with-comments.
 """
 
 from __future__ import annotations
@@ -29,27 +29,27 @@ _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
 _STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
 _ATOM: Final = re.compile(r"[^\s,:\[\]{}\"/]+")
 _PAIRS: Final = {"{": "}", "[": "]"}
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 _INDENT: Final = "  "
 NodePath = tuple[str | int | None, ...]
-"""A way down from the whole: keys, places in arrays, and None for an item that is not there yet."""
+"""A path from the root: keys, array indexes, and None for an item that does not exist yet."""
 
 
 @dataclass(slots=True)
 class Node:
-    """A value, or a member of an object with its key, and where it is."""
+    """A value, or a member of an object with its key, and its position in the text."""
 
     start: int
     end: int = 0
     inner: int = 0
-    """Where the value begins: behind the key, for a member."""
+    """Where the value starts: after the key, for a member."""
     value: JsonValue = None
     key: str | None = None
     items: list[Node] = field(default_factory=list)
     is_container: bool = False
 
     def child(self, key: str | int) -> Node | None:
-        """The member of a key, the last one if there are two, or the item at a place."""
+        """The member with a key (the last one if there are several), or the item at an index."""
         if isinstance(key, int):
             return self.items[key]
         found = None
@@ -70,7 +70,7 @@ class _Parser:
         node = self.value(0)
         self.skip()
         if self.at < len(self.text):
-            self.refuse("there is more behind the end of the JSON")
+            self.refuse("there is more text after the end of the JSON")
         return node
 
     def skip(self) -> None:
@@ -79,7 +79,7 @@ class _Parser:
 
     def refuse(self, why: str) -> NoReturn:
         line = self.text.count("\n", 0, self.at) + 1
-        raise ConnectError(f"line {line} is not JSON: {why}. Fix it first.")
+        raise ConnectError(f"line {line} is not valid JSON: {why}. Fix it first.")
 
     def take(self, pattern: re.Pattern[str], what: str) -> str:
         found = pattern.match(self.text, self.at)
@@ -107,8 +107,8 @@ class _Parser:
         return node
 
     def container(self, node: Node, closing: str, depth: int) -> None:
-        if depth > _DEEPEST:
-            self.refuse(f"it is nested more than {_DEEPEST} deep")
+        if depth > _MAX_DEPTH:
+            self.refuse(f"it is nested more than {_MAX_DEPTH} levels deep")
         node.is_container = True
         self.at += 1
         self.skip()
@@ -140,144 +140,150 @@ class _Parser:
 
 
 def parse_jsonc(text: str) -> Node | None:
-    """The JSON of a text; None where there is none.
+    """Parse a text as JSON; None if it is empty.
 
     Raises:
-        ConnectError: it is not JSON, or not an object.
+        ConnectError: the text is not JSON, or not an object.
     """
     root = _Parser(text).whole()
     if root is not None and not isinstance(root.value, dict):
-        raise ConnectError("the file holds JSON that is not an object. Fix it first.")
+        raise ConnectError("the JSON in the file is not an object. Fix it first.")
     return root
 
 
 class JsoncFormat:
-    """JSON files, with comments and trailing commas or without."""
+    """JSON files, with or without comments and trailing commas."""
 
     def data(self, text: str) -> Json:
-        """What the file says; a missing or empty file says nothing."""
+        """The parsed content of a text; empty for an empty text."""
         root = parse_jsonc(text)
         return root.value if root is not None and isinstance(root.value, dict) else {}
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        """The text with an entry, put in or brought up to date."""
+        """The text with an entry added or updated."""
         root = parse_jsonc(text)
         if root is None:
             text += f"{{}}{newline}"
         if isinstance(entry, Setting):
-            return _put(text, entry.path, entry.value, newline)
+            return _put_value(text, entry.path, entry.value, newline)
         for i, group in our_groups_at(self.data(text), entry.path):
-            mine = [j for j, each in enumerate(handlers(group) or []) if runs_answerback(each)]
-            if len(mine) < len(handlers(group) or []):
-                return _put(text, (*entry.path, i, "hooks", mine[0]), entry.handler, newline)
-            return _put(text, (*entry.path, i), entry.value, newline)
-        return _put(text, (*entry.path, None), entry.value, newline)
+            our_indexes = [
+                j for j, each in enumerate(handlers(group) or []) if runs_answerback(each)
+            ]
+            if len(our_indexes) < len(handlers(group) or []):
+                return _put_value(
+                    text, (*entry.path, i, "hooks", our_indexes[0]), entry.handler, newline
+                )
+            return _put_value(text, (*entry.path, i), entry.value, newline)
+        return _put_value(text, (*entry.path, None), entry.value, newline)
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
-        """The text without an entry, or with what the original has in its place."""
+        """The text with an entry removed, or replaced with what the original has in its place."""
         if isinstance(entry, Setting):
-            return _restored(text, entry.path, original, entry.path)
+            return _restore(text, entry.path, original, entry.path)
         before = [i for i, _ in our_groups_at(self.data(original or ""), entry.path)]
         now = [*our_groups_at(self.data(text), entry.path)]
         for n, (i, group) in reversed([*enumerate(now)]):
             place: NodePath = (*entry.path, i)
-            kept: NodePath | None = (*entry.path, before[n]) if n < len(before) else None
+            original_path: NodePath | None = (*entry.path, before[n]) if n < len(before) else None
             listed = handlers(group) or []
-            mine = [j for j, each in enumerate(listed) if runs_answerback(each)]
-            if kept is None and len(mine) < len(listed):
-                for j in reversed(mine):
-                    text = _restored(text, (*place, "hooks", j), original, None)
+            our_indexes = [j for j, each in enumerate(listed) if runs_answerback(each)]
+            if original_path is None and len(our_indexes) < len(listed):
+                for j in reversed(our_indexes):
+                    text = _restore(text, (*place, "hooks", j), original, None)
             else:
-                text = _restored(text, place, original, kept)
+                text = _restore(text, place, original, original_path)
         return text
 
 
-def _node(text: str | None, path: NodePath) -> Node | None:
+def _node_at(text: str | None, path: NodePath) -> Node | None:
     node = parse_jsonc(text or "")
     for key in path:
         node = None if node is None or key is None else node.child(key)
     return node
 
 
-def _put(text: str, path: NodePath, value: JsonValue, newline: str) -> str:
-    """The text with a value at a place; what is missing on the way is made. None in a path is a new item."""
-    above = _node(text, ())
-    assert above is not None
+def _put_value(text: str, path: NodePath, value: JsonValue, newline: str) -> str:
+    """The text with a value at a path; missing parents are created. None in a path is a new item."""
+    parent = _node_at(text, ())
+    assert parent is not None
     for depth, key in enumerate(path):
-        below = None if key is None else above.child(key)
+        below = None if key is None else parent.child(key)
         if below is None:
-            if not above.is_container or isinstance(above.value, list) != (key is None):
+            if not parent.is_container or isinstance(parent.value, list) != (key is None):
                 where = ".".join(map(str, path[:depth])) or "the file"
                 expected = "a list" if key is None else "an object"
                 raise ConnectError(f"{where} is not {expected}. Fix it first.")
             for missing in reversed(path[depth + 1 :]):
                 value = [value] if missing is None else {str(missing): value}
-            return _inserted(text, above, None if key is None else str(key), value, newline)
-        above = below
-    if above.value == value:
+            return _insert_member(text, parent, None if key is None else str(key), value, newline)
+        parent = below
+    if parent.value == value:
         return text
-    shown = _shown(text, value, _line_indent(text, above.start), newline)
-    return text[: above.inner] + shown + text[above.end :]
+    rendered = _render_value(text, value, _line_indent(text, parent.start), newline)
+    return text[: parent.inner] + rendered + text[parent.end :]
 
 
-def _inserted(text: str, into: Node, key: str | None, value: JsonValue, newline: str) -> str:
-    """The text with a new last member."""
+def _insert_member(text: str, into: Node, key: str | None, value: JsonValue, newline: str) -> str:
+    """The text with a new last member in a container."""
     many_lines = "\n" in text[into.inner : into.end] or not into.items
     close = into.end - 1
     outer = _line_indent(text, into.start)
-    unit = _unit(text)
+    unit = _indent_unit(text)
     indent = f"{newline}{outer}{unit}" if many_lines else " "
     if into.items and many_lines and _starts_line(text, into.items[-1].start):
         indent = newline + _line_indent(text, into.items[-1].start)
-    shown = _shown(text, value, indent.strip("\r\n"), newline, compact=not many_lines)
-    shown = shown if key is None else f"{json.dumps(key, ensure_ascii=False)}: {shown}"
+    rendered = _render_value(text, value, indent.strip("\r\n"), newline, compact=not many_lines)
+    rendered = rendered if key is None else f"{json.dumps(key, ensure_ascii=False)}: {rendered}"
     if not into.items:
         at = _after_comments(text, into.inner + 1, close)
         rest = text[at:close]
         closing = rest if "\n" in rest else f"{newline}{outer}"
-        return text[:at] + indent + shown + closing + text[close:]
+        return text[:at] + indent + rendered + closing + text[close:]
     last = into.items[-1].end
-    comma = _comma(text, last, close)
+    comma = _find_comma(text, last, close)
     at = _line_end(text, last if comma is None else comma + 1, close)
     if comma is None:
-        return text[:last] + "," + text[last:at] + indent + shown + text[at:]
-    return text[:at] + indent + shown + "," + text[at:]
+        return text[:last] + "," + text[last:at] + indent + rendered + text[at:]
+    return text[:at] + indent + rendered + "," + text[at:]
 
 
-def _restored(text: str, path: NodePath, original: str | None, kept: NodePath | None) -> str:
-    """The text with what the original has at a place, or nothing; what was made on the way goes too."""
-    node = _node(text, path)
+def _restore(
+    text: str, path: NodePath, original: str | None, original_path: NodePath | None
+) -> str:
+    """The text with the original's value at a path, or none; parents that were created for it are removed too."""
+    node = _node_at(text, path)
     if node is None:
         return text
-    old = None if kept is None else _node(original, kept)
+    old = None if original_path is None else _node_at(original, original_path)
     if old is not None and original is not None:
         return text[: node.inner] + original[old.inner : old.end] + text[node.end :]
-    above = _node(text, path[:-1])
-    assert above is not None
-    text = _removed(text, above, above.items.index(node))
-    left = _node(text, path[:-1])
+    parent = _node_at(text, path[:-1])
+    assert parent is not None
+    text = _remove_member(text, parent, parent.items.index(node))
+    left = _node_at(text, path[:-1])
     if left is None or left.items:
         return text
-    before = _node(original, path[:-1])
+    before = _node_at(original, path[:-1])
     if before is None and len(path) > 1:
-        return _restored(text, path[:-1], original, None)
+        return _restore(text, path[:-1], original, None)
     inner = (
         "" if before is None or original is None else original[before.inner + 1 : before.end - 1]
     )
     now = text[left.inner + 1 : left.end - 1]
-    if (before is None or not before.items) and _bare(now) == _bare(inner):
+    if (before is None or not before.items) and _without_space(now) == _without_space(inner):
         return text[: left.inner + 1] + inner + text[left.end - 1 :]
     return text
 
 
-def _removed(text: str, above: Node, i: int) -> str:
-    """The text without a member, its comma and the line that came with it."""
-    node = above.items[i]
-    close = above.end - 1
-    after = above.items[i + 1].start if i + 1 < len(above.items) else close
-    comma = _comma(text, node.end, after)
-    before = above.items[i - 1].end if i else above.inner + 1
-    own = None if i == 0 else _comma(text, before, node.start)
+def _remove_member(text: str, parent: Node, i: int) -> str:
+    """The text without a member, its comma, and the line that was added with it."""
+    node = parent.items[i]
+    close = parent.end - 1
+    after = parent.items[i + 1].start if i + 1 < len(parent.items) else close
+    comma = _find_comma(text, node.end, after)
+    before = parent.items[i - 1].end if i else parent.inner + 1
+    own = None if i == 0 else _find_comma(text, before, node.start)
     start = _after_comments(text, before if own is None else own + 1, node.start)
     if comma is not None:
         return text[:start] + text[node.end : comma] + text[comma + 1 :]
@@ -286,20 +292,20 @@ def _removed(text: str, above: Node, i: int) -> str:
     return text[:own] + text[own + 1 : start] + text[node.end :]
 
 
-def _comma(text: str, start: int, end: int) -> int | None:
-    """Where a comma is between two members, outside of comments."""
+def _find_comma(text: str, start: int, end: int) -> int | None:
+    """The position of the comma between two members, outside comments."""
     blanked = _COMMENT.sub(lambda found: " " * len(found[0]), text[start:end])
     at = blanked.find(",")
     return None if at < 0 else start + at
 
 
 def _after_comments(text: str, start: int, end: int) -> int:
-    """Behind the last comment of a gap, or where the gap begins."""
+    """The position after the last comment in a gap, or the start of the gap."""
     return max((found.end() for found in _COMMENT.finditer(text, start, end)), default=start)
 
 
 def _line_end(text: str, start: int, end: int) -> int:
-    """Behind the last comment on the line that a gap begins in."""
+    """The position after the last comment on the line that a gap starts in."""
     at = start
     for found in _COMMENT.finditer(text, start, end):
         if "\n" in text[at : found.start()]:
@@ -308,7 +314,7 @@ def _line_end(text: str, start: int, end: int) -> int:
     return at
 
 
-def _bare(inner: str) -> str:
+def _without_space(inner: str) -> str:
     return "".join(inner.split())
 
 
@@ -321,15 +327,17 @@ def _line_indent(text: str, at: int) -> str:
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
-def _unit(text: str) -> str:
-    """What a file indents by: as its first indented line."""
+def _indent_unit(text: str) -> str:
+    """The indent of a file: that of its first indented line."""
     found = re.search(r"^([ \t]+)\S", text, re.M)
     return found[1] if found else _INDENT
 
 
-def _shown(text: str, value: JsonValue, indent: str, newline: str, *, compact: bool = False) -> str:
-    """A value as JSON that fits in at an indent."""
+def _render_value(
+    text: str, value: JsonValue, indent: str, newline: str, *, compact: bool = False
+) -> str:
+    """Render a value as JSON for the given indent."""
     if compact:
         return json.dumps(value, ensure_ascii=False)
-    lines = json.dumps(value, ensure_ascii=False, indent=_unit(text)).split("\n")
+    lines = json.dumps(value, ensure_ascii=False, indent=_indent_unit(text)).split("\n")
     return f"{newline}{indent}".join(lines)

@@ -1,6 +1,6 @@
-"""What each agent's configuration needs: its files, what is put into them, and what the agent cannot do.
+"""The agents that can be connected: their configuration files, the entries for these, and the agents' limitations.
 
-The shapes are those of the releases that docs/agents.md names, and each host's documentation.
+Shapes: the releases named in docs/agents.md, and each host's documentation.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ NAME: Final = "answerback"
 DEFAULT_URL: Final = "http://127.0.0.1:8420"
 DEFAULT_TOKEN_ENV: Final = "ANSWERBACK_TOKEN"
 
-_DAY: Final = 86_400
-"""Seconds that a host waits for a person."""
+_HOOK_TIMEOUT: Final = 86_400
+"""Seconds for which a host waits for a hook that asks a person."""
 _WAIT: Final = 86_000
-"""Seconds after which Answerback says that nobody answered: before the host stops waiting, without a word."""
-_PROMPT: Final = 10
-"""Seconds for a hook that looks for late answers only."""
-_CALL: Final = 3_600
-"""Seconds that one call of the MCP tools may take; they answer sooner by themselves."""
+"""Seconds after which Answerback reports that nobody answered, before the host silently stops waiting."""
+_LATE_ANSWERS_TIMEOUT: Final = 10
+"""Seconds for a hook that only fetches late answers."""
+_TOOL_TIMEOUT: Final = 3_600
+"""Seconds that a call of the MCP tools may take; the tools return earlier on their own."""
 
 
 class Scope(StrEnum):
-    """Whose configuration."""
+    """The configuration to change: the user's or the project's."""
 
     USER = "user"
     PROJECT = "project"
@@ -44,13 +44,13 @@ class Scope(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceConnection:
-    """What an agent is told of the service."""
+    """How an agent reaches the service."""
 
     url: str = DEFAULT_URL
     token_env: str | None = None
-    """The variable with the token; None where no token is needed."""
+    """The environment variable with the token; None if no token is needed."""
     program: str = NAME
-    """How this program is started."""
+    """The command that starts this program."""
 
     def hook_command(self, agent: str) -> str:
         """The command that a hook runs."""
@@ -61,11 +61,11 @@ class ServiceConnection:
         return shlex.join(words)
 
     def server(self, key: str = "url", variable: str = "${{{}}}", **more: JsonValue) -> Json:
-        """The MCP server.
+        """The configuration of the MCP server.
 
         Args:
-            key: what the host calls its address.
-            variable: how the host writes a variable of the environment.
+            key: the host's key for the address.
+            variable: the host's syntax for an environment variable.
         """
         server: Json = {key: f"{self.url}/mcp"}
         if self.token_env is not None:
@@ -74,10 +74,10 @@ class ServiceConnection:
 
 
 class AgentFile(NamedTuple):
-    """One file of an agent, and what goes into it."""
+    """A configuration file of an agent, and its entries."""
 
     names: Sequence[str]
-    """From the scope's folder; of several, the first that is there, or else the first."""
+    """Paths relative to the scope's folder: the first one that exists is used, or else the first one."""
     entries: Callable[[ServiceConnection], Sequence[Entry]]
 
 
@@ -90,19 +90,19 @@ class ConnectableAgent:
     home: Callable[[], Path]
     """The folder of the user's configuration."""
     limitations: Sequence[str]
-    """What does not work, a sentence each."""
+    """What does not work, one sentence each."""
     next_steps: Sequence[str]
-    """What the person has to do, a sentence each."""
+    """What the person has to do, one sentence each."""
     toml: bool = False
     hints: dict[Scope, str] = field(default_factory=dict)
-    """Why a scope is not offered, and what to do instead."""
+    """Why a scope is not supported, and what to do instead."""
 
     def targets(self, scope: Scope, service: ServiceConnection, project: Path) -> list[Target]:
-        """The files to change."""
+        """The files to change for a scope."""
         folder = self.home() if scope is Scope.USER else project
         return [
             Target(
-                ConfigFile(_first_there(folder, place.names), folder),
+                ConfigFile(_first_existing(folder, place.names), folder),
                 TomlFormat() if self.toml else JsoncFormat(),
                 place.entries(service),
             )
@@ -110,17 +110,17 @@ class ConnectableAgent:
         ]
 
 
-def _first_there(folder: Path, names: Sequence[str]) -> Path:
-    found = (path for name in names if (path := folder / name).exists())
-    return next(found, folder / names[0])
+def _first_existing(folder: Path, names: Sequence[str]) -> Path:
+    existing = (path for name in names if (path := folder / name).exists())
+    return next(existing, folder / names[0])
 
 
 def _home(variable: str, default: str) -> Callable[[], Path]:
-    def found() -> Path:
-        given = os.environ.get(variable)
-        return Path(given) if given else Path.home() / default
+    def folder() -> Path:
+        value = os.environ.get(variable)
+        return Path(value) if value else Path.home() / default
 
-    return found
+    return folder
 
 
 def _command(service: ServiceConnection, agent: str, timeout: int) -> Json:
@@ -136,7 +136,7 @@ def _claude(service: ServiceConnection) -> list[Entry]:
     handler: Json = {
         "type": "http",
         "url": f"{service.url}/hooks/claude?wait={_WAIT}",
-        "timeout": _DAY,
+        "timeout": _HOOK_TIMEOUT,
         "onFailure": "block",
     }
     late: Json = {"type": "http", "url": f"{service.url}/hooks/claude", "timeout": 5}
@@ -156,33 +156,35 @@ def _claude(service: ServiceConnection) -> list[Entry]:
 
 
 def _codex(service: ServiceConnection) -> list[Entry]:
-    server: Json = {"url": f"{service.url}/mcp", "tool_timeout_sec": _CALL}
-    server["default_tools_approval_mode"] = "approve"  # asking people needs no leave of theirs
+    server: Json = {"url": f"{service.url}/mcp", "tool_timeout_sec": _TOOL_TIMEOUT}
+    server["default_tools_approval_mode"] = "approve"  # asking people needs no permission from them
     if service.token_env is not None:
         server["bearer_token_env_var"] = service.token_env
-    asks = _command(service, "codex", _DAY)
+    asks = _command(service, "codex", _HOOK_TIMEOUT)
     return [
         Setting(("mcp_servers", NAME), server),
         _group("PreToolUse", asks, "request_user_input"),
         _group("PermissionRequest", asks),
-        _group("UserPromptSubmit", _command(service, "codex", _PROMPT)),
+        _group("UserPromptSubmit", _command(service, "codex", _LATE_ANSWERS_TIMEOUT)),
     ]
 
 
 def _opencode(service: ServiceConnection) -> list[Entry]:
     server = service.server(variable="{{env:{}}}")
-    more: Json = {"enabled": True, "oauth": False, "timeout": _CALL * 1000}
+    more: Json = {"enabled": True, "oauth": False, "timeout": _TOOL_TIMEOUT * 1000}
     return [Setting(("mcp", NAME), {"type": "remote", **server, **more})]
 
 
 def _gemini(service: ServiceConnection) -> list[Entry]:
-    server = service.server("httpUrl", "${}", timeout=_CALL * 1000, trust=True)
+    server = service.server("httpUrl", "${}", timeout=_TOOL_TIMEOUT * 1000, trust=True)
     return [
         Setting(("mcpServers", NAME), server),
         _group(
-            "BeforeTool", _command(service, "gemini", _DAY * 1000), "^(ask_user|mcp_answerback_.+)$"
+            "BeforeTool",
+            _command(service, "gemini", _HOOK_TIMEOUT * 1000),
+            "^(ask_user|mcp_answerback_.+)$",
         ),
-        _group("BeforeAgent", _command(service, "gemini", _PROMPT * 1000)),
+        _group("BeforeAgent", _command(service, "gemini", _LATE_ANSWERS_TIMEOUT * 1000)),
     ]
 
 
@@ -194,8 +196,10 @@ def _copilot_server(service: ServiceConnection) -> list[Entry]:
 def _copilot_hooks(service: ServiceConnection) -> list[Entry]:
     command: Json = {"type": "command", "bash": service.hook_command("copilot")}
     return [
-        HookGroup(("hooks", "permissionRequest"), {**command, "timeoutSec": _DAY}),
-        HookGroup(("hooks", "userPromptSubmitted"), {**command, "timeoutSec": _PROMPT}),
+        HookGroup(("hooks", "permissionRequest"), {**command, "timeoutSec": _HOOK_TIMEOUT}),
+        HookGroup(
+            ("hooks", "userPromptSubmitted"), {**command, "timeoutSec": _LATE_ANSWERS_TIMEOUT}
+        ),
     ]
 
 
@@ -212,7 +216,7 @@ def _cursor(service: ServiceConnection) -> list[Entry]:
     return [Setting(("mcpServers", NAME), service.server(variable="${{env:{}}}"))]
 
 
-def _everywhere(
+def _same_in_both_scopes(
     entries: Callable[[ServiceConnection], Sequence[Entry]], user: str, project: str
 ) -> dict[Scope, Sequence[AgentFile]]:
     return {
@@ -222,22 +226,22 @@ def _everywhere(
 
 
 _OPENCODE: Final = [AgentFile(["opencode.json", "opencode.jsonc"], _opencode)]
-_COMMANDS: Final = "The hooks run this program: keep it where it is, and its service running."
+_KEEP_PROGRAM: Final = "The hooks run this program. Do not move it, and keep its service running."
 
 AGENTS: Final[dict[str, ConnectableAgent]] = {
     "codex": ConnectableAgent(
         title="Codex",
-        places=_everywhere(_codex, "config.toml", ".codex/config.toml"),
+        places=_same_in_both_scopes(_codex, "config.toml", ".codex/config.toml"),
         home=_home("CODEX_HOME", ".codex"),
         toml=True,
         limitations=[
-            "Codex takes an answer to request_user_input as the words of a blocked call.",
-            "A permission is given once or denied: no rules, no other arguments, and End Turn only denies.",
+            "Codex receives the answer to request_user_input as the message of a blocked call.",
+            "Permission can only be given once or denied: no rules, no changed arguments, and End Turn just denies.",
         ],
         next_steps=[
-            "Codex does not run a new hook before you trust it: start codex, and trust the three hooks when it asks.",
-            "Codex reads .codex/config.toml only in projects that you trust.",
-            _COMMANDS,
+            "Codex does not run a new hook until you trust it: start codex, and trust the three hooks when it asks.",
+            "Codex only reads .codex/config.toml in projects that you trust.",
+            _KEEP_PROGRAM,
         ],
     ),
     "opencode": ConnectableAgent(
@@ -245,25 +249,25 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
         places={Scope.USER: _OPENCODE, Scope.PROJECT: _OPENCODE},
         home=lambda: _home("XDG_CONFIG_HOME", ".config")() / "opencode",
         limitations=[
-            "opencode's own questions and permission prompts stay at the terminal without `answerback bridge opencode`."
+            "Without `answerback bridge opencode`, its own questions and permission prompts stay in the terminal."
         ],
         next_steps=[
-            "For those, start opencode with `opencode --port 4096`, and beside it "
+            "For these, start opencode with `opencode --port 4096`, and also run "
             "`answerback bridge opencode http://127.0.0.1:4096`.",
         ],
     ),
     "gemini": ConnectableAgent(
         title="Gemini CLI",
-        places=_everywhere(_gemini, "settings.json", ".gemini/settings.json"),
+        places=_same_in_both_scopes(_gemini, "settings.json", ".gemini/settings.json"),
         home=lambda: _home("GEMINI_CLI_HOME", "")() / ".gemini",
         limitations=[
-            "Gemini CLI takes an answer to ask_user as the words of a blocked call.",
-            "Its permission prompts stay at the terminal.",
-            "Without a terminal (-p) it withholds every tool called ask_user: its model has to use ask_user_question.",
+            "Gemini CLI receives the answer to ask_user as the message of a blocked call.",
+            "Its permission prompts stay in the terminal.",
+            "Without a terminal (-p) it disables all tools named ask_user: its model has to use ask_user_question.",
         ],
         next_steps=[
-            "Gemini CLI reads .gemini/settings.json only in folders that you trust.",
-            _COMMANDS,
+            "Gemini CLI only reads .gemini/settings.json in folders that you trust.",
+            _KEEP_PROGRAM,
         ],
     ),
     "copilot": ConnectableAgent(
@@ -280,20 +284,20 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
         },
         home=_home("COPILOT_HOME", ".copilot"),
         limitations=[
-            "Copilot's own ask_user is answered by the program that hosts it only; its model has to use the MCP tools.",
-            "A permission is given once or denied.",
+            "Only Copilot's host program can answer its own ask_user: its model has to use the MCP tools.",
+            "Permission can only be given once or denied.",
         ],
-        next_steps=[_COMMANDS],
+        next_steps=[_KEEP_PROGRAM],
     ),
     "claude": ConnectableAgent(
         title="Claude Code",
-        places=_everywhere(_claude, "settings.json", ".claude/settings.json"),
+        places=_same_in_both_scopes(_claude, "settings.json", ".claude/settings.json"),
         home=_home("CLAUDE_CONFIG_DIR", ".claude"),
         limitations=[
-            "Claude Code has AskUserQuestion in print mode (-p) only where something decides about permissions.",
+            "In print mode (-p), Claude Code only has AskUserQuestion if something decides about permissions.",
         ],
         next_steps=[
-            "Other tools than AskUserQuestion come by MCP: "
+            "For tools other than AskUserQuestion, add the MCP server: "
             "claude mcp add --transport http answerback {url}/mcp{header}",
         ],
     ),
@@ -302,20 +306,20 @@ AGENTS: Final[dict[str, ConnectableAgent]] = {
         places={Scope.PROJECT: [AgentFile([".vscode/mcp.json"], _vscode)]},
         home=Path.home,
         hints={
-            Scope.USER: "Visual Studio Code keeps the user's servers in each profile: run its command "
+            Scope.USER: "Visual Studio Code keeps the user's servers in each profile. Run its command "
             "`MCP: Open User Configuration`, and paste what --print shows."
         },
         limitations=[
             "Its own questions (vscode_askQuestions) and permission prompts stay in the window."
         ],
-        next_steps=["Start the server once in the window: `MCP: List Servers`."],
+        next_steps=["Start the server once in the window with `MCP: List Servers`."],
     ),
     "cursor": ConnectableAgent(
         title="Cursor",
-        places=_everywhere(_cursor, ".cursor/mcp.json", ".cursor/mcp.json"),
+        places=_same_in_both_scopes(_cursor, ".cursor/mcp.json", ".cursor/mcp.json"),
         home=Path.home,
         limitations=["Its own questions and permission prompts stay in the window."],
-        next_steps=["Switch the server on under Settings, MCP."],
+        next_steps=["Enable the server in Settings, under MCP."],
     ),
 }
-"""The agents that `answerback connect` knows."""
+"""The agents that `answerback connect` supports."""

@@ -1,4 +1,4 @@
-"""What is put into an agent's configuration file, whatever its format."""
+"""The entries that are added to an agent's configuration file, independent of its format."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _HOOK_PATH: Final = "/hooks/claude"
 
 
 class ConnectError(AnswerbackError):
-    """A configuration that cannot be changed, in words that say what to do."""
+    """The configuration cannot be changed; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A key that is Answerback's alone, with its value."""
+    """A key that belongs to Answerback alone, with its value."""
 
     path: Path
     value: JsonValue
@@ -30,37 +30,37 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class HookGroup:
-    """One of several hooks for an event: others may be there, which are not Answerback's."""
+    """One group of an event's hooks, next to which there may be groups that are not Answerback's."""
 
     path: Path
-    """Where the list of the event's hooks is."""
+    """The path of the list of the event's hooks."""
     value: Json
 
     @property
     def handler(self) -> JsonValue:
-        """What it runs."""
-        found: list[JsonValue] = handlers(self.value) or [self.value]
-        return found[0]
+        """The command or address that the group runs."""
+        candidates: list[JsonValue] = handlers(self.value) or [self.value]
+        return candidates[0]
 
 
 Entry = Setting | HookGroup
 
 
 class Format(Protocol):
-    """A format of configuration files: text in, text out, and everything else in it kept."""
+    """A format of configuration files: converts text to text, and keeps everything that is not Answerback's."""
 
     def data(self, text: str) -> Json:
-        """What the file says; a missing or empty file says nothing."""
+        """The parsed content of a text; empty for an empty text."""
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
-        """The text with an entry, put in or brought up to date."""
+        """The text with an entry added or updated."""
 
     def remove_entry(self, text: str, entry: Entry, original: str | None) -> str:
-        """The text without an entry, or with what the original has in its place."""
+        """The text with an entry removed, or replaced with what the original has in its place."""
 
 
 def runs_answerback(value: object) -> bool:
-    """Whether one handler of a hook is Answerback's: its command, or its address."""
+    """Whether a hook's handler is Answerback's, by its command or its address."""
     if not isinstance(value, dict):
         return False
     words = [str(value.get(key, "")) for key in ("command", "bash", "powershell")]
@@ -74,9 +74,9 @@ def _is_our_command(command: str) -> bool:
 
 
 def handlers(group: object) -> list[Any] | None:
-    """The handlers of a group; None where a group is a handler itself, as Copilot has it."""
-    found = group.get("hooks") if isinstance(group, Mapping) else None
-    return found if isinstance(found, list) else None
+    """The handlers of a group; None if the group is itself a handler, as in Copilot."""
+    listed = group.get("hooks") if isinstance(group, Mapping) else None
+    return listed if isinstance(listed, list) else None
 
 
 def is_our_group(group: object) -> bool:
@@ -85,14 +85,14 @@ def is_our_group(group: object) -> bool:
 
 
 def value_at(data: object, path: Path) -> object:
-    """What is at a path; None for nothing."""
+    """The value at a path; None if there is none."""
     for key in path:
         data = data.get(key) if isinstance(data, Mapping) else None
     return data
 
 
 def our_groups_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
-    """The groups with a handler of Answerback's, and their places in the list at a path."""
+    """The groups with a handler of Answerback's, with their indexes in the list at a path."""
     listed = value_at(data, path)
     for i, group in enumerate(listed if isinstance(listed, list) else []):
         if is_our_group(group):
@@ -100,7 +100,7 @@ def our_groups_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
 
 
 def has_entry(data: object, entry: Entry) -> bool:
-    """Whether a configuration has anything of Answerback's at an entry's place."""
+    """Whether a configuration has anything of Answerback's at an entry's path."""
     if isinstance(entry, Setting):
         return value_at(data, entry.path) is not None
     return any(True for _ in our_groups_at(data, entry.path))

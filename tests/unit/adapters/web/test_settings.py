@@ -146,7 +146,7 @@ def test_people_are_listed_and_revoked() -> None:
         assert run("add", name)[0] == 0
     code, out, err = run("add", "alice")
     assert (code, out) == (1, "")
-    assert "alice has a personal link" in err
+    assert "alice already has a personal link" in err
     names = [person["name"] for person in json.loads(run("list", "--json")[1])]
     assert names == ["alice", "bob"]
     assert [line.split("  ")[1] for line in run("list")[1].splitlines()] == ["alice", "bob"]
