@@ -187,7 +187,7 @@ async def test_without_a_service_the_editor_alone_is_asked() -> None:
         assert editor.process.stderr is not None
         async with asyncio.timeout(PATIENCE):
             told = await editor.process.stderr.readline()
-        assert told.startswith(b"answerback acp: ftp://127.0.0.1 is not an address")
+        assert told.startswith(b"answerback acp: ftp://127.0.0.1 is not a valid Answerback address")
         await editor.send(notice("_exit", status=0))
         assert await editor.end() == (b"", "")
 

@@ -214,7 +214,7 @@ async def test_what_is_no_answerback_is_told_from_one() -> None:
     app.router.add_get("/v1/asks/moved", moved)
     async with TestServer(app) as server, AsyncClient(str(server.make_url(""))) as client:
         for ask_id in ("page", "other", "moved"):
-            with pytest.raises(ClientError, match="not an Answerback"):
+            with pytest.raises(ClientError, match="not (from )?Answerback"):
                 await client.get(ask_id)
 
 
@@ -279,7 +279,7 @@ async def test_a_call_that_nobody_takes_is_given_up_when_its_time_is_over() -> N
 def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
     for body in ('{"type":"x"}', "[]", '{"type":"x","data":{"id":1}}'):
         headers = signature_headers("msg_1", body, time.time(), [SECRET])
-        with pytest.raises(WebhookError, match="not one of Answerback's"):
+        with pytest.raises(WebhookError, match="not from Answerback"):
             verify_webhook(body, headers, [SECRET])
     with pytest.raises(WebhookError, match="five minutes"):
         verify_webhook("{}", signature_headers("msg_1", "{}", time.time() - 600, [SECRET]), SECRET)

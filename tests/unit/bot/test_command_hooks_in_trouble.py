@@ -252,7 +252,7 @@ async def test_something_else_than_an_event_is_told(service: Served) -> None:
             out, err = await process.communicate()
         assert process.returncode == 1
         assert out == b""
-        assert b"is not the event of a hook" in err
+        assert b"is not a hook event" in err
         assert b"`answerback connect gemini` sets it up" in err
 
 

@@ -244,7 +244,7 @@ def test_what_cannot_be_done_is_told(connect: Connect, home: Path, project: Path
     file.parent.mkdir()
     for text, words in [
         (b"a = \n", "it is not valid TOML"),
-        (b"\xff\xfe", "is not UTF-8"),
+        (b"\xff\xfe", "is not encoded in UTF-8"),
         (b"mcp_servers = { x = {} }\n", "by hand"),
     ]:
         file.write_bytes(text)
@@ -289,9 +289,9 @@ def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
 def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     file = ConfigFile(tmp_path / "x.json", tmp_path)
     file.path.write_text("new")
-    with pytest.raises(ConnectError, match="meanwhile"):
+    with pytest.raises(ConnectError, match="in the meantime"):
         file.replace("old", "mine")
-    with pytest.raises(ConnectError, match="meanwhile"):
+    with pytest.raises(ConnectError, match="in the meantime"):
         file.remove("old")
     assert file.path.read_text() == "new"
 

@@ -218,15 +218,15 @@ def test_what_is_not_there_is_not_taken() -> None:
     ("text", "words"),
     [
         ("[1]", "not an object"),
-        ('{"a": 1} x', "line 1 is not JSON: there is more"),
-        ('{\n"a" 1}', "line 2 is not JSON: a colon"),
+        ('{"a": 1} x', "line 1 is not valid JSON: there is more"),
+        ('{\n"a" 1}', "line 2 is not valid JSON: a colon"),
         ("{a: 1}", "a key in double quotes"),
         ('{"a": nope}', "'nope' is not a value"),
         ('{"a": 1 "b": 2}', "a comma or }"),
         ('{"a": ', "a value is expected"),
         ('{"a": "\\x"}', "is not a value"),
         ("/* {}", "a value is expected"),
-        ('{"a": ' + "[" * 200, "nested more than 100 deep"),
+        ('{"a": ' + "[" * 200, "nested more than 100 levels deep"),
     ],
 )
 def test_what_is_not_json_is_told_with_its_line(text: str, words: str) -> None:
@@ -238,7 +238,7 @@ def test_what_has_another_shape_is_left_alone() -> None:
     for text in ('{"hooks": 1}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": []}'):
         with pytest.raises(ConnectError, match=r"is not (a list|an object)\."):
             JSONC.put_entry(text, IN_JSON[1], "\n")
-    with pytest.raises(ConnectError, match="not TOML"):
+    with pytest.raises(ConnectError, match="not valid TOML"):
         TOML.data("a = ")
 
 

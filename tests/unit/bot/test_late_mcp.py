@@ -175,5 +175,5 @@ async def test_the_client_stores_a_number_with_the_answers(service: Served) -> N
     assert await asyncio.to_thread(blocking) == Answers((), 0)
     mistakes: list[Any] = [{}, {"answers": [], "next": "x"}, {"answers": [1], "next": 1}]
     for wrong in mistakes:
-        with pytest.raises(ClientError, match="not an Answerback"):
+        with pytest.raises(ClientError, match="not from Answerback"):
             Answers.of(wrong)
