@@ -256,7 +256,7 @@ async def test_a_token_that_the_service_refuses_is_told_with_the_services_addres
 async def test_with_nothing_to_read_nothing_is_asked(tmp_path: Path) -> None:
     code, out = await piped(tmp_path, given=None)
     assert code == 2
-    assert "This needs a terminal" in out
+    assert "needs a terminal" in out
 
 
 @pytest.mark.rule("AUTH-14", "CLI-24")

@@ -324,7 +324,7 @@ async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> Non
         ["/questions/1/id", "duplicate_id"],
         ["/questions/1/text", "empty"],
     ]
-    assert "3 mistakes" in err
+    assert "3 errors" in err
 
 
 @pytest.mark.rule("CLI-12")
@@ -332,8 +332,8 @@ async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> Non
     ("content", "words"),
     [
         ('{"questions": [', "line 1, column 16"),
-        ("[1]", "holds no JSON object"),
-        ("x" * 300_000, "over 256 KiB"),
+        ("[1]", "is not a JSON object"),
+        ("x" * 300_000, "larger than 256 KiB"),
     ],
 )
 async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, words: str) -> None:

@@ -64,5 +64,5 @@ async def test_ask_that_is_interrupted_before_it_is_told_the_id_says_where_to_lo
             process.signal(signal.SIGINT)
             code, _, err = await process.ended()
     assert code == 130
-    assert "`answerback list` shows what is open" in err
+    assert "`answerback list` shows the open asks" in err
     assert "Traceback" not in err

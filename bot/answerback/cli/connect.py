@@ -74,9 +74,9 @@ def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceCon
     if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
         token_env = DEFAULT_TOKEN_ENV
     # A project's files are shared between machines, so they name the program without its path.
-    beside = Path(sys.executable).with_name(NAME)
-    own = scope is Scope.USER and beside.exists()
-    program = str(beside) if own else NAME
+    sibling = Path(sys.executable).with_name(NAME)
+    use_full_path = scope is Scope.USER and sibling.exists()
+    program = str(sibling) if use_full_path else NAME
     return ServiceConnection(url=resolve_url(url), token_env=token_env, program=program)
 
 

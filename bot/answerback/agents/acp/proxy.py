@@ -121,8 +121,8 @@ class Proxy:
 
     def _race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
-        given = messages.params(request)
-        tool_call = messages.tool_call_key(given, messages.tool_call_of(given))
+        params = messages.params(request)
+        tool_call = messages.tool_call_key(params, messages.tool_call_of(params))
         call = messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
         with self._lock:
             self._races.append(race)
@@ -254,12 +254,12 @@ class Proxy:
     ) -> list[_Race]:
         """End the matching races without an answer from people and withdraw their asks; returns those races."""
         with self._lock:
-            found = [race for race in self._races if matches(race)]
-            for race in found:
+            ended = [race for race in self._races if matches(race)]
+            for race in ended:
                 self._end(race, is_answered)
-        for race in found:
+        for race in ended:
             self._withdraw(race)
-        return found
+        return ended
 
     def _end(self, race: _Race, is_answered: bool = False) -> None:
         """End a race; if it was answered here, a later answer from the editor is dropped."""

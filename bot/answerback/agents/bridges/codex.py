@@ -123,8 +123,8 @@ class CodexBridge:
         """The client's request for a turn, with the late answers added to its context."""
         params = message["params"]
         assert isinstance(params, dict)
-        given = params.get("additionalContext")
-        context: Json = {**(given if isinstance(given, dict) else {})}
+        existing = params.get("additionalContext")
+        context: Json = {**(existing if isinstance(existing, dict) else {})}
         context[_CONTEXT_SOURCE] = {"kind": "application", "value": words.text}
         self._receipts[json.dumps(message.get("id"))] = words.receipt
         return _encode_line({**message, "params": {**params, "additionalContext": context}})
@@ -215,15 +215,15 @@ async def _is_needed(ask: Ask) -> bool:
 def _answer(method: str, ask: Ask) -> Json:
     """The response that reports to Codex how an ask ended."""
     result = ask.tool_result
-    found = result.structured if result and not result.is_error else None
+    structured = result.structured if result and not result.is_error else None
     if method == _QUESTION:
-        if isinstance(found, dict):
-            return {"result": {"answers": found["answers"]}}
+        if isinstance(structured, dict):
+            return {"result": {"answers": structured["answers"]}}
         if result is None:
             return {"result": {"answers": {}}}
         return {"error": {"code": _FAILED, "message": result.content}}
-    if isinstance(found, dict):
-        return {"result": found}
+    if isinstance(structured, dict):
+        return {"result": structured}
     decision = "cancel" if ask.end_turn else "decline"
     return {"result": _DECLINED.get(method, {"decision": decision})}
 

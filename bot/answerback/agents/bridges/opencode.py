@@ -97,8 +97,8 @@ class OpencodeBridge:
 
     async def _catch_up(self) -> None:
         """Process the requests that came and went while there was no connection."""
-        found = {kind: await self._server.pending(kind) for kind in _KINDS}
-        waiting = {str(each["id"]) for rows in found.values() for each in rows}
+        pending = {kind: await self._server.pending(kind) for kind in _KINDS}
+        waiting = {str(each["id"]) for rows in pending.values() for each in rows}
         for request_id in self._pending.keys() - waiting:
             await self._handle_missing(request_id)
         if not self._is_caught_up:
@@ -106,7 +106,7 @@ class OpencodeBridge:
             for session in await self._server.sessions():
                 await self._tell_late(session)
             self._is_caught_up = True
-        for kind, rows in found.items():
+        for kind, rows in pending.items():
             for each in rows:
                 self._ask(kind, each)
 
@@ -230,15 +230,15 @@ def _answers(kind: Kind, request: Request, ask: Ask) -> list[tuple[str, Json | N
     """The API calls that report to opencode how an ask ended."""
     at = f"/{kind}/{quote(request.id, safe='')}"
     result = ask.tool_result
-    found = result.structured if result and not result.is_error else None
+    structured = result.structured if result and not result.is_error else None
     match kind:
         case "question":
-            if isinstance(found, dict):
-                return [(f"{at}/reply", {"answers": found["answers"]})]
+            if isinstance(structured, dict):
+                return [(f"{at}/reply", {"answers": structured["answers"]})]
             return [(f"{at}/reject", None)]
         case "permission":
-            if isinstance(found, dict):
-                return [(f"{at}/reply", found)]
+            if isinstance(structured, dict):
+                return [(f"{at}/reply", structured)]
             refused: Json = {"reply": "reject"}
             if result is not None:
                 return [(f"{at}/reply", {**refused, "message": result.content})]

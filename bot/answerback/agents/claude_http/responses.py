@@ -43,9 +43,9 @@ def decision_from_ask(ask: Ask, tool_input: Json) -> Decision:
         )
     result = _required_result(ask)
     if ask.status is Status.ANSWERED and isinstance(result.structured, dict):
-        given = {key: result.structured.get(key) for key in ("answers", "annotations")}
-        asked = {key: value for key, value in tool_input.items() if key not in given}
-        answered = {key: value for key, value in given.items() if value is not None}
+        answers = {key: result.structured.get(key) for key in ("answers", "annotations")}
+        asked = {key: value for key, value in tool_input.items() if key not in answers}
+        answered = {key: value for key, value in answers.items() if value is not None}
         return Decision(f"Answered{ended_by_suffix(ask)}.", updated={**asked, **answered})
     if ask.status is Status.CANCELLED and ask.walk.reply:
         return Decision(f"The user did not choose an answer, and replied: {ask.walk.reply}")

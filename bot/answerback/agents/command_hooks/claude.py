@@ -1,4 +1,4 @@
-"""Claude Code's command hooks, where its HTTP hook at /hooks/claude cannot be used.
+"""Claude Code's command hooks, for use if its HTTP hook at /hooks/claude is not possible.
 
 Shapes: https://code.claude.com/docs/en/hooks.
 """
@@ -21,25 +21,31 @@ from answerback.agents.command_hooks.agent_host import (
     structured_result,
 )
 
-_ASKING: Final = "AskUserQuestion"
-_TAKE_CONTEXT: Final = frozenset(
+_ASK_TOOL: Final = "AskUserQuestion"
+_CONTEXT_EVENTS: Final = frozenset(
     {"UserPromptSubmit", "SessionStart", "PreToolUse", "PostToolUse", "PostToolUseFailure", "Stop"}
 )
-_SHOWN: Final = ("tool_name", "tool_input", "permission_suggestions", "mcp_server", "cwd")
+_PERMISSION_FIELDS: Final = (
+    "tool_name",
+    "tool_input",
+    "permission_suggestions",
+    "mcp_server",
+    "cwd",
+)
 
 
 def _call(event: Json) -> Call | None:
-    session, given = first_text(event, "session_id"), event.get("tool_input")
+    session, tool_input = first_text(event, "session_id"), event.get("tool_input")
     match event:
         case {
             "hook_event_name": "PreToolUse" | "PermissionRequest",
             "tool_name": "AskUserQuestion",
         }:
             call_id = first_text(event, "tool_use_id")
-            questions = {"questions": parse_arguments(given).get("questions")}
-            answers = parse_arguments(given).get("answers")
+            questions = {"questions": parse_arguments(tool_input).get("questions")}
+            answers = parse_arguments(tool_input).get("answers")
             return Call(
-                name=_ASKING,
+                name=_ASK_TOOL,
                 arguments=questions,
                 answers=answers and {**questions, "answers": answers},
                 conversation=session,
@@ -50,7 +56,9 @@ def _call(event: Json) -> Call | None:
         case {"hook_event_name": "PermissionRequest"}:
             return Call(
                 name="PermissionRequest",
-                arguments={key: event[key] for key in _SHOWN if event.get(key) is not None},
+                arguments={
+                    key: event[key] for key in _PERMISSION_FIELDS if event.get(key) is not None
+                },
                 conversation=session,
                 is_permission=True,
                 cwd=first_text(event, "cwd"),
@@ -79,33 +87,33 @@ def _answer(event: Json, outcome: AskOutcome) -> Json:
                 **_output(event, structured_result(outcome) or {"action": "cancel"}),
             }
         case "PreToolUse":
-            return {**stopping, **_output(event, _question(event, outcome))}
+            return {**stopping, **_output(event, _decide_question(event, outcome))}
         case _:
-            return _output(event, {"decision": _decision(event, outcome)})
+            return _output(event, {"decision": _decide_permission(event, outcome)})
 
 
-def _question(event: Json, outcome: AskOutcome) -> Json:
-    updated = _updated(event, outcome)
-    told = {"permissionDecisionReason": describe_outcome(outcome)}
+def _decide_question(event: Json, outcome: AskOutcome) -> Json:
+    updated = _updated_input(event, outcome)
+    reason = {"permissionDecisionReason": describe_outcome(outcome)}
     if updated is None:
-        return {"permissionDecision": "deny", **told}
-    return {"permissionDecision": "allow", **told, "updatedInput": updated}
+        return {"permissionDecision": "deny", **reason}
+    return {"permissionDecision": "allow", **reason, "updatedInput": updated}
 
 
-def _updated(event: Json, outcome: AskOutcome) -> Json | None:
-    """The input of AskUserQuestion with the answers that people gave."""
-    found = structured_result(outcome)
-    if not is_answered(outcome) or not found:
+def _updated_input(event: Json, outcome: AskOutcome) -> Json | None:
+    """The input of AskUserQuestion with people's answers; None if they did not answer."""
+    result = structured_result(outcome)
+    if not is_answered(outcome) or not result:
         return None
-    given = {key: found.get(key) for key in ("answers", "annotations")}
-    asked = {key: value for key, value in event["tool_input"].items() if key not in given}
-    return {**asked, **{key: value for key, value in given.items() if value is not None}}
+    answers = {key: result.get(key) for key in ("answers", "annotations")}
+    asked = {key: value for key, value in event["tool_input"].items() if key not in answers}
+    return {**asked, **{key: value for key, value in answers.items() if value is not None}}
 
 
-def _decision(event: Json, outcome: AskOutcome) -> Json:
+def _decide_permission(event: Json, outcome: AskOutcome) -> Json:
     interrupt = {"interrupt": True} if is_turn_ended(outcome) else {}
-    if event.get("tool_name") == _ASKING:
-        updated = _updated(event, outcome)
+    if event.get("tool_name") == _ASK_TOOL:
+        updated = _updated_input(event, outcome)
         if updated is not None:
             return {"behavior": "allow", "updatedInput": updated}
         return {"behavior": "deny", "message": describe_outcome(outcome), **interrupt}
@@ -118,11 +126,11 @@ def _decision(event: Json, outcome: AskOutcome) -> Json:
 
 def _conversation(event: Json) -> str | None:
     return (
-        first_text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+        first_text(event, "session_id") if event.get("hook_event_name") in _CONTEXT_EVENTS else None
     )
 
 
-def _tell(event: Json, words: str) -> Json:
+def _build_context(event: Json, words: str) -> Json:
     return _output(event, {"additionalContext": words})
 
 
@@ -130,4 +138,4 @@ def _output(event: Json, output: Json) -> Json:
     return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **output}}
 
 
-HOST: Final = Host(_call, _answer, _conversation, _tell)
+HOST: Final = Host(_call, _answer, _conversation, _build_context)

@@ -1,7 +1,7 @@
 """Codex's command hooks.
 
-Shapes: the schemas of hooks in Codex 0.169.0. A PreToolUse hook can block a call, and give it no result: so the
-answer is in the words of the block. What a PermissionRequest hook says beside allow and deny is an error.
+Shapes: the schemas of hooks in Codex 0.169.0. A PreToolUse hook can block a call but not give it a result, so the
+answer is in the message of the block. A PermissionRequest hook may only allow or deny; anything else is an error.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from answerback.agents.command_hooks.agent_host import (
     parse_arguments,
 )
 
-_ASKING: Final = "request_user_input"
-_TAKE_CONTEXT: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolUse"})
+_ASK_TOOL: Final = "request_user_input"
+_CONTEXT_EVENTS: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolUse"})
 
 
 def _call(event: Json) -> Call | None:
@@ -29,7 +29,7 @@ def _call(event: Json) -> Call | None:
         case {"hook_event_name": "PreToolUse", "tool_name": "request_user_input"}:
             call_id = first_text(event, "tool_use_id")
             return Call(
-                name=_ASKING,
+                name=_ASK_TOOL,
                 arguments=parse_arguments(event.get("tool_input")),
                 conversation=session,
                 turn=turn,
@@ -55,8 +55,11 @@ def _call(event: Json) -> Call | None:
 
 def _answer(event: Json, outcome: AskOutcome) -> Json:
     if event["hook_event_name"] == "PreToolUse":
-        told = {"permissionDecision": "deny", "permissionDecisionReason": describe_outcome(outcome)}
-        return _output(event, told)
+        block = {
+            "permissionDecision": "deny",
+            "permissionDecisionReason": describe_outcome(outcome),
+        }
+        return _output(event, block)
     why_not = denial_reason(outcome)
     decision = (
         {"behavior": "allow"} if why_not is None else {"behavior": "deny", "message": why_not}
@@ -66,11 +69,11 @@ def _answer(event: Json, outcome: AskOutcome) -> Json:
 
 def _conversation(event: Json) -> str | None:
     return (
-        first_text(event, "session_id") if event.get("hook_event_name") in _TAKE_CONTEXT else None
+        first_text(event, "session_id") if event.get("hook_event_name") in _CONTEXT_EVENTS else None
     )
 
 
-def _tell(event: Json, words: str) -> Json:
+def _build_context(event: Json, words: str) -> Json:
     return _output(event, {"additionalContext": words})
 
 
@@ -78,4 +81,4 @@ def _output(event: Json, output: Json) -> Json:
     return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **output}}
 
 
-HOST: Final = Host(_call, _answer, _conversation, _tell)
+HOST: Final = Host(_call, _answer, _conversation, _build_context)

@@ -1,7 +1,7 @@
 """GitHub Copilot CLI's command hooks.
 
 Shapes: https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference, and what release 1.0.102
-sends. Only some events name themselves, so an event is known by its fields.
+sends. Only some events contain their name, so an event is recognised by its fields.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ def _answer(_event: Json, outcome: AskOutcome) -> Json:
 
 
 def _conversation(event: Json) -> str | None:
-    """The session of a prompt that somebody submitted."""
+    """The session of an event for a submitted prompt."""
     return first_text(event, "sessionId") if "prompt" in event else None
 
 
-def _tell(_event: Json, words: str) -> Json:
+def _build_context(_event: Json, words: str) -> Json:
     return {"additionalContext": words}
 
 
-def _at_once(event: Json) -> Json | None:
-    """Asking people needs no leave of theirs."""
+def _answer_at_once(event: Json) -> Json | None:
+    """Allow our own MCP tools: asking people needs no permission from them."""
     tool = first_text(event, "toolName") or ""
     is_ours = event.get("hookName") == _EVENT and tool.startswith(f"{MCP_SERVER_NAME}/")
     return {"behavior": "allow"} if is_ours else None
 
 
-HOST: Final = Host(_call, _answer, _conversation, _tell, _at_once)
+HOST: Final = Host(_call, _answer, _conversation, _build_context, _answer_at_once)

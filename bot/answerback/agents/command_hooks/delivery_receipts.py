@@ -1,8 +1,8 @@
-"""What a response told counts as told only when it was passed on to the agent.
+"""Receipts for late answers: a response counts as delivered only once it has been passed on to the agent.
 
-The service takes back what it told where the connection of the response is reset: a client that was killed had not read
-it. So each connection here is set to end with a reset, also where the kernel ends it for a process that was killed, and
-ends in order only when its response was passed on, or told nothing new.
+If the connection of a response is reset, the service counts its answers as undelivered, as a client that was killed had
+not read them. So each connection here is set to end with a reset, even if the kernel closes it for a killed process. It
+ends gracefully only if its response was passed on, or delivered nothing new.
 """
 
 from __future__ import annotations
@@ -12,35 +12,35 @@ import socket
 import struct
 
 _RESET = struct.pack("ii", 1, 0)
-_IN_ORDER = struct.pack("ii", 0, 0)
+_GRACEFUL = struct.pack("ii", 0, 0)
 
 
 class DeliveryReceipt:
-    """The connection of the last response, until what it told is passed on. For one thread."""
+    """Holds the connection of the last response until that is passed on. For use by one thread."""
 
     def __init__(self) -> None:
-        self._held: socket.socket | None = None
+        self._connection: socket.socket | None = None
 
     def hold_connection(self, connected: socket.socket) -> None:
-        """Holds a new connection; what came on the one before was read, and told nothing new."""
+        """Hold a new connection; the response on the previous one was read, and delivered nothing new."""
         self.confirm()
-        # Beside the client's own, which it closes when it has read the response.
-        self._held = socket.socket(fileno=os.dup(connected.fileno()))
+        # A duplicate, as the client closes its own socket once it has read the response.
+        self._connection = socket.socket(fileno=os.dup(connected.fileno()))
         self._linger(_RESET)
 
     def confirm(self) -> None:
-        """What the response told is the agent's now."""
-        if self._held is not None:
-            self._linger(_IN_ORDER)
-            self._held.close()
-            self._held = None
+        """Confirm that the response was passed on to the agent."""
+        if self._connection is not None:
+            self._linger(_GRACEFUL)
+            self._connection.close()
+            self._connection = None
 
     def abandon(self) -> None:
-        """What the response told could not be passed on: the service tells it again."""
-        if self._held is not None:
-            self._held.close()
-            self._held = None
+        """Report that the response could not be passed on, so that the service delivers it again."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
-    def _linger(self, how: bytes) -> None:
-        assert self._held is not None
-        self._held.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, how)
+    def _linger(self, option: bytes) -> None:
+        assert self._connection is not None
+        self._connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, option)

@@ -1,4 +1,4 @@
-"""One run of a hook: the event of a host in, its answer out."""
+"""A run of a hook: turns an event from a host into the host's answer."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ HOSTS: Final[dict[str, Host]] = {
     "gemini": gemini.HOST,
     "copilot": copilot.HOST,
 }
-"""The hosts that run hooks as commands."""
+"""The hosts that run commands as hooks."""
 
 
 def handle_event(agent: str, event: Json, people: AskClient) -> Json | None:
-    """What a host is answered; None for an event that is none of ours, which is left to the host."""
+    """Handle an event; returns the host's answer, or None if the event does not concern people."""
     host = HOSTS[agent]
-    if (told := host.immediate_answer(event)) is not None:
-        return told
+    if (answer := host.immediate_answer(event)) is not None:
+        return answer
     call = host.call(event)
     if call is not None:
         return host.answer(event, people.ask(call))

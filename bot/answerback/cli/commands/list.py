@@ -35,7 +35,7 @@ def command(
 
     Example: `answerback list`
 
-    Each line shows the ask's id, how long it has been waiting, who asked, where it is shown, and the current question.
+    Each line shows the ask's id, when it was submitted, who asked, where it is shown, and the current question.
     An agent's token lists that agent's asks; the person's key lists those of all agents.
     """
     from answerback.cli import asks
