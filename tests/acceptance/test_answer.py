@@ -164,7 +164,7 @@ async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
             person.types("r\r")
             await person.sees("Your reply (optional):")
             person.types("\r")
-            await person.sees("without words? (y/n)")
+            await person.sees("or a reply? (y/n)")
             person.types("n\r")
             await person.sees("q  Leave it open")
             person.types("s\r")

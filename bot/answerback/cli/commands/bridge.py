@@ -71,7 +71,7 @@ def codex(
     token_env: _TokenEnv = _TOKEN_ENV,
     to: _To = None,
 ) -> None:
-    """Run `codex app-server` behind a proxy: configure the client to start this command in its place.
+    """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
 
     Example: `answerback bridge codex --to deploys -- codex app-server`
 
