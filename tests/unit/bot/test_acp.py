@@ -54,7 +54,7 @@ async def ended(service: Served, ask_id: str) -> Status:
 @pytest.mark.parametrize(
     ("action", "option"), [(value("yes"), "yes"), (value("no"), "no"), (REPLY, "no")]
 )
-async def test_an_answer_in_the_thread_counts_and_the_editor_is_told(
+async def test_an_answer_in_the_thread_counts_and_the_editor_is_notified(
     service: Served, editor: Editor, action: Json, option: str
 ) -> None:
     await editor.prompt(permission())
@@ -89,9 +89,7 @@ async def test_an_answer_in_the_editor_counts_and_the_ask_is_withdrawn(
 
 
 @pytest.mark.rule("ACP-2")
-async def test_an_id_that_an_agent_uses_again_is_another_request(
-    service: Served, editor: Editor
-) -> None:
+async def test_a_reused_request_id_is_a_new_request(service: Served, editor: Editor) -> None:
     await editor.prompt(permission())
     await editor.next()
     await service.act(await service.newest(), **value("no"))
@@ -106,7 +104,7 @@ async def test_an_id_that_an_agent_uses_again_is_another_request(
 
 
 @pytest.mark.rule("ACP-3")
-async def test_an_editor_that_cancels_the_session_withdraws_what_is_asked_in_it(
+async def test_cancelling_a_session_in_the_editor_withdraws_its_asks(
     service: Served, editor: Editor
 ) -> None:
     await editor.send(INITIALIZE)
@@ -149,7 +147,7 @@ async def test_end_turn_cancels_the_request_and_interrupts_the_agent(
 
 
 @pytest.mark.rule("ACP-3")
-async def test_a_request_that_the_agent_takes_back_is_withdrawn(
+async def test_a_request_that_the_agent_cancels_is_withdrawn(
     service: Served, editor: Editor
 ) -> None:
     await editor.prompt(permission(), elicitation())
@@ -163,7 +161,7 @@ async def test_a_request_that_the_agent_takes_back_is_withdrawn(
 
 
 @pytest.mark.rule("ACP-4")
-async def test_an_agent_may_elicit_though_the_editor_cannot(
+async def test_an_agent_can_elicit_even_if_the_editor_cannot(
     service: Served, editor: Editor
 ) -> None:
     await editor.send(INITIALIZE)
@@ -177,7 +175,9 @@ async def test_an_agent_may_elicit_though_the_editor_cannot(
 
 
 @pytest.mark.rule("ACP-4")
-async def test_an_editor_that_elicits_has_the_question_too(service: Served, editor: Editor) -> None:
+async def test_an_editor_that_supports_elicitation_shows_the_question_too(
+    service: Served, editor: Editor
+) -> None:
     able: Json = {"clientCapabilities": {"elicitation": {"form": {}, "url": {}}, "fs": {}}}
     initialize = {**INITIALIZE, "params": {**able, "protocolVersion": 1}}
     await editor.send(initialize)
@@ -192,7 +192,7 @@ async def test_an_editor_that_elicits_has_the_question_too(service: Served, edit
 
 
 @pytest.mark.rule("ACP-2")
-async def test_an_error_of_the_editor_is_no_answer(service: Served, editor: Editor) -> None:
+async def test_an_error_from_the_editor_is_not_an_answer(service: Served, editor: Editor) -> None:
     await editor.prompt(permission())
     await editor.next()
     ask = await service.newest()
@@ -214,7 +214,7 @@ async def test_an_error_of_the_editor_is_no_answer(service: Served, editor: Edit
 
 
 @pytest.mark.rule("ACP-1")
-async def test_people_see_what_the_agent_told_of_the_tool_call_before(
+async def test_people_see_what_the_agent_reported_earlier_about_the_tool_call(
     service: Served, editor: Editor
 ) -> None:
     call = {"toolCallId": "call_1", "title": "Run make", "rawInput": {"command": "make deploy"}}
@@ -275,9 +275,7 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
 
 
 @pytest.mark.rule("ACP-5")
-async def test_what_is_still_asked_when_the_agent_ends_is_withdrawn(
-    service: Served, editor: Editor
-) -> None:
+async def test_open_asks_are_withdrawn_when_the_agent_ends(service: Served, editor: Editor) -> None:
     await editor.prompt(permission(), elicitation())
     await editor.next()
     await service.newest(2)
@@ -289,7 +287,9 @@ async def test_what_is_still_asked_when_the_agent_ends_is_withdrawn(
 
 
 @pytest.mark.rule("ACP-2")
-async def test_of_two_answers_at_once_the_agent_hears_one(service: Served, editor: Editor) -> None:
+async def test_of_two_simultaneous_answers_the_agent_gets_one(
+    service: Served, editor: Editor
+) -> None:
     ids = list(range(100, 110))
     heard: list[int] = []
 

@@ -101,7 +101,7 @@ LINES = st.one_of(
 
 @pytest.mark.rule("ACP-1")
 @given(given=st.lists(LINES), rest=st.binary())
-def test_every_line_passes_as_it_is(given: list[bytes], rest: bytes) -> None:
+def test_every_line_is_relayed_unchanged(given: list[bytes], rest: bytes) -> None:
     sent = b"".join(given) + rest.replace(b"\n", b"")
     parts = Parts(AskClient(AWAY, patience=0))
     parts.proxy.relay_from_agent(io.BytesIO(sent))
@@ -111,7 +111,7 @@ def test_every_line_passes_as_it_is(given: list[bytes], rest: bytes) -> None:
 
 
 @pytest.mark.rule("ACP-1")
-async def test_large_lines_pass_both_ways_however_slowly_they_are_read() -> None:
+async def test_large_lines_are_relayed_both_ways_even_to_slow_readers() -> None:
     lines = [b"%d " % i + b"x" * 3_000_000 + b"\n" for i in range(8)] + [b"\xff\x00 no end"]
     async with run_editor(AWAY, "cat") as editor:
         stdin = editor.process.stdin
@@ -131,7 +131,7 @@ async def test_large_lines_pass_both_ways_however_slowly_they_are_read() -> None
 
 
 @pytest.mark.rule("ACP-1")
-async def test_the_exit_status_is_the_agents() -> None:
+async def test_the_exit_status_is_that_of_the_agent() -> None:
     async with run_editor(AWAY) as editor:
         await editor.send(notice("_exit", status=42))
         assert await editor.end() == (b"", "")
@@ -143,7 +143,7 @@ async def test_the_exit_status_is_the_agents() -> None:
 
 
 @pytest.mark.rule("ACP-1")
-async def test_a_signal_is_the_agents_too() -> None:
+async def test_a_signal_is_forwarded_to_the_agent() -> None:
     async with run_editor(AWAY) as editor:
         await editor.send(notice("_ready"))
         await editor.heard()
@@ -153,7 +153,7 @@ async def test_a_signal_is_the_agents_too() -> None:
 
 
 @pytest.mark.rule("ACP-1")
-async def test_an_agent_hears_that_its_editor_is_gone() -> None:
+async def test_an_agent_notices_that_its_editor_is_gone() -> None:
     script = "import sys; print('{}', flush=True)\nwhile True: print('{}', flush=True)"
     async with run_editor(AWAY, sys.executable, "-c", script) as editor:
         await editor.line()
@@ -163,7 +163,7 @@ async def test_an_agent_hears_that_its_editor_is_gone() -> None:
             assert await editor.process.wait() != 0
 
 
-async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
+async def test_a_command_that_cannot_run_is_reported(tmp_path: Path) -> None:
     plain = tmp_path / "agent"
     plain.write_text("")
     for agent, status, words in [
@@ -178,7 +178,7 @@ async def test_a_command_that_cannot_run_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("ACP-5")
-async def test_without_a_service_the_editor_alone_is_asked() -> None:
+async def test_without_a_service_only_the_editor_asks() -> None:
     async with run_editor(REFUSING) as editor:
         await editor.prompt(permission())
         assert await editor.next() == permission()
@@ -193,7 +193,7 @@ async def test_without_a_service_the_editor_alone_is_asked() -> None:
 
 
 @pytest.mark.rule("ACP-5")
-def test_a_service_that_is_away_is_told_and_what_only_people_could_answer_is_cancelled() -> None:
+def test_an_unreachable_service_is_reported_and_requests_only_for_people_are_cancelled() -> None:
     parts = Parts(AskClient(AWAY, patience=0.1))
     parts.proxy.relay_from_agent([line(permission()), line(elicitation())])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
@@ -208,7 +208,7 @@ OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": No
 
 
 @pytest.mark.rule("ACP-5")
-async def test_an_answer_that_overtakes_the_ask_withdraws_it_once_it_is_there() -> None:
+async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later() -> None:
     """The editor answers, and all ends, while the service still takes the ask."""
     taking, answered, deleted = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
@@ -242,7 +242,7 @@ async def test_an_answer_that_overtakes_the_ask_withdraws_it_once_it_is_there() 
 
 
 @pytest.mark.rule("ACP-5")
-async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
+async def test_the_proxy_waits_at_its_end_for_an_ask_being_submitted() -> None:
     """So that none stays open that nobody waits for."""
     taking, deleted = asyncio.Event(), asyncio.Event()
     go_on = asyncio.Event()
@@ -275,7 +275,7 @@ async def test_an_end_waits_for_an_ask_that_is_on_its_way() -> None:
         assert deleted.is_set()
 
 
-def test_an_end_turn_outside_a_session_interrupts_nothing() -> None:
+def test_ending_the_turn_outside_a_session_interrupts_nothing() -> None:
     class Ends(AskClient):
         def ask(self, *_: object) -> AskOutcome:
             return AskOutcome({**OPEN, "status": "turn_ended"}, "")
@@ -304,7 +304,7 @@ BOTH: Json = {"form": {}, "url": {}}
         (None, [], {"clientCapabilities": {"elicitation": BOTH}}),
     ],
 )
-def test_elicitation_is_announced_where_each_version_reads_it(
+def test_elicitation_is_announced_where_each_protocol_version_expects_it(
     params: Json | None, elicits: list[str] | None, announced: Json
 ) -> None:
     initialize: Json = {"id": 0, "method": "initialize", "params": params}
@@ -332,17 +332,17 @@ def test_the_proxy_imports_next_to_nothing() -> None:
         {"mode": "url", "message": "Open?", "url": "https://example.com/"},
     ],
 )
-def test_what_an_elicitation_lacks_the_service_is_left_to_tell(params: Json) -> None:
+def test_an_incomplete_elicitation_is_left_for_the_service_to_refuse(params: Json) -> None:
     request: Json = {"id": 1, "method": "elicitation/create", "params": params}
     assert messages.call_from_request(request, {}).arguments == params
 
 
-def test_a_permission_without_a_tool_call_is_put_as_it_is() -> None:
+def test_a_permission_request_without_a_tool_call_is_passed_on_unchanged() -> None:
     params = {"title": "Run?", "subject": {"type": "command", "command": "make"}}
     request: Json = {"id": 1, "method": "session/request_permission", "params": params}
     assert messages.call_from_request(request, {"title": "Run"}).arguments == params
 
 
-def test_an_update_that_is_about_no_tool_call_tells_nothing_of_one() -> None:
+def test_an_update_about_something_else_is_not_a_tool_call_update() -> None:
     plan = notice("session/update", sessionId="s1", update={"sessionUpdate": "plan"})
     assert messages.parse_tool_call_update(plan) is None

@@ -25,13 +25,13 @@ def test_a_pause_stays_bounded_however_often_it_has_failed() -> None:
         assert 60.0 <= Backoff(0.5, 60.0).delay_after(failures) <= 60.0 * 1.25
 
 
-def test_those_who_failed_together_do_not_come_back_together() -> None:
+def test_clients_that_failed_together_do_not_retry_together() -> None:
     pauses = {Backoff(1.0, 60.0).next_delay() for _ in range(50)}
     assert len(pauses) > 1
     assert all(1.0 <= pause <= 1.25 for pause in pauses)
 
 
-async def test_a_platforms_own_pause_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_platforms_own_pause_is_respected(monkeypatch: pytest.MonkeyPatch) -> None:
     waited: list[float] = []
 
     async def sleep(seconds: float) -> None:

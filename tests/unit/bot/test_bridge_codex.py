@@ -146,7 +146,7 @@ async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIte
         (ELICITATION, END, {"action": "cancel"}),
     ],
 )
-async def test_what_codex_asks_is_answered_by_people(
+async def test_people_answer_what_codex_asks(
     service: Served, request_: Json, action: Json, expected: Json
 ) -> None:
     async with talking(service, [request_]) as talk:
@@ -175,7 +175,7 @@ async def test_end_turn_interrupts_the_turn(
         assert await talk.read() == {"id": request_["id"], "result": expected}
 
 
-async def test_an_ask_that_fails_is_an_error_or_declined(service: Served) -> None:
+async def test_a_failed_ask_is_answered_with_an_error_or_declined(service: Served) -> None:
     async with talking(service, [QUESTION], COMMAND) as talk:
         fail = service.running.service.fail
         await fail((await service.newest()).id, Reason.NO_PROMPT_BACKEND, "Nobody is there.")
@@ -186,7 +186,7 @@ async def test_an_ask_that_fails_is_an_error_or_declined(service: Served) -> Non
 
 
 @pytest.mark.rule("CONNECT-5")
-async def test_what_codex_gives_up_is_withdrawn_and_everything_else_passes_through(
+async def test_a_request_that_codex_resolves_is_withdrawn_and_everything_else_passes_through(
     service: Served,
 ) -> None:
     resolved = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 1}}
@@ -201,7 +201,7 @@ async def test_what_codex_gives_up_is_withdrawn_and_everything_else_passes_throu
         await withdrawn(service, ask.id)
 
 
-async def test_what_codex_gave_up_before_it_was_refused_goes_to_nobody() -> None:
+async def test_a_refused_request_that_codex_already_resolved_goes_to_nobody() -> None:
     class Refusing(RequestAsker):
         async def ask_and_wait(self, request: Request, gone: asyncio.Event) -> None:
             await gone.wait()
@@ -230,7 +230,7 @@ async def test_what_codex_gave_up_before_it_was_refused_goes_to_nobody() -> None
     assert (heard, told) == ([], [])
 
 
-async def test_what_cannot_be_asked_goes_to_codexs_own_client(service: Served) -> None:
+async def test_a_request_that_cannot_be_asked_goes_to_codexs_own_client(service: Served) -> None:
     secret = {**QUESTION["params"]["questions"][0], "isSecret": True}
     asked = {**QUESTION, "params": {**QUESTION["params"], "questions": [secret]}}
     async with talking(service, [asked]) as talk:
@@ -243,14 +243,14 @@ async def test_what_cannot_be_asked_goes_to_codexs_own_client(service: Served) -
         assert await talk.ended() == 0
 
 
-async def test_a_line_that_is_no_message_passes_through(service: Served) -> None:
+async def test_a_line_that_is_not_a_message_passes_through(service: Served) -> None:
     async with talking(service, ["a line of something else"]) as talk:
         assert talk.child.stdout is not None
         async with asyncio.timeout(PATIENCE):
             assert await talk.child.stdout.readline() == b"a line of something else\n"
 
 
-async def test_a_command_that_is_not_there_is_told(service: Served, tmp_path: Path) -> None:
+async def test_a_missing_command_is_reported(service: Served, tmp_path: Path) -> None:
     words = ("bridge", "codex", "--url", service.url, "--", str(tmp_path / "codex"))
     async with command(*words, folder=tmp_path) as process:
         code, _, err = await process.ended()
@@ -259,7 +259,7 @@ async def test_a_command_that_is_not_there_is_told(service: Served, tmp_path: Pa
 
 
 @pytest.mark.rule("CLI-12")
-async def test_a_token_that_is_wrong_is_told_with_its_variable(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_with_its_variable(tmp_path: Path) -> None:
     async with served(tmp_path, {"codex": "agent"}) as service:
         words = ("bridge", "codex", "--url", service.url, "--token-env", "MINE", "--", "true")
         async with command(*words, folder=tmp_path) as process:
@@ -269,7 +269,9 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(tmp_path: Path) -
 
 
 @pytest.mark.rule("CLI-12")
-def test_a_service_that_is_away_is_told_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_service_is_reported_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(bridge, "_START_PATIENCE", 0.1)
     words = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)

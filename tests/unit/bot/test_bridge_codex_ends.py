@@ -45,7 +45,7 @@ async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kep
     await withdrawn(service, ask.id)
 
 
-async def test_a_bridge_ends_with_its_codex_also_while_the_service_is_away(tmp_path: Path) -> None:
+async def test_a_bridge_ends_with_its_codex_even_if_the_service_is_down(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(served(tmp_path))
         async with talking(service, [], COMMAND, PERMISSIONS) as talk:
@@ -73,7 +73,7 @@ async def test_when_codex_ends_its_question_stays_open_for_the_next_turn(service
 
 @pytest.mark.rule("CONNECT-5")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-async def test_a_bridge_that_is_told_to_stop_withdraws_its_approvals_alone(
+async def test_a_bridge_that_is_stopped_withdraws_only_its_approvals(
     service: Served, number: signal.Signals
 ) -> None:
     async with talking(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as talk:
@@ -90,7 +90,7 @@ async def test_a_bridge_that_is_told_to_stop_withdraws_its_approvals_alone(
 
 
 @pytest.mark.rule("CONNECT-5")
-async def test_the_next_bridge_withdraws_the_approvals_of_one_that_was_killed(
+async def test_the_next_bridge_withdraws_the_approvals_of_a_killed_one(
     service: Served,
 ) -> None:
     async with talking(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as killed:
@@ -109,7 +109,7 @@ async def test_the_next_bridge_withdraws_the_approvals_of_one_that_was_killed(
         assert (await alive.read())["result"] == {"decision": "accept"}
 
 
-async def test_the_approval_of_somebody_elses_process_is_left_alone(
+async def test_the_approval_of_another_users_process_is_left_alone(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(_process: int, _number: int) -> None:

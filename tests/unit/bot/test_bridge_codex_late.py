@@ -62,7 +62,7 @@ async def owed(service: Served, ask_id: str) -> None:
 
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")
-async def test_a_bridge_that_was_killed_tells_the_answer_with_the_next_turn_once(
+async def test_the_bridge_after_a_killed_one_delivers_the_answer_once_with_the_next_turn(
     service: Served,
 ) -> None:
     ask_id = await killed(service)
@@ -78,7 +78,7 @@ async def test_a_bridge_that_was_killed_tells_the_answer_with_the_next_turn_once
 
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")
-async def test_what_codex_refused_to_take_is_told_again(service: Served) -> None:
+async def test_an_answer_that_codex_refused_is_delivered_again(service: Served) -> None:
     ask_id = await killed(service)
     async with talking(service, [], REFUSED, TAKEN) as talk:
         assert ask_id in str(await turn(talk))
@@ -88,7 +88,7 @@ async def test_what_codex_refused_to_take_is_told_again(service: Served) -> None
 
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")
-async def test_a_bridge_that_is_killed_before_codex_took_the_answer_tells_it_again(
+async def test_an_answer_is_delivered_again_if_the_bridge_is_killed_before_codex_accepts_it(
     service: Served,
 ) -> None:
     ask_id = await killed(service)
@@ -109,7 +109,7 @@ async def test_a_bridge_that_is_killed_before_codex_took_the_answer_tells_it_aga
         assert ask_id in str(told["answerback"])
 
 
-async def test_without_the_service_a_turn_goes_on(tmp_path: Path) -> None:
+async def test_a_turn_continues_without_the_service(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(served(tmp_path))
         async with talking(service, []) as talk:
@@ -117,6 +117,6 @@ async def test_without_the_service_a_turn_goes_on(tmp_path: Path) -> None:
             assert await turn(talk) == {}
 
 
-async def test_a_service_that_refuses_holds_up_no_turn() -> None:
+async def test_a_service_that_refuses_does_not_hold_up_a_turn() -> None:
     async with listening(web.Application()) as url:  # which knows no such call
         assert await LateAnswerSource(url, None).fetch(THREAD) is None

@@ -141,7 +141,7 @@ async def ended(service: Served, ask: Ask, status: Status) -> None:
         ),
     ],
 )
-async def test_what_opencode_asks_is_answered_by_people(
+async def test_people_answer_what_opencode_asks(
     service: Served, opencode: Opencode, event: Json, action: Json, expected: list[Any]
 ) -> None:
     async with bridging(service, opencode):
@@ -155,7 +155,7 @@ async def test_what_opencode_asks_is_answered_by_people(
     assert opencode.refused == []
 
 
-async def test_an_ask_that_fails_denies_and_one_that_is_withdrawn_assumes_nothing(
+async def test_a_failed_ask_denies_and_a_withdrawn_one_assumes_nothing(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
@@ -181,7 +181,7 @@ async def test_an_ask_that_fails_denies_and_one_that_is_withdrawn_assumes_nothin
         (PERMISSION, RECORDED["permission.replied"]),
     ],
 )
-async def test_what_opencodes_own_window_answers_is_withdrawn(
+async def test_a_request_answered_in_opencodes_own_window_is_withdrawn(
     service: Served, opencode: Opencode, event: Json, answered: Json
 ) -> None:
     answered = {
@@ -200,7 +200,7 @@ async def test_what_opencodes_own_window_answers_is_withdrawn(
 
 
 @pytest.mark.rule("CONNECT-4")
-async def test_a_bridge_that_is_killed_asks_nothing_twice_and_answers_once(
+async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
     service: Served, opencode: Opencode, tmp_path: Path
 ) -> None:
     words = ("bridge", "opencode", opencode.url, "--url", service.url, "--to", "web")
@@ -232,7 +232,7 @@ async def test_a_bridge_that_is_killed_asks_nothing_twice_and_answers_once(
 
 
 @pytest.mark.rule("CONNECT-4")
-async def test_a_bridge_that_is_started_again_goes_on_waiting_for_what_is_open(
+async def test_a_restarted_bridge_keeps_waiting_for_open_asks(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
@@ -290,7 +290,7 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
     assert path == f"/question/{QUESTION_ID}/reply"
 
 
-async def test_what_is_answered_while_a_bridge_looks_back_is_left_alone() -> None:
+async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> None:
     """Answers come while it asks opencode about other requests."""
 
     class Interrupted(OpencodeServer):
@@ -311,7 +311,7 @@ async def test_what_is_answered_while_a_bridge_looks_back_is_left_alone() -> Non
         assert pending.task.cancelled()
 
 
-async def test_what_cannot_be_asked_stays_in_opencodes_own_window(
+async def test_a_request_that_cannot_be_asked_stays_in_opencodes_own_window(
     service: Served, opencode: Opencode
 ) -> None:
     wrong = {"question": "Which?", "header": "Which", "options": [], "custom": False}
@@ -335,7 +335,7 @@ async def test_what_cannot_be_asked_stays_in_opencodes_own_window(
 
 
 @pytest.mark.rule("CONNECT-4")
-async def test_the_command_takes_a_token_a_password_and_a_folder(tmp_path: Path) -> None:
+async def test_the_command_uses_a_token_a_password_and_a_folder(tmp_path: Path) -> None:
     async with (
         served(tmp_path, {"helper": "agent", "front": "surface"}) as service,
         faked(Opencode(password="hunter2")) as opencode,
@@ -367,7 +367,7 @@ async def test_the_command_takes_a_token_a_password_and_a_folder(tmp_path: Path)
         (None, "text/event-stream", "is not an opencode server (HTTP 200)"),
     ],
 )
-async def test_something_else_than_opencode_is_told(
+async def test_a_server_that_is_not_opencode_is_reported(
     service: Served, text: str | None, kind: str, expected: str
 ) -> None:
     async def events(_request: web.Request) -> web.Response:
@@ -383,7 +383,7 @@ async def test_something_else_than_opencode_is_told(
         assert expected in await refusal(client, url)
 
 
-async def test_an_address_that_is_none_is_told(service: Served) -> None:
+async def test_an_invalid_address_is_reported(service: Served) -> None:
     async with AsyncClient(service.url) as client:
         assert "Use http://host:port" in await refusal(client, "ftp://127.0.0.1")
 

@@ -68,7 +68,7 @@ async def owed(service: Served, *ask_ids: str) -> None:
 
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
-async def test_an_opencode_that_was_ended_is_prompted_with_the_answer_once(
+async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
     service: Served, opencode: Opencode
 ) -> None:
     async with bridging(service, opencode):
@@ -88,7 +88,7 @@ async def test_an_opencode_that_was_ended_is_prompted_with_the_answer_once(
 
 @pytest.mark.rule("CONNECT-4", "LATE-6")
 @pytest.mark.parametrize("when", ["before", "after"])
-async def test_a_bridge_that_was_killed_with_its_opencode_prompts_it_when_both_are_back(
+async def test_a_bridge_killed_with_its_opencode_prompts_it_when_both_are_back(
     service: Served, opencode: Opencode, when: str
 ) -> None:
     async with bridging(service, opencode):
@@ -111,7 +111,7 @@ async def test_a_bridge_that_was_killed_with_its_opencode_prompts_it_when_both_a
 
 @pytest.mark.rule("CONNECT-4")
 @pytest.mark.parametrize("is_busy", [True, False])
-async def test_what_opencode_has_an_answer_to_and_permissions_are_withdrawn(
+async def test_permissions_and_requests_that_opencode_has_answers_to_are_withdrawn(
     service: Served, opencode: Opencode, is_busy: bool
 ) -> None:
     async with bridging(service, opencode):
@@ -125,7 +125,9 @@ async def test_what_opencode_has_an_answer_to_and_permissions_are_withdrawn(
 
 
 @pytest.mark.rule("LATE-6")
-async def test_a_session_that_is_gone_has_told_nothing(service: Served, opencode: Opencode) -> None:
+async def test_answers_for_a_deleted_session_count_as_undelivered(
+    service: Served, opencode: Opencode
+) -> None:
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         ask = await service.newest()

@@ -30,7 +30,7 @@ def test_every_command_module_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_the_table_says_of_a_command_what_its_help_says(name: str) -> None:
+def test_the_table_matches_the_help_of_each_command(name: str) -> None:
     help_text = load_command(name).help or ""
     assert COMMANDS[name] == help_text.split("\n\n")[0].replace("\n", " ")
 
@@ -64,7 +64,7 @@ finally:
 
 
 @pytest.mark.rule("CLI-17")
-def test_the_help_of_a_command_imports_nothing_that_does_its_work() -> None:
+def test_a_commands_help_does_not_import_the_code_that_does_its_work() -> None:
     script = """
 import contextlib, io, json, sys
 before = set(sys.modules)
@@ -116,7 +116,7 @@ WITHOUT_JSON = {
 
 
 @pytest.mark.rule("CLI-18")
-def test_every_command_whose_result_a_script_wants_has_json() -> None:
+def test_every_command_with_a_result_for_scripts_has_json() -> None:
     without = set()
     for name in COMMANDS:
         command = load_command(name)
@@ -296,7 +296,7 @@ def test_a_command_imports_only_what_it_needs(
         ("export", ["--url", SERVICE], {"answerback.dialects.registry"}, 590),
     ],
 )
-def test_a_command_that_is_no_service_imports_none(
+def test_commands_other_than_the_service_do_not_import_it(
     name: str, words: list[str], free_of: set[str], most: int, service: str, tmp_path: Path
 ) -> None:
     called = [service if word == SERVICE else word for word in words]

@@ -81,7 +81,7 @@ async def test_end_turn_has_no_tool_result_and_says_so(
     assert (done.status, done.end_turn, done.tool_result) == ("turn_ended", True, None)
 
 
-async def test_a_wait_that_is_over_leaves_an_open_ask_that_can_be_waited_for_again(
+async def test_a_wait_that_times_out_leaves_an_open_ask_to_wait_for_again(
     service: Served, client: AsyncClient
 ) -> None:
     with pytest.raises(StillOpenError) as over:
@@ -96,7 +96,7 @@ async def test_a_wait_that_is_over_leaves_an_open_ask_that_can_be_waited_for_aga
     assert (await waiting).answers == {"answer": False}
 
 
-async def test_the_same_key_from_a_process_started_anew_finds_the_first_ask(
+async def test_the_same_key_from_a_new_process_finds_the_first_ask(
     service: Served, client: AsyncClient
 ) -> None:
     first = await client.submit("ask_user", GO, key="toolu_1")
@@ -109,7 +109,7 @@ async def test_the_same_key_from_a_process_started_anew_finds_the_first_ask(
 
 
 @pytest.mark.rule("CLIENT-1")
-async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_nothing(
+async def test_a_waiting_client_survives_a_restart_of_the_service(
     tmp_path: Path,
 ) -> None:
     async with served(tmp_path) as first:
@@ -135,11 +135,11 @@ async def test_a_restart_of_the_service_in_the_middle_costs_the_waiting_client_n
         (aiohttp.ServerDisconnectedError(), "Server disconnected"),
     ],
 )
-def test_why_nothing_answers_is_told_in_words(error: Exception, words: str) -> None:
+def test_connection_failures_are_explained(error: Exception, words: str) -> None:
     assert reason_of(error) == words
 
 
-async def test_a_service_that_is_not_there_is_called_until_patience_ends() -> None:
+async def test_an_unreachable_service_is_called_until_the_patience_ends() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
         began = asyncio.get_running_loop().time()
         told = r"^Cannot reach Answerback at http://127\.0\.0\.1:1: Connection refused\.$"
@@ -148,7 +148,7 @@ async def test_a_service_that_is_not_there_is_called_until_patience_ends() -> No
         assert asyncio.get_running_loop().time() - began >= 0.2
 
 
-async def test_refusals_are_errors_of_their_own_types(service: Served, client: AsyncClient) -> None:
+async def test_refusals_have_their_own_error_types(service: Served, client: AsyncClient) -> None:
     with pytest.raises(InvalidCallError) as invalid:
         await client.ask("ask_user", {"questions": []})
     assert invalid.value.tool_result is not None
@@ -179,7 +179,7 @@ async def test_refusals_are_errors_of_their_own_types(service: Served, client: A
         await client.act(ask.id, {"action": "reply"})
 
 
-async def test_a_wrong_token_is_told_at_once(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_at_once(tmp_path: Path) -> None:
     async with served(tmp_path, {"ci": "agent"}) as service:
         for token in (None, "ab_wrong"):
             async with AsyncClient(service.url, token) as client:
@@ -192,13 +192,13 @@ async def test_a_wrong_token_is_told_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("url", ["nonsense", "ftp://example.com", "http://"])
-async def test_an_address_that_is_none_is_told_in_words(url: str) -> None:
+async def test_an_invalid_address_is_explained(url: str) -> None:
     async with AsyncClient(url, patience=0.1) as client:
         with pytest.raises(ClientError):
             await client.submit("ask_user", GO)
 
 
-async def test_what_is_no_answerback_is_told_from_one() -> None:
+async def test_a_server_that_is_not_answerback_is_recognised() -> None:
     async def page(_: web.Request) -> web.Response:
         return web.Response(text="<h1>Hello</h1>")
 
@@ -218,7 +218,7 @@ async def test_what_is_no_answerback_is_told_from_one() -> None:
                 await client.get(ask_id)
 
 
-async def test_errors_of_the_service_itself_are_waited_out(service: Served) -> None:
+async def test_server_errors_are_waited_out(service: Served) -> None:
     calls = 0
     ask_json: dict[str, Any] = {}
 
@@ -241,7 +241,7 @@ async def test_errors_of_the_service_itself_are_waited_out(service: Served) -> N
     assert calls == 3
 
 
-async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_running_loop(
+async def test_the_blocking_client_works_in_a_thread_and_next_to_a_running_loop(
     service: Served,
 ) -> None:
     gave_up = threading.Event()
@@ -269,14 +269,14 @@ async def test_the_blocking_client_does_the_same_from_a_thread_and_beside_a_runn
     assert withdrawn.status == "withdrawn"
 
 
-async def test_a_call_that_nobody_takes_is_given_up_when_its_time_is_over() -> None:
+async def test_a_call_that_nobody_accepts_ends_at_its_timeout() -> None:
     async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
         with pytest.raises(UnreachableError, match=r"within 0\.2 seconds.*answerback"):
             await client.ask("ask_user", GO, timeout=0.2)
 
 
 @pytest.mark.rule("CLIENT-2")
-def test_a_signed_body_that_is_no_event_of_ours_is_refused() -> None:
+def test_a_signed_body_that_is_not_our_event_is_refused() -> None:
     for body in ('{"type":"x"}', "[]", '{"type":"x","data":{"id":1}}'):
         headers = signature_headers("msg_1", body, time.time(), [SECRET])
         with pytest.raises(WebhookError, match="not from Answerback"):
@@ -321,7 +321,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
     } == set(exported)
 
 
-async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Served) -> None:
+async def test_a_given_session_is_used_and_left_open(service: Served) -> None:
     async with aiohttp.ClientSession() as http:
         async with AsyncClient(service.url, http=http) as client:
             ask = await client.submit("ask_user", GO)
@@ -330,7 +330,7 @@ async def test_a_session_that_was_handed_in_is_used_and_left_open(service: Serve
             assert (await client.get(ask.id)).open
 
 
-async def test_a_wait_without_time_tells_how_it_stands(client: AsyncClient) -> None:
+async def test_a_wait_of_zero_seconds_returns_the_current_state(client: AsyncClient) -> None:
     ask = await client.submit("ask_user", GO)
     with pytest.raises(StillOpenError):
         await client.wait(ask.id, timeout=0)
@@ -338,7 +338,7 @@ async def test_a_wait_without_time_tells_how_it_stands(client: AsyncClient) -> N
     assert (await client.wait(ask.id, timeout=0)).status == "withdrawn"
 
 
-def test_ctrl_c_gives_up_the_call_of_the_blocking_client_which_can_then_be_closed() -> None:
+def test_ctrl_c_cancels_the_blocking_clients_call_and_it_can_be_closed() -> None:
     hung_up: list[bytes] = []
 
     def interrupt() -> None:

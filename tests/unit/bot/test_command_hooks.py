@@ -134,7 +134,7 @@ async def test_each_host_is_answered_in_its_own_shape(
     assert await run_hook(service, agent, event, action) == told
 
 
-async def test_what_is_asked_says_where_it_comes_from(service: Served) -> None:
+async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
     await run_hook(service, "codex", CODEX, REPLY)
     asked = (await service.newest()).request
     assert asked.name == "request_user_input"
@@ -150,7 +150,7 @@ async def test_a_hook_that_runs_again_finds_the_same_ask(service: Served) -> Non
     assert len((await service.running.service.store.page()).rows) == 1
 
 
-async def test_what_people_answered_needs_no_second_answer(service: Served) -> None:
+async def test_questions_that_people_answered_need_no_second_answer(service: Served) -> None:
     told = await run_hook(service, "claude", CLAUDE, value("Vue"))
     assert told is not None
     given = told["hookSpecificOutput"]["updatedInput"]
@@ -162,7 +162,7 @@ async def test_what_people_answered_needs_no_second_answer(service: Served) -> N
     assert await run_hook(service, "claude", made_up, END, 2) == stopped
 
 
-async def test_a_wrong_call_is_told_its_mistakes(service: Served) -> None:
+async def test_an_invalid_call_is_refused_with_its_errors(service: Served) -> None:
     event = {**CODEX, "tool_input": '{"questions": []}'}
     told = await run_hook(service, "codex", event, None)
     assert told is not None
@@ -194,7 +194,7 @@ NO_LEAVE: list[tuple[str, Json, Json]] = [
 
 @pytest.mark.rule("CONNECT-2")
 @pytest.mark.parametrize(("agent", "event", "told"), NO_LEAVE)
-def test_a_call_of_our_own_tools_needs_no_leave(agent: str, event: Json, told: Json) -> None:
+def test_a_call_of_our_own_tools_needs_no_permission(agent: str, event: Json, told: Json) -> None:
     assert handle_event(agent, event, AskClient("http://127.0.0.1:1")) == told
 
 
@@ -205,13 +205,15 @@ def test_a_call_of_our_own_tools_needs_no_leave(agent: str, event: Json, told: J
         ("gemini", {**GEMINI_MCP, "mcp_context": {"server_name": "other"}}),
     ],
 )
-async def test_another_servers_tool_needs_leave(service: Served, agent: str, event: Json) -> None:
+async def test_another_servers_tool_needs_permission(
+    service: Served, agent: str, event: Json
+) -> None:
     told = await run_hook(service, agent, event, REPLY)
     assert "Ask Ada." in str(told)
 
 
 @pytest.mark.rule("CONNECT-2")
-async def test_what_is_not_answered_is_never_allowed(service: Served) -> None:
+async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     """A wait that runs out, a token that is wrong, and an ask that somebody withdrew."""
     impatient = AskClient(service.url, wait=0.2)
     told = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
@@ -239,7 +241,7 @@ LATE = [
 
 @pytest.mark.rule("CONNECT-2")
 @pytest.mark.parametrize(("agent", "asks", "event"), LATE)
-async def test_what_came_late_is_told_once_with_the_next_event(
+async def test_a_late_answer_is_delivered_once_with_the_next_event(
     service: Served, agent: str, asks: Json, event: Json
 ) -> None:
     impatient = AskClient(service.url, wait=0.1)
@@ -253,7 +255,7 @@ async def test_what_came_late_is_told_once_with_the_next_event(
 
 
 @pytest.mark.parametrize(("agent", "_asks", "event"), LATE)
-async def test_where_late_answers_are_refused_it_is_told_why(
+async def test_a_refusal_of_late_answers_is_reported_with_the_reason(
     agent: str, _asks: Json, event: Json
 ) -> None:
     async with listening(web.Application()) as url:  # which knows no such call
@@ -262,11 +264,11 @@ async def test_where_late_answers_are_refused_it_is_told_why(
 
 
 @pytest.mark.parametrize("agent", HOSTS)
-def test_what_is_not_ours_is_left_to_the_host(agent: str) -> None:
+def test_events_that_do_not_concern_people_are_left_to_the_host(agent: str) -> None:
     nowhere = AskClient("http://127.0.0.1:1")
     for event in ({}, {"hook_event_name": "Interrupt"}, {"hookName": "sessionStart"}):
         assert handle_event(agent, event, nowhere) is None
 
 
-def test_the_commands_agents_are_those_that_have_a_host() -> None:
+def test_the_commands_agents_are_the_known_hosts() -> None:
     assert {each.value for each in Agent} == HOSTS.keys()

@@ -47,7 +47,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
         yield made
 
 
-async def test_a_service_that_is_away_is_told_and_denies() -> None:
+async def test_an_unreachable_service_is_reported_and_denies() -> None:
     refused = AskClient("http://127.0.0.1:1", patience=0.3)
     told = await asyncio.to_thread(handle_event, "codex", CODEX_PERMISSION, refused)
     assert told is not None
@@ -66,7 +66,7 @@ async def test_a_service_that_is_away_is_told_and_denies() -> None:
         (200, "<html>", "is not Answerback"),
     ],
 )
-async def test_what_refuses_or_is_something_else_denies(status: int, body: str, words: str) -> None:
+async def test_a_refusal_or_another_server_denies(status: int, body: str, words: str) -> None:
     async def other(_request: web.Request) -> web.Response:
         return web.Response(status=status, text=body)
 
@@ -83,7 +83,7 @@ async def test_what_refuses_or_is_something_else_denies(status: int, body: str, 
 @pytest.mark.parametrize(
     ("token", "held"), [("", "is not set"), ("ab_wrong", "holds a different one")]
 )
-async def test_a_token_that_is_wrong_is_told_with_its_variable(
+async def test_a_wrong_token_is_reported_with_its_variable(
     tmp_path: Path, token: str, held: str
 ) -> None:
     late = {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": "Go on"}
@@ -104,7 +104,7 @@ async def test_a_token_that_is_wrong_is_told_with_its_variable(
                 assert told in decision["message"]
 
 
-async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_service_does_not_hold_up_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ask_people, "_LOOKUP_PATIENCE", 0.2)
     asked, over = asyncio.Event(), asyncio.Event()
 
@@ -125,7 +125,7 @@ async def test_a_service_that_hangs_holds_up_no_prompt(monkeypatch: pytest.Monke
             over.set()
 
 
-async def test_answers_of_an_ask_that_was_erased_are_asked_for_again(service: Served) -> None:
+async def test_questions_whose_ask_was_erased_are_asked_again(service: Served) -> None:
     used = {"hook_event_name": "PermissionRequest", "tool_name": "AskUserQuestion"}
     answers = {"Which framework?": "Vue"}
     event = {**CLAUDE, **used, "tool_input": {**CLAUDE["tool_input"], "answers": answers}}
@@ -171,7 +171,7 @@ async def test_the_command_reads_an_event_and_prints_the_answer(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("event", "status"), [(CODEX_PERMISSION, Status.WITHDRAWN), (CODEX, Status.OPEN)]
 )
-async def test_a_permission_prompt_that_the_host_gives_up_is_withdrawn_and_a_question_is_not(
+async def test_a_permission_prompt_that_the_host_abandons_is_withdrawn_but_a_question_is_not(
     service: Served, event: Json, status: Status
 ) -> None:
     process = await spawned(json.dumps(event).encode(), "codex", "--url", service.url)
@@ -195,7 +195,7 @@ async def late(service: Served, conversation: str) -> list[str]:
 
 
 @pytest.mark.rule("CONNECT-2", "LATE-6")
-async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
+async def test_the_answer_to_a_killed_hosts_question_is_delivered_later_once(
     service: Served,
 ) -> None:
     """The hook is left behind: nobody reads what it prints."""
@@ -214,7 +214,7 @@ async def test_a_question_whose_host_was_killed_is_told_the_host_later_once(
 
 @pytest.mark.rule("CONNECT-2", "LATE-6")
 @pytest.mark.parametrize("event", [CODEX, recorded("codex-UserPromptSubmit")])
-async def test_an_answer_that_a_hook_could_not_pass_on_is_told_again(
+async def test_an_answer_that_a_hook_could_not_pass_on_is_delivered_again(
     service: Served, event: Json
 ) -> None:
     if event is not CODEX:
@@ -245,7 +245,7 @@ def is_in_write(pid: int) -> bool:
     return "pipe_write" in Path(f"/proc/{pid}/wchan").read_text()
 
 
-async def test_something_else_than_an_event_is_told(service: Served) -> None:
+async def test_input_that_is_not_an_event_is_reported(service: Served) -> None:
     for event in (b"", b"[]", b"\xff"):
         process = await spawned(event, "gemini", "--url", service.url)
         async with asyncio.timeout(PATIENCE):
@@ -269,7 +269,7 @@ def test_a_hook_imports_next_to_nothing() -> None:
 
 
 @pytest.mark.rule("CONNECT-2")
-async def test_a_hook_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
+async def test_a_hook_keeps_waiting_across_a_restart_of_the_service(tmp_path: Path) -> None:
     running: asyncio.Task[Json | None]
     async with served(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
@@ -315,7 +315,9 @@ async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
         (503, {}, "answered HTTP 503. The question stays open (ask_1)"),
     ],
 )
-async def test_however_it_ends_nothing_is_allowed(status: int, body: Json, words: str) -> None:
+async def test_nothing_is_allowed_however_the_wait_ends(
+    status: int, body: Json, words: str
+) -> None:
     async with stub((503, {}), (200, OPEN), (status, body)) as url:
         people = AskClient(url, wait=1)
         told = await asyncio.to_thread(handle_event, "copilot", COPILOT, people)
@@ -324,7 +326,7 @@ async def test_however_it_ends_nothing_is_allowed(status: int, body: Json, words
     assert words in told["message"]
 
 
-async def test_a_prompt_that_cannot_be_withdrawn_ends_all_the_same(
+async def test_a_prompt_that_cannot_be_withdrawn_ends_anyway(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def interrupted(_seconds: float) -> None:

@@ -55,7 +55,7 @@ async def make_database(folder: Path) -> None:
 # --- the program -----------------------------------------------------------------------------------
 
 
-def test_the_help_lists_every_command_in_order_and_what_it_is_for() -> None:
+def test_the_help_lists_every_command_in_order_with_its_purpose() -> None:
     code, out, _ = run("--help")
     assert code == 0
     listed = [
@@ -65,11 +65,11 @@ def test_the_help_lists_every_command_in_order_and_what_it_is_for() -> None:
     assert "Try the migration form in your browser" in out
 
 
-def test_the_version_is_printed_and_nothing_is_done() -> None:
+def test_the_version_is_printed_and_nothing_else_happens() -> None:
     assert run("--version") == (0, f"{VERSION}\n", "")
 
 
-def test_a_command_that_is_none_is_refused_by_its_name() -> None:
+def test_an_unknown_command_is_refused_by_name() -> None:
     code, out, err = run("answr")
     assert (code, out) == (2, "")
     assert "answr" in err
@@ -87,7 +87,7 @@ def test_a_command_that_is_none_is_refused_by_its_name() -> None:
         ("::1", "http://[::1]:99"),
     ],
 )
-def test_a_service_is_looked_for_where_the_configuration_has_it(
+def test_the_services_address_comes_from_the_configuration(
     folder: Path, host: str, address: str
 ) -> None:
     agents = f'[agents.ci]\ntoken_hash = "{HASH}"\n'
@@ -100,7 +100,7 @@ def test_a_service_is_looked_for_where_the_configuration_has_it(
 
 
 @pytest.mark.rule("CLI-7")
-def test_the_manifest_is_yaml_for_the_way_that_payloads_come_in() -> None:
+def test_the_manifest_is_yaml_for_the_chosen_mode() -> None:
     code, out, _ = run("manifest", "slack")
     assert code == 0
     assert yaml.safe_load(out)["settings"]["socket_mode_enabled"] is True
@@ -110,13 +110,13 @@ def test_the_manifest_is_yaml_for_the_way_that_payloads_come_in() -> None:
     assert settings["interactivity"]["request_url"].startswith("https://ask.example/")
 
 
-def test_a_manifest_for_a_way_that_payloads_do_not_come_in_is_refused() -> None:
+def test_an_unknown_manifest_mode_is_refused() -> None:
     code, out, err = run("manifest", "slack", "--mode", "pigeon")
     assert (code, out) == (2, "")
     assert "'pigeon' is not socket or http" in err
 
 
-def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> None:
+def test_checking_the_configuration_prints_a_complete_summary(folder: Path) -> None:
     code, _, err = run("serve", "--check")
     assert code == 0
     for line in ("public listener: none", "agents: no tokens", "surfaces: web\n", "routes: none"):
@@ -159,7 +159,7 @@ def test_checking_the_configuration_says_all_that_it_sets_up(folder: Path) -> No
     assert "surfaces: web, slack (HTTP), discord (gateway)" in err
 
 
-def test_serving_takes_as_many_open_files_as_the_system_allows() -> None:
+def test_serve_raises_the_open_file_limit_as_far_as_allowed() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = (
         serve._MAX_OPEN_FILES
@@ -179,7 +179,7 @@ def test_serving_takes_as_many_open_files_as_the_system_allows() -> None:
 # --- ask -------------------------------------------------------------------------------------------
 
 
-async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_words(
+async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     answers = [
@@ -200,7 +200,7 @@ async def test_an_ask_that_vanishes_while_it_is_waited_for_ends_the_command_in_w
     assert "There is no ask ask_1." in capsys.readouterr().err
 
 
-async def test_an_answer_that_is_not_of_answerback_ends_the_command_in_words(
+async def test_a_response_that_is_not_from_answerback_ends_the_command_with_a_message(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     async def page(_: web.Request) -> web.Response:
@@ -219,14 +219,14 @@ async def test_an_answer_that_is_not_of_answerback_ends_the_command_in_words(
 # --- doctor ----------------------------------------------------------------------------------------
 
 
-def test_the_doctor_finds_nothing_wrong_with_a_place_that_is_new(folder: Path) -> None:
+def test_the_doctor_finds_nothing_wrong_in_a_new_folder(folder: Path) -> None:
     code, _, err = run("doctor")
     assert code == 0
     assert f"database {folder / 'answerback.db'}, to be created by `answerback serve`" in err
 
 
 @pytest.mark.rule("CLI-8")
-def test_the_doctor_sees_a_database_that_cannot_be_created(
+def test_the_doctor_finds_a_database_that_cannot_be_created(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "sqlite:///nowhere/answerback.db")
@@ -242,7 +242,7 @@ def test_the_doctor_sees_a_database_that_cannot_be_created(
 
 
 @pytest.mark.rule("CLI-8")
-def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
+def test_the_doctor_names_the_problem_and_its_fix(folder: Path) -> None:
     (folder / "answerback.toml").write_text('[routes.ops]\nto = "nowhere:C1"\n')
     (folder / "answerback.db").write_bytes(b"no database at all" * 1_000)
     code, _, err = run("doctor")
@@ -252,7 +252,7 @@ def test_the_doctor_names_what_is_wrong_and_what_mends_it(folder: Path) -> None:
     assert "Check storage.url, the folder's permissions and the disk." in err
 
 
-def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
+def test_the_doctor_finds_a_key_that_other_users_can_read(folder: Path) -> None:
     key = folder / "answerback.db.key"
     key.write_text("abk_x\n")
     key.chmod(0o640)
@@ -265,7 +265,7 @@ def test_the_doctor_sees_a_key_that_other_users_can_read(folder: Path) -> None:
     assert run("doctor")[0] == 0
 
 
-def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
+def test_the_doctor_checks_an_existing_database(folder: Path) -> None:
     asyncio.run(make_database(folder))
     code, _, err = run("doctor")
     assert code == 0
@@ -273,7 +273,7 @@ def test_the_doctor_looks_into_a_database_that_is_there(folder: Path) -> None:
 
 
 @pytest.mark.rule("CONFIG-10")
-def test_the_doctor_looks_into_a_postgresql_database(
+def test_the_doctor_checks_a_postgresql_database(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", database)
@@ -290,9 +290,7 @@ def test_the_doctor_looks_into_a_postgresql_database(
 
 
 @pytest.mark.rule("DATA-21")
-def test_a_database_is_copied_and_what_is_named_wrongly_is_told(
-    folder: Path, database: str
-) -> None:
+def test_a_database_is_copied_and_wrong_names_are_reported(folder: Path, database: str) -> None:
     asyncio.run(make_database(folder))
     here = f"sqlite:///{folder / 'answerback.db'}"
     code, _, err = run("copy", "--from", here, "--to", database)
@@ -332,7 +330,7 @@ def test_a_postgresql_database_without_its_extra_says_which_to_install(
         run("serve", "--check")
 
 
-async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_on_each_surface(
+async def test_the_doctor_gets_the_channels_and_responders_that_routes_name_on_each_surface(
     folder: Path,
 ) -> None:
     (folder / "answerback.toml").write_text(
@@ -370,7 +368,7 @@ async def test_the_doctor_is_told_the_channels_and_responders_that_routes_name_o
 # --- demo ------------------------------------------------------------------------------------------
 
 
-def test_the_demo_takes_its_own_port_where_that_is_free_and_any_other_where_not(
+def test_the_demo_takes_its_default_port_or_else_a_free_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with socket.socket() as other:
@@ -383,7 +381,7 @@ def test_the_demo_takes_its_own_port_where_that_is_free_and_any_other_where_not(
     assert demo._choose_port(None) == port
 
 
-def test_a_browser_is_opened_only_where_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_browser_is_opened_only_if_there_is_a_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "platform", "linux")
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv("DISPLAY", raising=False)

@@ -27,7 +27,7 @@ async def make_database(file: Path) -> None:
 
 
 @pytest.mark.rule("CLI-18")
-def test_what_is_found_in_a_form_is_there_as_json() -> None:
+def test_the_errors_in_a_form_are_available_as_json() -> None:
     form = {"questions": [{"id": "a", "text": "A?", "answer_type": "boolean"}]}
     done = CliRunner().invoke(main.app, ["check", "-", "--json"], input=json.dumps(form))
     assert (done.exit_code, done.stderr) == (0, "")
@@ -43,7 +43,7 @@ def test_what_is_found_in_a_form_is_there_as_json() -> None:
 
 
 @pytest.mark.rule("CLI-18")
-def test_a_form_is_checked_with_what_is_said_beside_it() -> None:
+def test_a_form_is_checked_together_with_its_envelope() -> None:
     call = {"name": "ask_user", "arguments": {"questions": []}, "responders": []}
     done = CliRunner().invoke(main.app, ["check", "-", "--json"], input=json.dumps(call))
     told = json.loads(done.stdout)
@@ -52,14 +52,14 @@ def test_a_form_is_checked_with_what_is_said_beside_it() -> None:
 
 
 @pytest.mark.rule("CLI-18")
-def test_what_the_doctor_found_is_there_as_json(folder: Path) -> None:
+def test_the_doctors_findings_are_available_as_json(folder: Path) -> None:
     done = CliRunner().invoke(main.app, ["doctor", "--json"])
     assert (done.exit_code, done.stderr) == (0, "")
     assert {one["what"]: one["wrong"] for one in json.loads(done.stdout)}["configuration"] is None
 
 
 @pytest.mark.rule("CLI-18")
-def test_what_was_copied_is_there_as_json(folder: Path) -> None:
+def test_the_copied_tables_are_available_as_json(folder: Path) -> None:
     asyncio.run(make_database(folder / "old.db"))
     names = [f"sqlite:///{folder / name}" for name in ("old.db", "new.db")]
     words = ["copy", "--from", names[0], "--to", names[1], "--json"]

@@ -79,7 +79,7 @@ def tree(*folders: Path) -> dict[str, bytes | None]:
 
 @pytest.mark.rule("CONNECT-1")
 @pytest.mark.parametrize(("agent", "scope"), BOTH)
-def test_every_agent_is_connected_twice_and_left_as_it_was(
+def test_connecting_every_agent_twice_can_be_undone(
     connect: Connect, home: Path, project: Path, agent: str, scope: Scope
 ) -> None:
     before = tree(home, project)
@@ -98,7 +98,7 @@ def test_every_agent_is_connected_twice_and_left_as_it_was(
 
 @pytest.mark.rule("CONNECT-1")
 @pytest.mark.parametrize("agent", FILES)
-def test_a_file_with_comments_is_as_it_was_byte_for_byte(
+def test_a_file_with_comments_is_restored_byte_for_byte(
     connect: Connect, home: Path, project: Path, agent: str
 ) -> None:
     name, text = FILES[agent]
@@ -118,7 +118,7 @@ def test_a_file_with_comments_is_as_it_was_byte_for_byte(
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
-def test_edits_in_between_stay_and_the_copy_too(connect: Connect, home: Path) -> None:
+def test_edits_in_between_and_the_copy_are_kept(connect: Connect, home: Path) -> None:
     file = home / ".codex" / "config.toml"
     file.parent.mkdir()
     file.write_text("a = 1\n")
@@ -132,7 +132,7 @@ def test_edits_in_between_stay_and_the_copy_too(connect: Connect, home: Path) ->
 
 
 @pytest.mark.parametrize("text", ["", "\n", "{}", "{ }\n"])
-def test_a_file_that_says_nothing_stays_as_it_was(connect: Connect, home: Path, text: str) -> None:
+def test_an_empty_file_is_restored(connect: Connect, home: Path, text: str) -> None:
     file = home / ".claude" / "settings.json"
     file.parent.mkdir()
     file.write_text(text)
@@ -141,7 +141,7 @@ def test_a_file_that_says_nothing_stays_as_it_was(connect: Connect, home: Path, 
     assert file.read_text() == text
 
 
-def test_what_was_pasted_by_hand_is_taken_out_too(connect: Connect, home: Path) -> None:
+def test_entries_pasted_by_hand_are_removed_too(connect: Connect, home: Path) -> None:
     file = home / ".claude" / "settings.json"
     pasted = connect("claude", "--print", "--token-env", "T").stdout
     file.parent.mkdir()
@@ -150,7 +150,9 @@ def test_what_was_pasted_by_hand_is_taken_out_too(connect: Connect, home: Path) 
     assert not file.exists()
 
 
-def test_links_permissions_marks_and_line_ends_are_kept(connect: Connect, home: Path) -> None:
+def test_links_permissions_byte_order_marks_and_line_endings_are_kept(
+    connect: Connect, home: Path
+) -> None:
     real = home / "dotfiles" / "mcp.json"
     real.parent.mkdir()
     was = b'\xef\xbb\xbf{\r\n  "a": 1\r\n}\r\n'
@@ -193,11 +195,11 @@ def test_the_hooks_run_this_program_and_a_token_comes_from_a_variable(
     assert group["hooks"][0]["command"] == "answerback hook gemini --token-env MINE"
 
 
-def test_the_commands_agents_are_those_that_are_known() -> None:
+def test_the_commands_agents_are_the_supported_ones() -> None:
     assert [each.value for each in Agent] == [*AGENTS]
 
 
-def test_it_says_what_does_not_work_and_what_to_do(connect: Connect) -> None:
+def test_limitations_and_next_steps_are_printed(connect: Connect) -> None:
     said = connect("codex", "--yes").output
     assert "trust the three hooks" in said
     assert "Limitations with Codex:\n- " in said
@@ -215,7 +217,7 @@ def test_claude_code_gets_the_settings_that_the_documentation_shows(connect: Con
     assert json.loads(printed) == shown
 
 
-def test_of_two_files_only_what_differs_is_written(connect: Connect, home: Path) -> None:
+def test_only_files_that_change_are_written(connect: Connect, home: Path) -> None:
     connect("copilot", "--yes")
     servers, hooks = (home / ".copilot" / name for name in ("mcp-config.json", "settings.json"))
     hooks.unlink()
@@ -235,7 +237,7 @@ def test_print_changes_nothing(connect: Connect, home: Path, project: Path) -> N
     assert tree(home, project) == {}
 
 
-def test_what_cannot_be_done_is_told(connect: Connect, home: Path, project: Path) -> None:
+def test_failures_are_reported(connect: Connect, home: Path, project: Path) -> None:
     assert "Open User Configuration" in connect("vscode", "--user", code=2).output
     assert "not both" in connect("codex", "--user", "--project", code=2).output
     assert "Add --yes" in connect("codex", code=2).output
@@ -267,7 +269,7 @@ def _error(connect: Connect, *words: str) -> str:
 @pytest.mark.parametrize(
     "url", ["nonsense", "ftp://127.0.0.1", "http://", "http://x:port", "http://x:0"]
 )
-def test_what_is_not_an_address_is_written_nowhere(
+def test_an_invalid_address_is_never_written(
     connect: Connect, home: Path, project: Path, url: str
 ) -> None:
     said = connect("claude", "--yes", "--url", url, code=1).output
@@ -275,7 +277,7 @@ def test_what_is_not_an_address_is_written_nowhere(
     assert tree(home, project) == {}
 
 
-def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
+def test_a_dangling_link_is_left_alone(connect: Connect, home: Path) -> None:
     link = home / ".cursor" / "mcp.json"
     link.parent.mkdir()
     link.symlink_to(home / "dotfiles" / "mcp.json")
@@ -286,7 +288,7 @@ def test_a_link_to_nothing_stays_as_it_is(connect: Connect, home: Path) -> None:
     assert not (home / "dotfiles").exists()
 
 
-def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_a_file_that_changed_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     file = ConfigFile(tmp_path / "x.json", tmp_path)
     file.path.write_text("new")
     with pytest.raises(ConnectError, match="in the meantime"):
@@ -296,7 +298,7 @@ def test_a_file_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     assert file.path.read_text() == "new"
 
 
-def test_a_write_that_fails_leaves_the_file_and_nothing_beside_it(
+def test_a_failed_write_leaves_the_file_and_no_temporary_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = ConfigFile(tmp_path / "x.json", tmp_path)
@@ -313,7 +315,9 @@ def test_a_write_that_fails_leaves_the_file_and_nothing_beside_it(
 
 
 @pytest.mark.parametrize(("typed", "changed"), [("y", True), ("n", False)])
-def test_at_a_terminal_it_asks_first(home: Path, project: Path, typed: str, changed: bool) -> None:
+def test_in_a_terminal_it_asks_for_confirmation(
+    home: Path, project: Path, typed: str, changed: bool
+) -> None:
     terminal, far = pty.openpty()
     try:
         os.write(terminal, f"{typed}\n".encode())

@@ -151,7 +151,7 @@ def _write(
 @pytest.mark.parametrize(("agent", "scope"), BOTH)
 @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(seed=st.integers(0, 2**32))
-def test_connected_twice_and_removed_every_file_is_as_it_was(
+def test_connecting_twice_and_removing_restores_every_file(
     agent: str, scope: Scope, seed: int
 ) -> None:
     known, random = AGENTS[agent], Random(seed)

@@ -100,7 +100,7 @@ CASES = [
 
 @pytest.mark.rule("CONNECT-1")
 @pytest.mark.parametrize(("form", "entries", "text"), CASES)
-def test_what_is_put_in_is_taken_out_byte_for_byte(
+def test_added_entries_are_removed_byte_for_byte(
     form: Format, entries: Sequence[Entry], text: str
 ) -> None:
     once = connected(form, text, entries)
@@ -111,7 +111,7 @@ def test_what_is_put_in_is_taken_out_byte_for_byte(
 
 @pytest.mark.rule("CONNECT-1")
 @pytest.mark.parametrize(("form", "entries", "text"), CASES)
-def test_what_is_edited_in_between_stays(form: Format, entries: Sequence[Entry], text: str) -> None:
+def test_edits_in_between_are_kept(form: Format, entries: Sequence[Entry], text: str) -> None:
     comment = "//" if form is JSONC else "#"
 
     def edited(some: str) -> str:
@@ -122,7 +122,7 @@ def test_what_is_edited_in_between_stays(form: Format, entries: Sequence[Entry],
 
 
 @pytest.mark.rule("CONNECT-1")
-def test_what_is_added_behind_stays() -> None:
+def test_additions_after_the_entries_are_kept() -> None:
     once = connected(TOML, "a = 1\n", IN_TOML) + "\n# mine\n[b]\nc = 2\n"
     assert disconnected(TOML, once, IN_TOML, "a = 1\n") == "a = 1\n\n# mine\n[b]\nc = 2\n"
     server = IN_JSON[:1]
@@ -131,7 +131,7 @@ def test_what_is_added_behind_stays() -> None:
     assert disconnected(JSONC, once, server, None) == '{\n  "a": 1,\n  // mine\n  "b": 2\n}\n'
 
 
-def test_a_file_without_its_last_newline_is_without_it_again() -> None:
+def test_a_missing_final_newline_is_restored() -> None:
     assert disconnected(TOML, connected(TOML, "a = 1", IN_TOML), IN_TOML, "a = 1") == "a = 1"
     crlf = "a = 1\r\nb = 2"
     assert disconnected(TOML, connected(TOML, crlf, IN_TOML), IN_TOML, crlf) == crlf
@@ -153,7 +153,7 @@ _TREES = st.dictionaries(
     newline=st.sampled_from(["\n", "\r\n"]),
 )
 @pytest.mark.rule("CONNECT-1")
-def test_any_json_is_as_it_was(
+def test_any_json_is_restored(
     tree: dict[str, object], servers: object, hooks: object, indent: int | str | None, newline: str
 ) -> None:
     some = {"mcpServers": servers, "hooks": hooks}
@@ -184,7 +184,7 @@ def test_a_changed_address_in_a_file_with_carriage_returns_replaces_the_old_one(
     assert tomllib.loads(moved)["mcp_servers"] == {"answerback": {"url": "other"}}
 
 
-def test_somebodys_own_handler_beside_ours_stays() -> None:
+def test_a_handler_that_is_not_ours_is_kept() -> None:
     mine: Json = {"type": "command", "command": "mine"}
     text = json.dumps({"hooks": {"Stop": [{"matcher": "X", "hooks": [mine, RUN]}]}}, indent=2)
     group = HookGroup(("hooks", "Stop"), {"hooks": [{**RUN, "timeout": 1}]})
@@ -203,13 +203,13 @@ def test_somebodys_own_handler_beside_ours_stays() -> None:
     assert left == '[[hooks.Stop]]\n[[hooks.Stop.hooks]]\ncommand = "mine"\n'
 
 
-def test_a_comment_of_ones_own_beside_ours_stays() -> None:
+def test_a_comment_that_is_not_ours_is_kept() -> None:
     text = '{\n  "mcpServers": {\n    // mine\n    "answerback": {}\n    // more\n  }\n}\n'
     left = JSONC.remove_entry(text, IN_JSON[0], '{\n  "mcpServers": {}\n}\n')
     assert left == '{\n  "mcpServers": {\n    // mine\n    // more\n  }\n}\n'
 
 
-def test_what_is_not_there_is_not_taken() -> None:
+def test_removing_a_missing_entry_changes_nothing() -> None:
     assert disconnected(JSONC, '{"a": 1}', IN_JSON, None) == '{"a": 1}'
     assert disconnected(TOML, "a = 1", IN_TOML, None) == "a = 1"
 
@@ -229,12 +229,12 @@ def test_what_is_not_there_is_not_taken() -> None:
         ('{"a": ' + "[" * 200, "nested more than 100 levels deep"),
     ],
 )
-def test_what_is_not_json_is_told_with_its_line(text: str, words: str) -> None:
+def test_invalid_json_is_reported_with_its_line(text: str, words: str) -> None:
     with pytest.raises(ConnectError, match=words):
         parse_jsonc(text)
 
 
-def test_what_has_another_shape_is_left_alone() -> None:
+def test_a_file_of_another_shape_is_left_alone() -> None:
     for text in ('{"hooks": 1}', '{"hooks": {"PreToolUse": {}}}', '{"hooks": []}'):
         with pytest.raises(ConnectError, match=r"is not (a list|an object)\."):
             JSONC.put_entry(text, IN_JSON[1], "\n")
@@ -250,12 +250,12 @@ def test_what_has_another_shape_is_left_alone() -> None:
         '[hooks]\nPreToolUse = [{ matcher = "B" }]\n',
     ],
 )
-def test_toml_that_has_no_tables_to_put_beside_is_left_to_people(text: str) -> None:
+def test_toml_without_suitable_tables_is_left_to_people(text: str) -> None:
     with pytest.raises(ConnectError, match="by hand"):
         connected(TOML, text, IN_TOML)
 
 
-def test_tables_of_a_group_that_lie_apart_are_not_mixed_up() -> None:
+def test_separated_tables_of_a_group_are_not_mixed_up() -> None:
     text = f'[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n[[hooks.Stop]]\n{RUNS}'
     left = TOML.remove_entry(text, IN_TOML[2], None)
     assert left == '[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n'

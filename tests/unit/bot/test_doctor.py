@@ -16,7 +16,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.rule("CLI-8")
-def test_the_doctor_names_places_on_surfaces_that_are_not_set_up(folder: Path) -> None:
+def test_the_doctor_names_places_on_surfaces_that_are_not_configured(folder: Path) -> None:
     escalated = 'escalate = { after = 60, to = "discord:1" }'
     routes = f'[routes.ops]\nto = "slack:C1"\nresponders = ["U1"]\n{escalated}\n'
     (folder / "answerback.toml").write_text(f'default_route = "ops"\n{routes}')
@@ -39,7 +39,7 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_set_up(folder: Path) -
         ('[agents.desk]\n{hash}\nrole = "surface"', None),
     ],
 )
-def test_the_doctor_warns_of_an_agent_that_can_get_around_a_routes_responders(
+def test_the_doctor_warns_of_an_agent_that_can_circumvent_a_routes_responders(
     folder: Path, agents: str, told: str | None
 ) -> None:
     routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n[routes.all]\nto = "web"\nresponders = "anyone"\n'

@@ -104,7 +104,7 @@ async def test_an_answer_allows_the_call_with_the_questions_echoed_and_the_answe
     assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
 
 
-async def test_several_choices_are_joined_and_other_words_stand_as_they_are(
+async def test_several_choices_are_joined_and_other_text_is_kept_unchanged(
     service: Served,
 ) -> None:
     many = [{**QUESTIONS[0], "multiSelect": True}, {**QUESTIONS[0], "question": "And then?"}]
@@ -120,7 +120,7 @@ async def test_several_choices_are_joined_and_other_words_stand_as_they_are(
 
 
 @pytest.mark.rule("HOOK-2")
-async def test_a_reply_denies_with_the_persons_words(service: Served) -> None:
+async def test_a_reply_denies_and_quotes_the_person(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="reply", text="Neither. Use htmx.")
     behaviour, reason = decision(await waiting)
@@ -129,14 +129,14 @@ async def test_a_reply_denies_with_the_persons_words(service: Served) -> None:
 
 
 @pytest.mark.rule("HOOK-2")
-async def test_a_reply_without_words_denies_too(service: Served) -> None:
+async def test_an_empty_reply_denies_too(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="reply")
     assert decision(await waiting) == ("deny", "The user declined to answer these questions.")
 
 
 @pytest.mark.rule("HOOK-2")
-async def test_end_turn_stops_claude_and_says_who_did(service: Served) -> None:
+async def test_end_turn_stops_claude_and_names_the_person(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(
         await service.newest(), action="end_turn", actor={"user_id": "U1", "name": "Ana"}
@@ -148,7 +148,7 @@ async def test_end_turn_stops_claude_and_says_who_did(service: Served) -> None:
 
 
 @pytest.mark.rule("HOOK-4")
-async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask_answerable(
+async def test_a_timeout_denies_shows_on_the_page_and_keeps_the_ask_answerable(
     service: Served,
 ) -> None:
     behaviour, reason = decision(await hook(service, asking(), "?wait=0.05"))
@@ -174,7 +174,7 @@ async def test_a_wait_that_runs_out_denies_says_so_on_the_page_and_keeps_the_ask
 
 
 @pytest.mark.rule("HOOK-5")
-async def test_a_hook_that_is_repeated_finds_the_same_ask_also_once_it_is_answered(
+async def test_a_repeated_hook_finds_the_same_ask_even_after_it_was_answered(
     service: Served,
 ) -> None:
     for _ in range(2):
@@ -189,7 +189,7 @@ async def test_a_hook_that_is_repeated_finds_the_same_ask_also_once_it_is_answer
     assert len((await service.running.service.store.page()).rows) == 4
 
 
-async def test_the_same_id_for_other_questions_is_denied_in_words(service: Served) -> None:
+async def test_the_same_id_for_other_questions_is_denied_with_a_reason(service: Served) -> None:
     await hook(service, asking(), "?wait=0")
     other = [{**QUESTIONS[0], "question": "Another one?"}]
     behaviour, reason = decision(await hook(service, asking(questions=other), "?wait=0"))
@@ -198,7 +198,7 @@ async def test_the_same_id_for_other_questions_is_denied_in_words(service: Serve
 
 
 @pytest.mark.parametrize("ending", ["withdrawn", "expired", "failed"])
-async def test_an_ask_that_ends_without_a_person_denies_in_words(
+async def test_an_ask_that_ends_without_a_person_denies_with_a_reason(
     service: Served, ending: str
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
@@ -224,7 +224,7 @@ async def test_an_ask_that_ends_without_a_person_denies_in_words(
         ([{"question": "One option?", "header": "x", "options": [{"label": "a", "description": ""}]}], "options"),
     ],
 )  # fmt: skip
-async def test_questions_that_cannot_be_asked_are_denied_with_what_to_mend(
+async def test_questions_that_cannot_be_asked_are_denied_with_what_to_fix(
     service: Served, questions: Any, words: str
 ) -> None:
     behaviour, reason = decision(await hook(service, asking(questions=questions)))
@@ -233,7 +233,7 @@ async def test_questions_that_cannot_be_asked_are_denied_with_what_to_mend(
     assert (await service.running.service.store.page()).rows == ()
 
 
-async def test_an_unknown_place_is_denied_in_words(service: Served) -> None:
+async def test_an_unknown_place_is_denied_with_a_reason(service: Served) -> None:
     behaviour, reason = decision(await hook(service, asking(), "?to=nowhere"))
     assert behaviour == "deny"
     assert "nowhere" in reason
@@ -248,7 +248,9 @@ async def test_an_unknown_place_is_denied_in_words(service: Served) -> None:
         eliciting(mode="url", requested_schema=None, url="https://auth.example/login"),
     ],
 )
-async def test_what_is_none_of_ours_is_left_to_claude_code(service: Served, event: Json) -> None:
+async def test_events_that_do_not_concern_people_are_left_to_claude_code(
+    service: Served, event: Json
+) -> None:
     assert await hook(service, event) == {}
 
 
@@ -265,9 +267,7 @@ async def test_what_is_none_of_ours_is_left_to_claude_code(service: Served, even
         (b'{"hook_event_name":"Stop"}', "?surprise=1"),
     ],
 )
-async def test_a_body_or_query_that_is_no_hooks_is_a_400(
-    service: Served, body: bytes, query: str
-) -> None:
+async def test_an_invalid_body_or_query_is_a_400(service: Served, body: bytes, query: str) -> None:
     async with service.http.post(f"{service.url}/hooks/claude{query}", data=body) as response:
         assert response.status == 400
         assert response.content_type == "application/problem+json"
@@ -310,7 +310,9 @@ async def test_an_elicitation_is_declined_by_a_reply_and_cancelled_by_everything
     assert "nowhere" in lost["systemMessage"]
 
 
-async def test_with_tokens_the_hook_needs_an_agents_and_asks_on_its_route(tmp_path: Path) -> None:
+async def test_with_tokens_the_hook_needs_an_agents_token_and_asks_on_its_route(
+    tmp_path: Path,
+) -> None:
     async with served(tmp_path, {"claude": "agent", "front": "surface"}) as service:
         tokens = service.tokens
         await hook(service, asking(), "?wait=0", token=tokens["claude"])
@@ -323,7 +325,7 @@ async def test_with_tokens_the_hook_needs_an_agents_and_asks_on_its_route(tmp_pa
                 assert response.status == status
 
 
-async def test_an_elicitation_whose_id_stands_for_another_one_is_cancelled_in_words(
+async def test_an_elicitation_that_reuses_another_ones_id_is_cancelled_with_a_reason(
     service: Served,
 ) -> None:
     first = asyncio.create_task(hook(service, eliciting(elicitation_id="e1")))
@@ -335,7 +337,7 @@ async def test_an_elicitation_whose_id_stands_for_another_one_is_cancelled_in_wo
     assert (await first)["hookSpecificOutput"]["action"] == "accept"
 
 
-async def test_a_hook_that_waits_when_the_service_stops_says_so_and_so_does_the_prompt(
+async def test_a_waiting_hook_and_its_prompt_report_that_the_service_stops(
     service: Served,
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))

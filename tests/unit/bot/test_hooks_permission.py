@@ -96,7 +96,7 @@ async def test_a_person_decides_whether_claude_may_use_a_tool(
 
 
 @pytest.mark.parametrize("ending", ["withdrawn", "expired", "failed"])
-async def test_a_prompt_that_nobody_decides_is_denied_in_words(
+async def test_a_prompt_that_nobody_decides_is_denied_with_a_reason(
     service: Served, ending: str
 ) -> None:
     waiting = asyncio.create_task(hook(service, permission()))
@@ -112,7 +112,7 @@ async def test_a_prompt_that_nobody_decides_is_denied_in_words(
 
 
 @pytest.mark.rule("HOOK-4")
-async def test_a_wait_that_runs_out_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
+async def test_a_timeout_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
     denied = decided(await hook(service, permission(), "?wait=0.05"))
     ask = await service.newest()
     assert denied["behavior"] == "deny"
@@ -120,7 +120,7 @@ async def test_a_wait_that_runs_out_denies_and_keeps_the_prompt_answerable(servi
     assert (ask.open, ask.unattended) == (True, True)
 
 
-async def test_a_prompt_that_cannot_be_put_is_denied_in_words(service: Served) -> None:
+async def test_a_prompt_that_cannot_be_asked_is_denied_with_a_reason(service: Served) -> None:
     denied = decided(await hook(service, permission(), "?to=nowhere"))
     assert denied["behavior"] == "deny"
     assert "nowhere" in denied["message"]
@@ -128,13 +128,13 @@ async def test_a_prompt_that_cannot_be_put_is_denied_in_words(service: Served) -
     assert "permission_suggestions" in wrong["message"]
 
 
-async def test_two_prompts_alike_are_two_questions(service: Served) -> None:
+async def test_two_identical_prompts_are_two_asks(service: Served) -> None:
     for _ in range(2):
         await hook(service, permission(), "?wait=0")
     assert len((await service.running.service.store.page()).rows) == 2
 
 
-async def test_questions_that_people_answered_need_no_permission_as_well(service: Served) -> None:
+async def test_questions_that_people_answered_need_no_extra_permission(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="answer", value="Vue", note="as in the app")
     answered = (await waiting)["hookSpecificOutput"]["updatedInput"]
@@ -154,7 +154,7 @@ async def test_questions_that_people_answered_need_no_permission_as_well(service
         {"answers": ANSWERS, "session_id": "another"},
     ],
 )
-async def test_questions_that_nobody_answered_so_are_put_to_people(
+async def test_questions_with_answers_that_nobody_gave_are_asked(
     service: Served, more: Json
 ) -> None:
     """What a model writes there is no person's answer, also where another question was answered so."""
@@ -174,7 +174,7 @@ async def test_questions_that_nobody_answered_so_are_put_to_people(
 
 
 @pytest.mark.rule("HOOK-8")
-async def test_no_agent_passes_on_answers_that_were_given_to_another(tmp_path: Path) -> None:
+async def test_an_agent_cannot_use_answers_given_to_another_agent(tmp_path: Path) -> None:
     async with served(tmp_path, {"one": "agent", "two": "agent", "front": "surface"}) as service:
         tokens = service.tokens
         waiting = asyncio.create_task(hook(service, asking(), token=tokens["one"]))
@@ -195,7 +195,7 @@ async def test_no_agent_passes_on_answers_that_were_given_to_another(tmp_path: P
         ({"action": "end_turn"}, "ended the turn", True),
     ],
 )
-async def test_questions_put_by_a_permission_prompt_are_denied_by_words_and_end_turn(
+async def test_questions_in_a_permission_prompt_are_denied_by_a_reply_or_end_turn(
     service: Served, act: Json, words: str, interrupt: bool | None
 ) -> None:
     event = permission("AskUserQuestion", {"questions": QUESTIONS})
@@ -207,7 +207,7 @@ async def test_questions_put_by_a_permission_prompt_are_denied_by_words_and_end_
     assert decision.get("interrupt") is interrupt
 
 
-async def test_a_permission_for_questions_that_are_none_is_denied(service: Served) -> None:
+async def test_a_permission_prompt_with_invalid_questions_is_denied(service: Served) -> None:
     decision = decided(await hook(service, permission("AskUserQuestion", "x")))
     assert decision["behavior"] == "deny"
     assert "questions" in decision["message"]
@@ -231,7 +231,7 @@ async def test_a_prompt_that_was_decided_at_the_terminal_is_withdrawn(
     assert ended.status is Status.WITHDRAWN
 
 
-async def test_questions_stay_open_for_a_claude_code_that_asks_them_again(service: Served) -> None:
+async def test_questions_stay_open_for_claude_code_to_ask_again(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
     await service.wait_for_waiters(ask)

@@ -142,7 +142,7 @@ ACTIONS: st.SearchStrategy[Action] = st.one_of(
 
 @pytest.mark.rule("DIALECT-4")
 @given(st.sampled_from([*CALLS]), st.lists(ACTIONS, max_size=8), st.sampled_from(Status))
-def test_however_a_walk_ends_there_is_a_result(
+def test_every_end_of_a_walk_has_a_result(
     dialect: str, actions: list[Action], status: Status
 ) -> None:
     ask = make_ask(dialect)

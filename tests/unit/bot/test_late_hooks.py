@@ -53,7 +53,7 @@ async def test_a_late_answer_is_context_for_the_next_event_of_its_session_once(
 
 
 @pytest.mark.rule("LATE-2")
-async def test_nothing_is_said_where_nothing_is_late(service: Served) -> None:
+async def test_without_late_answers_the_response_is_empty(service: Served) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
     ask = await service.newest()
     await service.act(ask, action="answer", value="Vue")
@@ -71,14 +71,14 @@ async def test_nothing_is_said_where_nothing_is_late(service: Served) -> None:
         ({"action": "other", "text": "Svelte"}, "Svelte"),
     ],
 )
-async def test_whatever_people_did_is_told(service: Served, action: Json, words: str) -> None:
+async def test_every_outcome_is_described(service: Served, action: Json, words: str) -> None:
     await answered(service, **action)
     context = (await hook(service, moment("Stop")))["hookSpecificOutput"]["additionalContext"]
     assert words in context
 
 
 @pytest.mark.rule("LATE-2")
-async def test_a_late_permission_says_what_was_decided(service: Served) -> None:
+async def test_a_late_permission_describes_the_decision(service: Served) -> None:
     denied = await hook(service, permission(), "?wait=0")
     assert denied["hookSpecificOutput"]["decision"]["behavior"] == "deny"
     ask = await service.newest()
@@ -103,7 +103,7 @@ async def test_a_long_question_is_shortened_and_more_of_them_are_counted(service
 
 
 @pytest.mark.rule("LATE-2", "LATE-4")
-async def test_a_late_answer_whose_event_was_cut_off_comes_with_the_next_one(
+async def test_a_late_answer_whose_event_was_interrupted_comes_with_the_next_one(
     service: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask_id = await answered(service)
@@ -118,7 +118,7 @@ async def test_a_late_answer_whose_event_was_cut_off_comes_with_the_next_one(
     assert await hook(service, moment()) == {}
 
 
-async def test_an_agent_is_told_its_own_late_answers_only(tmp_path: Path) -> None:
+async def test_an_agent_gets_only_its_own_late_answers(tmp_path: Path) -> None:
     async with served(tmp_path, {"claude": "agent", "other": "agent"}) as service:
         token, other = service.tokens["claude"], service.tokens["other"]
         await hook(service, asking(), "?wait=0", token=token)

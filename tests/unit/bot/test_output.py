@@ -43,7 +43,7 @@ def printed(folder: Path, *arguments: str, form: object) -> tuple[str, str]:
         (("preview", "--surface", "discord"), FORM),
     ],
 )
-def test_no_control_character_of_an_agents_reaches_the_terminal(
+def test_no_control_character_from_an_agent_reaches_the_terminal(
     tmp_path: Path, arguments: tuple[str, ...], form: object
 ) -> None:
     both = "".join(printed(tmp_path, *arguments, form=form)).replace("\r\n", "\n")
@@ -51,7 +51,7 @@ def test_no_control_character_of_an_agents_reaches_the_terminal(
 
 
 @pytest.mark.rule("CLI-11")
-def test_a_mistake_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
+def test_an_error_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
     out, _ = printed(tmp_path, "check", form=WRONG)
     assert all(line.startswith("/questions/0") for line in out.splitlines())
     assert "␛[2J" in out
@@ -74,7 +74,7 @@ def shown(text: str, *, terminal: bool) -> str:
 
 
 @pytest.mark.rule("CLI-11")
-def test_a_result_is_verbatim_for_a_program_and_harmless_on_a_terminal() -> None:
+def test_a_result_is_verbatim_for_a_program_and_escaped_on_a_terminal() -> None:
     text = "Erase?\x1b[2J\u202e"
     assert shown(text, terminal=False) == f"{text}\n"
     assert shown(text, terminal=True) == "Erase?␛[2J⟨U+202E⟩\r\n"

@@ -80,7 +80,7 @@ def run(*arguments: str) -> tuple[int, str]:
 
 @pytest.mark.rule("CLI-6")
 @pytest.mark.parametrize(("surface", "key"), [("slack", "blocks"), ("discord", "components")])
-def test_a_platforms_json_is_what_is_sent_for_each_prompt_and_the_review(
+def test_the_json_is_what_is_sent_for_each_prompt_and_the_review(
     form: Path, surface: str, key: str
 ) -> None:
     code, printed = run(str(form), "--surface", surface)
@@ -114,7 +114,7 @@ def test_in_the_terminal_every_prompt_is_shown_with_its_keys(tmp_path: Path) -> 
 
 
 @pytest.mark.rule("CLI-6")
-def test_the_page_shows_both_looks_and_nothing_an_agent_sent_is_markup_of_it(
+def test_the_page_shows_both_platforms_and_escapes_an_agents_text(
     form: Path, tmp_path: Path
 ) -> None:
     page = tmp_path / "page.html"
@@ -130,7 +130,7 @@ def test_the_page_shows_both_looks_and_nothing_an_agent_sent_is_markup_of_it(
     assert "&#34;blocks&#34;" in text
 
 
-def test_a_page_of_every_answer_type_leaves_no_part_unshown(tmp_path: Path) -> None:
+def test_a_page_of_every_answer_type_shows_every_part(tmp_path: Path) -> None:
     path, page = tmp_path / "form.json", tmp_path / "page.html"
     path.write_text(json.dumps(TYPES))
     assert run(str(path), "--html", str(page))[0] == 0
@@ -167,7 +167,7 @@ def test_a_form_that_cannot_be_asked_ends_with_2(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CLI-6")
-def test_a_surface_that_has_no_preview_is_refused_with_those_that_have_one(form: Path) -> None:
+def test_a_surface_without_previews_is_refused_and_those_with_one_are_listed(form: Path) -> None:
     done = CliRunner().invoke(main.app, ["preview", str(form), "--surface", "pager"])
     assert (done.exit_code, done.stdout) == (2, "")
     assert "there is no preview for 'pager'" in done.stderr
@@ -175,7 +175,7 @@ def test_a_surface_that_has_no_preview_is_refused_with_those_that_have_one(form:
 
 
 @pytest.mark.rule("CLI-6")
-def test_a_submission_that_names_nobody_is_refused_as_the_service_refuses_it(form: Path) -> None:
+def test_a_submission_without_responders_is_refused_like_in_the_service(form: Path) -> None:
     call: dict[str, Any] = {**FORM, "responders": []}
     form.write_text(json.dumps(call))
     refused = plan(read_submission({**call, "to": "web"}), Routes(), frozenset({"web"}), None)
@@ -185,7 +185,7 @@ def test_a_submission_that_names_nobody_is_refused_as_the_service_refuses_it(for
     assert done.stderr.splitlines() == format_problems(refused)
 
 
-def test_every_mistake_of_a_submission_is_told(form: Path) -> None:
+def test_every_error_in_a_submission_is_reported(form: Path) -> None:
     form.write_text(json.dumps({**FORM, "arguments": {"questions": []}, "responders": []}))
     done = CliRunner().invoke(main.app, ["preview", str(form)])
     assert done.exit_code == 2
@@ -195,23 +195,23 @@ def test_every_mistake_of_a_submission_is_told(form: Path) -> None:
     ]
 
 
-def test_where_a_submission_is_to_be_asked_is_not_looked_at(form: Path) -> None:
+def test_the_destination_of_a_submission_is_ignored(form: Path) -> None:
     form.write_text(json.dumps({**FORM, "to": "a route that the service knows"}))
     assert run(str(form), "--surface", "slack")[0] == 0
 
 
-def test_in_the_terminal_an_ask_that_nobody_may_answer_says_nothing_of_who_may() -> None:
+def test_in_the_terminal_an_ask_without_responders_shows_no_audience() -> None:
     printed = io.StringIO()
     with create_app_session(output=PlainTextOutput(printed)):
         TerminalPrompter(Labels()).show(ask_json(new_ask(1, responders=())))
     assert "Assistant asks\n[1/3]" in printed.getvalue().replace("\r", "")
 
 
-def test_a_page_that_cannot_be_written_is_told(form: Path, tmp_path: Path) -> None:
+def test_a_page_that_cannot_be_written_is_reported(form: Path, tmp_path: Path) -> None:
     assert run(str(form), "--html", str(tmp_path / "no" / "page.html"))[0] == 1
 
 
-def test_a_context_is_drawn_as_each_platform_draws_it() -> None:
+def test_a_context_is_rendered_like_on_each_platform() -> None:
     form = parse_call("ask_user", {"questions": [TYPES["questions"][2] | {"context": PLAN}]}, None)[
         1
     ]
@@ -240,7 +240,7 @@ def test_a_context_is_drawn_as_each_platform_draws_it() -> None:
     assert "• watch" in on_discord
 
 
-def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
+def test_markup_of_the_platforms_is_rendered_but_not_that_in_texts() -> None:
     said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
     assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.blocks_to_html([said])
     plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
@@ -269,7 +269,7 @@ def test_markup_of_the_platforms_is_shown_and_that_of_texts_is_not() -> None:
 
 
 @pytest.mark.rule("CLI-6", "SURFACE-17", "CLARIFY-1")
-def test_a_page_says_who_may_answer_until_when_and_that_the_agent_can_be_asked_back(
+def test_a_page_shows_the_audience_the_deadline_and_asking_back(
     tmp_path: Path,
 ) -> None:
     call: dict[str, Any] = {"name": "ask_user", "arguments": TYPES, "responders": ["U012", "@S9"]}

@@ -64,7 +64,7 @@ on_each_store = pytest.mark.parametrize("terminal", STORES, indirect=True)
         (question("text"), f"a\rtwo{ESC}\rlines\r", "two\nlines"),
     ],
 )
-async def test_every_answer_has_its_keys(
+async def test_every_answer_type_has_its_keys(
     terminal: Terminal, asked: dict[str, Any], keys: str, value: Any
 ) -> None:
     done = await terminal.walked(await terminal.asked(asked), keys)
@@ -73,7 +73,7 @@ async def test_every_answer_has_its_keys(
     assert done.json["ended_by"] == {"surface": "web", "user_id": "ana", "name": "Ana"}
 
 
-async def test_where_nothing_was_chosen_the_answers_so_far_say_none(terminal: Terminal) -> None:
+async def test_an_empty_choice_is_shown_as_none_chosen(terminal: Terminal) -> None:
     go = {"id": "go", "text": "Go?", "answer_type": "boolean"}
     left_open = await terminal.walked(await terminal.asked(MANY, go), "\rq\r")
     assert left_open.answers == {"q": []}
@@ -83,7 +83,7 @@ async def test_where_nothing_was_chosen_the_answers_so_far_say_none(terminal: Te
 
 
 @pytest.mark.rule("TERMINAL-2")
-async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Terminal) -> None:
+async def test_remembering_has_capital_keys_if_it_is_offered(terminal: Terminal) -> None:
     call = {
         "tool": "git",
         "question": {"id": "force", "text": "Force?", "answer_type": "boolean"},
@@ -97,7 +97,7 @@ async def test_remembering_has_capital_keys_where_it_is_offered(terminal: Termin
 
 @on_each_store
 @pytest.mark.rule("TERMINAL-1", "CARE-4")
-async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) -> None:
+async def test_back_reply_and_end_turn_have_letters(terminal: Terminal) -> None:
     first, second = {**question("boolean"), "id": "a"}, {**SELECT, "id": "b"}
     went_back = await terminal.walked(await terminal.asked(first, second), "y\rb\rn\r1\r")
     assert went_back.answers == {"a": False, "b": "one"}
@@ -114,7 +114,7 @@ async def test_back_reply_and_end_turn_have_their_letters(terminal: Terminal) ->
 
 
 @pytest.mark.rule("TERMINAL-3")
-async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal) -> None:
+async def test_escape_opens_the_menu_from_the_checkboxes(terminal: Terminal) -> None:
     ask = await terminal.asked({**question("boolean"), "id": "a"}, {**MANY, "id": "b"})
     walking = asyncio.create_task(terminal.walk().walk(ask))
     terminal.keyboard.send_text("y\r")
@@ -130,7 +130,7 @@ async def test_escape_leads_from_the_boxes_to_everything_else(terminal: Terminal
 
 
 @on_each_store
-async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
+async def test_other_text_and_a_review_can_be_walked(terminal: Terminal) -> None:
     options = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
     questions = [{"id": n, "prompt": f"{n}?", "options": options} for n in ("a", "b")]
     ask = await terminal.asked(*questions, name="question")
@@ -141,7 +141,7 @@ async def test_other_words_and_a_review_are_walked(terminal: Terminal) -> None:
 
 
 @pytest.mark.rule("TERMINAL-1")
-async def test_a_schema_is_written_in_the_editor_until_it_fits(
+async def test_a_schema_answer_is_edited_until_it_is_valid(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tries = tmp_path / "tries"
@@ -165,7 +165,7 @@ async def test_a_schema_is_written_in_the_editor_until_it_fits(
     assert json.loads(json.dumps(schema))["required"] == ["port"]
 
 
-async def test_an_answer_that_is_refused_is_told_and_what_was_typed_is_still_there(
+async def test_a_refused_answer_is_reported_and_its_text_is_kept(
     terminal: Terminal,
 ) -> None:
     form = {"question": "Which?", "options": [{"label": "x"}, {"label": "y"}]}
@@ -177,7 +177,7 @@ async def test_an_answer_that_is_refused_is_told_and_what_was_typed_is_still_the
 
 
 @on_each_store
-async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_stands(
+async def test_if_somebody_was_faster_the_current_prompt_is_shown(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(
@@ -197,7 +197,7 @@ async def test_somebody_who_was_faster_is_told_of_and_the_prompt_shown_as_it_sta
 
 
 @pytest.mark.rule("TEXT-1", "TERMINAL-5")
-async def test_what_an_agent_sent_cannot_command_the_terminal(terminal: Terminal) -> None:
+async def test_an_agents_text_cannot_control_the_terminal(terminal: Terminal) -> None:
     evil = "Erase?\x1b[2J\x1b]0;owned\x07\u202e"
     ask = await terminal.asked(
         question("select", options=[f"{evil}1", f"{evil}2"], context=evil) | {"text": evil}
@@ -216,7 +216,7 @@ async def test_ctrl_c_leaves_the_ask_open(terminal: Terminal) -> None:
     assert (await terminal.client.get(ask.id)).open
 
 
-async def test_an_open_ask_is_picked_by_its_number(terminal: Terminal) -> None:
+async def test_an_open_ask_is_chosen_by_its_number(terminal: Terminal) -> None:
     prompting = TerminalPrompter(Labels())
     assert await _choose_ask(terminal.client, prompting) is None
     first = await terminal.asked(question("boolean"))

@@ -22,12 +22,12 @@ def shown(source: str) -> str:
 
 @pytest.mark.rule("TEXT-5", "TEXT-6")
 @given(source=SOURCES.map(visible))
-def test_every_character_is_on_the_terminal(source: str) -> None:
+def test_every_character_is_printed(source: str) -> None:
     assert shown(source).translate(_NOT_MARKUP) == source.translate(_NOT_MARKUP)
 
 
 @pytest.mark.rule("TEXT-5")
-def test_each_kind_of_block_is_told_apart() -> None:
+def test_each_kind_of_block_is_rendered_differently() -> None:
     source = """# Plan
 
 Adds *one* column, see [the docs](https://x.y):

@@ -38,7 +38,7 @@ def editor(folder: Path, *lines: str) -> str:
     return str(path)
 
 
-async def test_words_that_were_given_up_lead_back_to_the_prompt(terminal: Terminal) -> None:
+async def test_abandoning_a_text_leads_back_to_the_prompt(terminal: Terminal) -> None:
     replying = await terminal.walked(await terminal.asked(question("boolean")), f"r\r{CTRL_C}y\r")
     assert replying.answers == {"q": True}
     writing = await terminal.walked(await terminal.asked(question("text")), f"a\r{CTRL_C}a\rhi\r")
@@ -49,7 +49,7 @@ async def test_words_that_were_given_up_lead_back_to_the_prompt(terminal: Termin
     assert (await terminal.walked(other, f"2\r{CTRL_C}1\ry\r")).answers == {"a": "x"}
 
 
-async def test_instead_of_writing_one_can_reply_end_the_turn_or_leave(terminal: Terminal) -> None:
+async def test_a_text_question_offers_reply_end_turn_and_leaving(terminal: Terminal) -> None:
     text, schema = question("text"), question("schema", schema={"type": "object"})
     replied = await terminal.walked(await terminal.asked(text), "r\rno\r")
     assert (replied.status, replied.reply) == ("cancelled", "no")
@@ -60,7 +60,7 @@ async def test_instead_of_writing_one_can_reply_end_the_turn_or_leave(terminal: 
     assert f"{left.id} stays open." in terminal.screen.text
 
 
-async def test_an_editor_that_is_left_without_saving_sends_nothing(
+async def test_closing_the_editor_without_saving_sends_nothing(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VISUAL", editor(tmp_path, "pass"))
@@ -69,7 +69,7 @@ async def test_an_editor_that_is_left_without_saving_sends_nothing(
     assert "closed without saving. Nothing was sent" in terminal.screen.text
 
 
-async def test_json_that_is_none_can_be_given_up(
+async def test_invalid_json_can_be_abandoned(
     terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("VISUAL", editor(tmp_path, "pathlib.Path(sys.argv[1]).write_text('{')"))
@@ -83,7 +83,7 @@ async def test_json_that_is_none_can_be_given_up(
     assert (await terminal.client.get(ask.id)).open
 
 
-async def test_words_of_ones_own_are_an_answer_beside_the_boxes(terminal: Terminal) -> None:
+async def test_other_text_is_an_answer_besides_the_checkboxes(terminal: Terminal) -> None:
     options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
     arguments = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
     ask = await terminal.asked(arguments, name="AskUserQuestion")
@@ -95,7 +95,9 @@ async def test_words_of_ones_own_are_an_answer_beside_the_boxes(terminal: Termin
     assert (await terminal.client.get(ask.id)).answers == {"q1": "mine"}
 
 
-async def test_somebody_who_ended_it_is_told_of_and_nothing_is_changed(terminal: Terminal) -> None:
+async def test_if_somebody_ended_the_ask_that_is_reported_and_nothing_changes(
+    terminal: Terminal,
+) -> None:
     ask = await terminal.asked(question("boolean"))
     walking = asyncio.create_task(terminal.walk().walk(ask))
     await terminal.shows("Leave it open")
@@ -109,7 +111,7 @@ async def test_somebody_who_ended_it_is_told_of_and_nothing_is_changed(terminal:
 
 
 @pytest.mark.rule("DIALECT-14")
-async def test_previews_of_options_stand_above_the_question(terminal: Terminal) -> None:
+async def test_previews_of_options_are_shown_above_the_question(terminal: Terminal) -> None:
     options = [
         {"label": "Red", "description": "warm", "preview": "#f00"},
         {"label": "Blue", "description": "cold"},
@@ -121,7 +123,7 @@ async def test_previews_of_options_stand_above_the_question(terminal: Terminal) 
     assert shown.index("Red:") < shown.index("#f00") < shown.index("Which?")
 
 
-async def test_an_ask_that_is_over_shows_and_prompts_nothing(terminal: Terminal) -> None:
+async def test_an_ended_ask_shows_no_prompt(terminal: Terminal) -> None:
     ask = await terminal.asked({**SELECT, "default": "two"})
     prompting = TerminalPrompter(Labels())
     prompting.show(ask.json)
@@ -161,7 +163,7 @@ async def test_the_review_does_not_offer_to_edit_what_the_configuration_answers(
         assert (await terminal.walked(ask, "y\r")).answers == {"a": "x", "b": "x"}
 
 
-async def test_nothing_ticked_after_thinking_better_of_it_is_still_an_answer(
+async def test_unticking_everything_is_still_an_answer(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(MANY)
@@ -179,7 +181,7 @@ TICKED = question("multi_select", options=["x", "y", "z"])
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_ticks_stay_when_somebody_asks_back(terminal: Terminal) -> None:
+async def test_ticks_are_kept_when_somebody_asks_back(terminal: Terminal) -> None:
     ask = await terminal.asked(TICKED, accepts=["clarify"])
     answered = await terminal.walked(ask, "1 3\r?\rWhat is z?\r\r")
     assert answered.answers == {"q": ["x", "z"]}
@@ -187,7 +189,7 @@ async def test_ticks_stay_when_somebody_asks_back(terminal: Terminal) -> None:
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_ticks_stay_when_an_explanation_comes_before_they_are_sent(
+async def test_ticks_are_kept_when_an_explanation_arrives_first(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(TICKED, accepts=["clarify"])
@@ -204,7 +206,7 @@ async def test_ticks_stay_when_an_explanation_comes_before_they_are_sent(
     assert (await terminal.client.get(ask.id)).answers == {"q": ["y", "z"]}
 
 
-async def test_what_is_asked_back_and_refused_is_not_taken_for_an_answer(
+async def test_a_refused_ask_back_is_not_taken_for_an_answer(
     terminal: Terminal,
 ) -> None:
     options = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]

@@ -57,7 +57,7 @@ async def claude(terminal: Terminal, *labels: str) -> Ask:
 
 
 @pytest.mark.rule("CARE-3")
-async def test_a_label_that_is_a_controls_letter_is_asked_about(terminal: Terminal) -> None:
+async def test_a_label_equal_to_a_controls_letter_is_ambiguous(terminal: Terminal) -> None:
     first = {**question("boolean"), "id": "a"}
     ask = await terminal.asked(first, question("select", options=["b", "c"]))
     done = await terminal.walked(ask, "y\rb\r1\r")
@@ -65,20 +65,20 @@ async def test_a_label_that_is_a_controls_letter_is_asked_about(terminal: Termin
     assert "b is ambiguous: it is a choice, and also means Back" in terminal.screen.text
 
 
-async def test_a_number_is_the_one_that_is_shown_also_where_labels_are_numbers(
+async def test_a_number_is_the_shown_one_even_if_labels_are_numbers(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(question("select", options=["2", "1"]))
     assert (await terminal.walked(ask, "1\r")).answers == {"q": "2"}
 
 
-async def test_words_that_two_choices_share_are_none(terminal: Terminal) -> None:
+async def test_words_that_two_choices_share_match_neither(terminal: Terminal) -> None:
     ask = await terminal.asked(question("select", options=["Dev", "dev"]))
     assert (await terminal.walked(ask, "DEV\r2\r")).answers == {"q": "dev"}
     assert "DEV is not one of the choices. Enter one of 1 to 2, r, s, q." in terminal.screen.text
 
 
-async def test_what_was_answered_stands_above_the_first_question_only(terminal: Terminal) -> None:
+async def test_earlier_answers_are_shown_above_the_first_question_only(terminal: Terminal) -> None:
     questions = [{**question("boolean"), "id": f"q{n}", "text": f"No {n}?"} for n in range(8)]
     ask = await terminal.asked(*questions)
     for _ in range(6):
@@ -91,7 +91,7 @@ async def test_what_was_answered_stands_above_the_first_question_only(terminal: 
     assert "No 6? →" not in shown
 
 
-async def test_who_asks_is_said(terminal: Terminal) -> None:
+async def test_the_asking_agent_is_named(terminal: Terminal) -> None:
     call = {"tool": "git", "question": {"id": "f", "text": "Force?", "answer_type": "boolean"}}
     ask = await terminal.client.submit("tool_question", call)  # type: ignore[arg-type] # a plain dict
     await terminal.walked(ask, "r\rno\r")
@@ -112,19 +112,19 @@ async def test_arrows_and_tab_move_between_answered_questions_and_answer_no_new_
     assert done.answers == {"a": "x", "b": "y", "c": "x"}
 
 
-async def test_moving_on_gives_own_words_once_more(terminal: Terminal) -> None:
+async def test_moving_on_repeats_the_other_text(terminal: Terminal) -> None:
     ask = await reviewed(terminal)
     done = await terminal.walked(ask, f"3\rmine\r{LEFT}{RIGHT}1\r1\ry\r")
     assert done.answers == {"a": "mine", "b": "x", "c": "x"}
 
 
-async def test_where_back_discards_arrows_move_nothing(terminal: Terminal) -> None:
+async def test_arrows_do_not_move_if_back_would_discard_answers(terminal: Terminal) -> None:
     ask = await terminal.asked({**question("boolean"), "id": "a"}, SELECT)
     done = await terminal.walked(ask, f"y\r{LEFT}{TAB}2\r")
     assert done.answers == {"a": True, "q": "two"}
 
 
-async def test_escape_leaves_what_is_typed_and_then_opens_the_menu_and_closes_it(
+async def test_escape_leaves_the_text_then_opens_and_closes_the_menu(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(question("text"))
@@ -143,7 +143,7 @@ async def test_escape_leaves_what_is_typed_and_then_opens_the_menu_and_closes_it
     assert (await terminal.client.get(ask.id)).answers == {"q": "this"}
 
 
-async def test_escape_picks_no_ask(terminal: Terminal) -> None:
+async def test_escape_chooses_no_ask(terminal: Terminal) -> None:
     picking = asyncio.create_task(TerminalPrompter(Labels()).choose(["one", "two"]))
     await terminal.shows("None of them")
     terminal.keyboard.send_text(ESC)
@@ -154,7 +154,7 @@ async def test_escape_picks_no_ask(terminal: Terminal) -> None:
 # --- the list of a multiple choice -----------------------------------------------------------------
 
 
-async def test_own_words_are_a_row_that_opens_where_it_is_meant(terminal: Terminal) -> None:
+async def test_other_text_is_a_row_that_opens_only_when_selected(terminal: Terminal) -> None:
     ask = await claude(terminal, "A", "B")
     up, down, clear = "\x1b[A", "\x1b[B", "\x15"
     keys = f"{up}\rfirst\r {clear}\r\r{CTRL_C}something else…\r{CTRL_C}{down}\x0e\x10 2\r\r"
@@ -163,14 +163,14 @@ async def test_own_words_are_a_row_that_opens_where_it_is_meant(terminal: Termin
     assert (await terminal.walked(other, f"{up} mine\r\r")).answers == {"q1": "mine"}
 
 
-async def test_own_words_that_replace_ticks_say_so_first(terminal: Terminal) -> None:
+async def test_other_text_that_replaces_ticks_asks_first(terminal: Terminal) -> None:
     ask = await claude(terminal, "A", "B")
     done = await terminal.walked(ask, "1\r3\rmine\r\rn\r\ry\r")
     assert done.answers == {"q1": "mine"}
     assert "Your own answer replaces what you ticked. Send them? (y/n)" in terminal.screen.text
 
 
-async def test_own_words_beside_ticks_are_sent_with_them(terminal: Terminal) -> None:
+async def test_other_text_is_sent_along_with_ticks(terminal: Terminal) -> None:
     options = [{"label": "A"}, {"label": "B"}]
     ask = await terminal.asked({"question": "Which?", "options": options, "multiSelect": True})
     done = await terminal.walked(ask, "1,2\r3\rZig\r\r")
@@ -178,7 +178,7 @@ async def test_own_words_beside_ticks_are_sent_with_them(terminal: Terminal) -> 
     assert done.tool_result.structured == {"answers": [["A", "B", "Zig"]]}
 
 
-async def test_controls_and_arrows_work_below_the_boxes(terminal: Terminal) -> None:
+async def test_controls_and_arrows_work_below_the_checkboxes(terminal: Terminal) -> None:
     questions = [
         {"question": n, "options": [{"label": "A"}, {"label": "B"}], "multiSelect": True}
         for n in ("one", "two")
@@ -191,7 +191,7 @@ async def test_controls_and_arrows_work_below_the_boxes(terminal: Terminal) -> N
     assert stopped.status == "turn_ended"
 
 
-async def test_a_long_list_scrolls_and_says_how_much_more_there_is(terminal: Terminal) -> None:
+async def test_a_long_list_scrolls_and_shows_how_much_more_there_is(terminal: Terminal) -> None:
     long = "w" * 300
     ask = await terminal.asked(question("multi_select", options=[long, *map(str, range(99))]))
     walking = asyncio.create_task(terminal.walk().walk(ask))
@@ -221,7 +221,7 @@ async def test_a_refused_answer_keeps_its_ticks(terminal: Terminal) -> None:
 
 
 @pytest.mark.rule("TEXT-3")
-async def test_a_default_is_edited_with_everything_in_it_visible_and_sent_as_it_is(
+async def test_a_default_is_edited_with_visible_control_characters_and_sent_unchanged(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(question("text", default="a\u202eb\u2028c"))
@@ -231,7 +231,7 @@ async def test_a_default_is_edited_with_everything_in_it_visible_and_sent_as_it_
     assert "a⟨U+202E⟩b⟨U+2028⟩c" in terminal.screen.text
 
 
-def test_the_cursor_is_where_the_character_is() -> None:
+def test_the_cursor_follows_the_visible_characters() -> None:
     shown = _Visible().apply_transformation(
         TransformationInput(
             BufferControl(), Document("a\u202eb"), 0, lambda i: i, [("", "a\u202eb")], 80, 1
@@ -265,7 +265,7 @@ async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str
         (question("schema", schema={"type": "array"}), "a\n{\ne\n[1]\n", [1]),
     ],
 )
-async def test_every_answer_comes_through_a_pipe(
+async def test_every_answer_type_can_come_from_a_pipe(
     terminal: Terminal, asked: dict[str, Any], given: str, value: Any
 ) -> None:
     done, _ = await piped(terminal, await terminal.asked(asked), given)
@@ -273,7 +273,7 @@ async def test_every_answer_comes_through_a_pipe(
 
 
 @pytest.mark.rule("TERMINAL-4")
-async def test_a_pipe_that_ends_leaves_the_ask_open_and_half_a_line_is_none(
+async def test_the_end_of_a_pipe_leaves_the_ask_open_and_ignores_half_a_line(
     terminal: Terminal,
 ) -> None:
     ask = await terminal.asked(question("boolean"))
@@ -282,7 +282,7 @@ async def test_a_pipe_that_ends_leaves_the_ask_open_and_half_a_line_is_none(
     assert (await terminal.client.get(ask.id)).open
 
 
-def test_moving_on_keeps_what_was_ticked_beside_own_words() -> None:
+def test_moving_on_keeps_ticks_along_with_other_text() -> None:
     prompt: dict[str, Any] = {
         "question_id": "q",
         "reviewed": True,

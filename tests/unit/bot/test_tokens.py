@@ -37,9 +37,7 @@ def token(file: Path) -> Run:
 
 
 @pytest.mark.rule("CLI-9", "CLI-18")
-def test_a_token_that_is_made_comes_with_its_lines_for_the_configuration(
-    token: Run, file: Path
-) -> None:
+def test_a_new_token_comes_with_its_lines_for_the_configuration(token: Run, file: Path) -> None:
     made = json.loads(token("create", "ann", "--role", "surface", "--json").stdout)
     assert made["configuration"].splitlines() == [
         "[agents.ann]",
@@ -52,7 +50,7 @@ def test_a_token_that_is_made_comes_with_its_lines_for_the_configuration(
 
 
 @pytest.mark.rule("CLI-14", "CLI-18")
-def test_agents_are_listed_without_anything_of_their_tokens(token: Run, file: Path) -> None:
+def test_agents_are_listed_without_their_tokens(token: Run, file: Path) -> None:
     assert "There are no agents" in token("list").output
     file.write_text(ANN + BOB)
     assert token("list").stdout == "ann  agent  every route\nbob  agent  web\n"
@@ -68,7 +66,7 @@ def test_agents_are_listed_without_anything_of_their_tokens(token: Run, file: Pa
 
 @pytest.mark.rule("CLI-14")
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_revoking_takes_out_one_agent_and_leaves_the_rest_as_it_is(
+def test_revoking_removes_one_agent_and_keeps_the_rest(
     token: Run, file: Path, newline: str
 ) -> None:
     before, after = "# mine\ndefault_route = 'web' # here\n\n", "\n# more\n[log]\nlevel = 'debug'\n"
@@ -85,7 +83,7 @@ def test_revoking_takes_out_one_agent_and_leaves_the_rest_as_it_is(
 
 
 @pytest.mark.rule("CLI-14")
-def test_what_is_not_a_table_of_the_file_is_left_to_people(
+def test_an_agent_that_is_not_a_table_in_the_file_is_left_to_people(
     token: Run, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for text in (
@@ -102,7 +100,7 @@ def test_what_is_not_a_table_of_the_file_is_left_to_people(
 
 
 @pytest.mark.rule("CLI-14")
-def test_revoking_takes_out_a_table_whose_last_comment_ends_in_a_no_break_space(
+def test_revoking_removes_a_table_whose_last_comment_ends_in_a_no_break_space(
     token: Run, file: Path
 ) -> None:
     file.write_text(BOB.rstrip() + " # the desk\u00a0\n" + ANN)
@@ -110,7 +108,7 @@ def test_revoking_takes_out_a_table_whose_last_comment_ends_in_a_no_break_space(
     assert file.read_text() == ANN
 
 
-def test_a_file_that_is_not_utf_8_is_told(file: Path) -> None:
+def test_a_file_that_is_not_utf_8_is_reported(file: Path) -> None:
     from answerback.cli import tokens
 
     file.write_bytes(ANN.encode())
