@@ -1,4 +1,4 @@
-"""What tests of `answerback acp` share: an editor, the proxy as a process, and what a scripted agent asks."""
+"""Helpers for tests of `answerback acp`: an editor, the proxy as a process, and the requests of a scripted agent."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ OPTIONS = [
     {"optionId": "no", "name": "Reject", "kind": "reject_once"},
 ]
 INITIALIZE = {"id": 0, "method": "initialize", "params": {"protocolVersion": 1}}
-"""What an editor without elicitation begins with."""
+"""The first message of an editor that does not support elicitation."""
 
 
 def permission(request_id: Any = 7, session: str = "s1", **more: Any) -> Json:
-    """What an agent sends that wants to use a tool."""
+    """A permission request from an agent that wants to use a tool."""
     tool_call = {"toolCallId": "call_1", "title": "Run make", "rawInput": {"command": "make"}}
     params = {"sessionId": session, "toolCall": tool_call, "options": OPTIONS, **more}
     method = "session/request_permission"
@@ -33,7 +33,7 @@ def permission(request_id: Any = 7, session: str = "s1", **more: Any) -> Json:
 
 
 def elicitation(request_id: Any = 8, **more: Any) -> Json:
-    """What an agent sends that has a question; the schema's type may be left out."""
+    """An elicitation request from an agent; the schema's type is optional."""
     schema = {"properties": {"port": {"type": "integer"}}, "required": ["port"]}
     params = {
         "sessionId": "s1",
@@ -46,7 +46,7 @@ def elicitation(request_id: Any = 8, **more: Any) -> Json:
 
 
 def selected(option: str, request_id: Any = 7) -> Json:
-    """What an agent is answered that wanted to use a tool."""
+    """The response to a permission request."""
     outcome = {"outcome": {"outcome": "selected", "optionId": option}}
     return {"jsonrpc": "2.0", "id": request_id, "result": outcome}
 
@@ -57,18 +57,18 @@ def notice(method: str, **params: Any) -> Json:
 
 
 def withdrawn(request_id: Any = 7) -> Json:
-    """What an editor is told of a request that was answered elsewhere."""
+    """The notification to an editor that a request was answered elsewhere."""
     return notice("$/cancel_request", requestId=request_id)
 
 
 @dataclass
 class Editor:
-    """An editor, with the proxy that it started."""
+    """An editor, and the proxy that it started."""
 
     process: Child
 
     async def send(self, message: Json) -> str:
-        """Sends a message, and returns its line."""
+        """Send a message, and return its line."""
         line = json.dumps(message) + "\n"
         assert self.process.stdin is not None
         self.process.stdin.write(line.encode())
@@ -76,29 +76,29 @@ class Editor:
         return line
 
     async def prompt(self, *messages: Json) -> None:
-        """Makes the agent say something."""
+        """Make the agent send something."""
         await self.send({"id": 1, "method": "session/prompt", "params": {"say": messages}})
 
     async def line(self) -> bytes:
-        """The next line."""
+        """Read the next line."""
         assert self.process.stdout is not None
         async with asyncio.timeout(PATIENCE):
             return await self.process.stdout.readline()
 
     async def next(self) -> Json:
-        """The next message."""
+        """Read the next message."""
         found: Json = json.loads(await self.line())
         return found
 
     async def heard(self) -> Json:
-        """The next line that the agent heard."""
+        """The next line that the agent received."""
         found = await self.next()
         assert found["method"] == "_heard", found
         line: Json = json.loads(found["params"]["line"])
         return line
 
     async def end(self) -> tuple[bytes, str]:
-        """What is still said, on standard output and error, once nothing more is sent."""
+        """End the input, and return the rest of standard output and standard error."""
         async with asyncio.timeout(PATIENCE):
             out, err = await self.process.communicate()
         return out, err.decode()
@@ -106,7 +106,7 @@ class Editor:
 
 @asynccontextmanager
 async def run_editor(url: str, *agent: str, **environment: str) -> AsyncIterator[Editor]:
-    """An editor whose agent runs behind the proxy."""
+    """Start an editor whose agent runs behind the proxy."""
     process = await forked(
         *("acp", "--url", url, "--", *(agent or AGENT)),
         environment=environment,

@@ -1,4 +1,4 @@
-"""What tests of the agents' ways in share: a whole service in this process, and people who answer."""
+"""Helpers for tests of agents' integrations: a whole service in this process, and people who answer."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ Json = dict[str, Any]
 
 @dataclass
 class Served:
-    """A running service, a client of its API, and the tokens made for it."""
+    """A running service, a client of its API, and its tokens."""
 
     running: app.RunningService
     http: aiohttp.ClientSession
     tokens: dict[str, str]
     acting: dict[str, str]
-    """The header of what people do: a front end's token, else the person's key."""
+    """The header for people's actions: a front end's token, or else the person's key."""
 
     @property
     def key(self) -> str:
-        """What a person's tools send as their token."""
+        """The token that a person's tools send."""
         return self.acting["Authorization"].removeprefix("Bearer ")
 
     @property
     def url(self) -> str:
-        """Where the agents' API is."""
+        """The address of the agents' API."""
         return self.running.api_url
 
     async def newest(self, count: int = 1) -> Ask:
-        """The newest ask, once there are so many."""
+        """Wait for the given number of asks, and return the newest."""
         async with asyncio.timeout(WAIT):
             with self.running.service.signals.follow("web") as follower:
                 while len(rows := (await self.running.service.store.page(limit=200)).rows) < count:
@@ -50,17 +50,17 @@ class Served:
         return rows[0]
 
     async def wait_for_waiters(self, ask: Ask, waiters: int = 1) -> None:
-        """Returns once so many wait for an ask."""
+        """Wait until an ask has the given number of waiters."""
         async with asyncio.timeout(WAIT):
             while self.waiters(ask.id) != waiters:  # noqa: ASYNC110 - nothing tells of waiters
                 await asyncio.sleep(0.005)
 
     def waiters(self, ask_id: str) -> int:
-        """How many wait for an ask."""
+        """The number of waiters for an ask."""
         return len(self.running.service.signals._followers.get(ask_id, ()))
 
     async def act(self, ask: Ask, **action: Any) -> Json:
-        """What a person does."""
+        """Act on an ask as a person."""
         path = f"{self.url}/v1/asks/{ask.id}/actions"
         async with self.http.post(path, json=action, headers=self.acting) as response:
             assert response.status == 200, await response.text()
@@ -72,7 +72,7 @@ class Served:
 async def served(
     folder: Path, roles: dict[str, str] | None = None, **tables: Any
 ) -> AsyncIterator[Served]:
-    """A service on a free port; ``roles`` are the agents with tokens, the rest tables of the settings."""
+    """Run a service on a free port; ``roles`` are the agents with tokens, the rest are tables of the settings."""
     tokens = {name: new_token() for name in roles or {}}
     agents = {
         name: AgentSettings.model_validate({"token_hash": hash_of(tokens[name]), "role": role})

@@ -1,4 +1,4 @@
-"""What tests of command hooks share: events as the real hosts sent them, and people who do something about them."""
+"""Helpers for tests of command hooks: events as the real hosts sent them, and people who act on the asks."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ STOP = {"continue": False, "stopReason": "The user ended the turn."}
 
 
 def output(event: Json, **told: Any) -> Json:
-    """What all hosts but Copilot are answered."""
+    """The answer in the shape of all hosts but Copilot."""
     return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **told}}
 
 
@@ -57,7 +57,7 @@ def denied(event: Json, reason: str) -> Json:
 
 
 def value(given: Any) -> Json:
-    """What a person does who answers."""
+    """The action of a person who answers."""
     return {"action": "answer", "value": given}
 
 
@@ -70,7 +70,7 @@ def decided(event: Json, behavior: str, message: str | None = None, **more: Any)
 async def run_hook(
     service: Served, agent: str, event: Json, action: Json | None, count: int = 1
 ) -> Json | None:
-    """What a hook answers when people do this to the newest of so many asks."""
+    """A hook's answer if people act like this on the newest of the given number of asks."""
     running = asyncio.create_task(
         asyncio.to_thread(handle_event, agent, event, AskClient(service.url, wait=WAIT))
     )

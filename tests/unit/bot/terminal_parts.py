@@ -1,4 +1,4 @@
-"""What tests of the terminal share: a person at one, whose keys go into prompt_toolkit, beside a real service."""
+"""Helpers for tests of the terminal: a person whose keys go to prompt_toolkit, and a real service."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CTRL_C = "\x03"
 
 
 class Screen:
-    """What was written to the terminal."""
+    """Collects what was written to the terminal."""
 
     encoding = "utf-8"
 
@@ -33,19 +33,19 @@ class Screen:
         self.text = ""
 
     def write(self, data: str) -> None:
-        """Takes what is printed."""
+        """Collect a text."""
         self.text += data
 
     def flush(self) -> None:
-        """Does nothing: all is there."""
+        """Do nothing, as nothing is buffered."""
 
     def isatty(self) -> bool:
-        """A terminal."""
+        """Pretend to be a terminal."""
         return True
 
 
 class Terminal:
-    """A person at a terminal: types, and reads."""
+    """A person at a terminal, who types and reads."""
 
     def __init__(self, service: Served, keyboard: PipeInput, screen: Screen) -> None:
         self.service = service
@@ -58,7 +58,7 @@ class Terminal:
         return await self.client.submit(name, {"questions": list(questions)}, **more)
 
     async def walked(self, ask: Ask, keys: str) -> Ask:
-        """The ask after somebody typed these keys."""
+        """Type these keys, and return the ask."""
         self.keyboard.send_text(keys)
         async with asyncio.timeout(WAIT):
             await self.walk().walk(ask)
@@ -69,11 +69,11 @@ class Terminal:
         return Walk(self.client, TerminalPrompter(Labels()), {"user_id": "ana", "name": "Ana"})
 
     async def shows(self, words: str) -> None:
-        """Returns once the terminal shows these words."""
+        """Wait until the terminal shows these words."""
         await self._shows(words, 1)
 
     async def shows_again(self, words: str) -> None:
-        """Returns once the terminal shows these words once more than it does now."""
+        """Wait until the terminal shows these words once more than now."""
         await self._shows(words, self.screen.text.count(words) + 1)
 
     async def _shows(self, words: str, times: int) -> None:
@@ -84,7 +84,7 @@ class Terminal:
 
 @asynccontextmanager
 async def open_terminal(folder: Path, **tables: Any) -> AsyncIterator[Terminal]:
-    """A terminal beside a service whose database is in a folder; ``tables`` are of its settings."""
+    """A terminal and a service whose database is in a folder; ``tables`` are tables of its settings."""
     screen = Screen()
     # No cursor reports: nobody would answer, and every prompt would wait a second for them.
     size = Size(rows=50, columns=120)

@@ -1,4 +1,4 @@
-"""`answerback acp`: an editor, a scripted agent and a real service; who answers first, counts."""
+"""`answerback acp` with an editor, a scripted agent and a real service: the first answer counts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def editor(service: Served) -> AsyncIterator[Editor]:
 
 
 async def ended(service: Served, ask_id: str) -> Status:
-    """How an ask ended, once it has."""
+    """Wait until an ask has ended."""
     with service.running.service.signals.follow(ask_id) as follower:
         async with asyncio.timeout(WAIT):
             while True:
@@ -65,7 +65,7 @@ async def test_an_answer_in_the_thread_counts_and_the_editor_is_notified(
     told = [
         await editor.next(),
         await editor.next(),
-    ]  # the agent's echo, and what the editor is told
+    ]  # the agent's echo, and the notification to the editor
     assert withdrawn() in told
     told.remove(withdrawn())
     assert '"optionId": "' + option in told[0]["params"]["line"]
@@ -315,7 +315,7 @@ def _heard(message: Json) -> Json:
 
 
 async def _act_if_open(service: Served, ask_id: str) -> None:
-    """A click that may be too late."""
+    """Act on an ask that may already have ended."""
     path = f"{service.url}/v1/asks/{ask_id}/actions"
     async with service.http.post(path, json=value("yes"), headers=service.acting) as response:
         assert response.status < 500

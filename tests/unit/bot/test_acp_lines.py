@@ -1,4 +1,4 @@
-"""`answerback acp` as a pipe: what it passes on, how it ends, and what it does without a service."""
+"""`answerback acp` as a pipe: what it relays, how it ends, and what it does without a service."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def line(message: Json) -> bytes:
 
 
 class Pipe(io.BytesIO):
-    """What was written, line by line, for a test that waits for it."""
+    """A sink that collects lines, for a test to wait for."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Pipe(io.BytesIO):
             self._wrote.notify_all()
 
     def lines(self, count: int) -> list[Json]:
-        """So many lines, once they are there."""
+        """Wait for the given number of lines."""
         with self._wrote:
             assert self._wrote.wait_for(lambda: self.getvalue().count(b"\n") >= count, WAIT)
         return [json.loads(each) for each in self.getvalue().splitlines()]
@@ -63,7 +63,7 @@ class Parts:
         self.proxy = Proxy(people, LineWriter(self.agent), LineWriter(self.editor), self._warn)
 
     def join(self) -> None:
-        """Returns once no thread of the proxy is left."""
+        """Wait until all threads of the proxy have ended."""
         for thread in threading.enumerate():
             if thread.daemon and thread not in self._others:
                 thread.join(WAIT)
@@ -209,7 +209,7 @@ OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": No
 
 @pytest.mark.rule("ACP-5")
 async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later() -> None:
-    """The editor answers, and all ends, while the service still takes the ask."""
+    """The editor answers, and everything ends, while the service is still accepting the ask."""
     taking, answered, deleted = asyncio.Event(), asyncio.Event(), asyncio.Event()
 
     async def take(_request: web.Request) -> web.Response:
@@ -243,7 +243,7 @@ async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later()
 
 @pytest.mark.rule("ACP-5")
 async def test_the_proxy_waits_at_its_end_for_an_ask_being_submitted() -> None:
-    """So that none stays open that nobody waits for."""
+    """No ask may stay open that nobody waits for."""
     taking, deleted = asyncio.Event(), asyncio.Event()
     go_on = asyncio.Event()
 
@@ -314,7 +314,7 @@ def test_elicitation_is_announced_where_each_protocol_version_expects_it(
 
 
 def test_the_proxy_imports_next_to_nothing() -> None:
-    """So that an agent starts as fast with it as without."""
+    """An agent has to start as fast with the proxy as without."""
     script = (
         "import sys; from answerback.cli import acp; "
         "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"

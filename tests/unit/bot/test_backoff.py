@@ -1,4 +1,4 @@
-"""The pauses between tries: they grow, are bounded, and are never the same for all."""
+"""The pauses between retries grow, are bounded, and differ between clients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`answerback bridge codex`: between a client and Codex's app server, people answer what Codex asks."""
+"""`answerback bridge codex` between a client and Codex's app server: people answer what Codex asks."""
 
 from __future__ import annotations
 
@@ -72,32 +72,32 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 class Talk:
-    """A client's side of the command."""
+    """The client's side of the command."""
 
     def __init__(self, child: Child) -> None:
         self.child = child
 
     def say(self, message: Json) -> None:
-        """A message to the app server."""
+        """Send a message to the app server."""
         assert self.child.stdin is not None
         self.child.stdin.write(json.dumps(message).encode() + b"\n")
 
     async def hear(self) -> Json:
-        """The next message from it."""
+        """Read the next message from the app server."""
         assert self.child.stdout is not None
         async with asyncio.timeout(PATIENCE):
             found: Json = json.loads(await self.child.stdout.readline())
         return found
 
     async def read(self) -> Json:
-        """What the app server read next."""
+        """The next message that the app server read."""
         heard = await self.hear()
         assert heard["method"] == "fake/read", heard
         found: Json = heard["params"]
         return found
 
     async def ended(self) -> int:
-        """Its exit status, once it has ended."""
+        """Wait until the command has ended; returns its exit status."""
         async with asyncio.timeout(PATIENCE):
             await self.child.communicate()
         assert self.child.returncode is not None
@@ -106,7 +106,7 @@ class Talk:
 
 @asynccontextmanager
 async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
-    """The command between this test and the fake, introduced to each other."""
+    """Run the command between this test and the fake, both initialised."""
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
     words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
     child = await forked(
@@ -280,7 +280,7 @@ def test_an_unreachable_service_is_reported_with_what_to_do(
 
 
 async def withdrawn(service: Served, ask_id: str) -> None:
-    """Returns once an ask was withdrawn."""
+    """Wait until an ask was withdrawn."""
     async with asyncio.timeout(WAIT):
         while True:
             found = await service.running.service.store.get(ask_id)

@@ -1,4 +1,4 @@
-"""`answerback bridge codex` and Codex itself, ended or killed: approvals end with them, questions stay open."""
+"""The end of `answerback bridge codex` or of Codex itself: approvals are withdrawn, questions stay open."""
 
 from __future__ import annotations
 
@@ -132,6 +132,6 @@ async def test_the_approval_of_another_users_process_is_left_alone(
 
 
 async def open_asks(service: Served) -> list[str]:
-    """The ids of what is open, the newest first."""
+    """The ids of the open asks, newest first."""
     rows = (await service.running.service.store.page(status=Status.OPEN)).rows
     return [ask.id for ask in rows]

@@ -1,4 +1,4 @@
-"""`answerback bridge codex`, killed or not: what people answered late goes to Codex with its next turn, once."""
+"""Late answers through `answerback bridge codex`: Codex gets them once, with its next turn, even after a kill."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def turn(talk: Talk, thread: str = THREAD, method: str = "turn/start", **more: Any) -> Json:
-    """What Codex is told with a turn beside its input."""
+    """The additional context of a turn."""
     given = [{"type": "text", "text": "Go on"}]
     params = {"threadId": thread, "input": given, **more}
     talk.say({"id": 1, "method": method, "params": params})
@@ -41,7 +41,7 @@ async def turn(talk: Talk, thread: str = THREAD, method: str = "turn/start", **m
 
 
 async def killed(service: Served) -> str:
-    """The id of what a bridge had asked that was killed before the answer."""
+    """Let a bridge ask and kill it before the answer; returns the ask's id."""
     async with talking(service, [QUESTION]) as talk:
         ask = await service.newest()
         await service.wait_for_waiters(ask)
@@ -52,7 +52,7 @@ async def killed(service: Served) -> str:
 
 
 async def owed(service: Served, ask_id: str) -> None:
-    """Returns once an answer is to be told."""
+    """Wait until there is an undelivered answer."""
     owing = LateAnswerQuery("", THREAD)
     async with asyncio.timeout(WAIT):
         while ask_id not in [  # noqa: ASYNC110 - nothing tells
@@ -118,5 +118,5 @@ async def test_a_turn_continues_without_the_service(tmp_path: Path) -> None:
 
 
 async def test_a_service_that_refuses_does_not_hold_up_a_turn() -> None:
-    async with listening(web.Application()) as url:  # which knows no such call
+    async with listening(web.Application()) as url:  # which does not have that route
         assert await LateAnswerSource(url, None).fetch(THREAD) is None

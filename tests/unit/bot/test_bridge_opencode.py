@@ -1,4 +1,4 @@
-"""`answerback bridge opencode`: what a running opencode asks is answered by people, once, whatever is killed."""
+"""`answerback bridge opencode`: people answer what a running opencode asks, once, whichever process is killed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 @asynccontextmanager
 async def faked(opencode: Opencode) -> AsyncIterator[Opencode]:
-    """A fake server that is up."""
+    """Start a fake server."""
     await opencode.start()
     try:
         yield opencode
@@ -62,7 +62,7 @@ async def opencode() -> AsyncIterator[Opencode]:
 
 @asynccontextmanager
 async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[str]]:
-    """A bridge in this process, connected; what it tells."""
+    """Run a connected bridge in this process; yields the lines that it reports."""
     lines: list[str] = []
     before = opencode.connections
     async with (
@@ -83,13 +83,13 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
 
 
 async def told(opencode: Opencode) -> tuple[str, Any]:
-    """The next answer that opencode takes."""
+    """The next answer that opencode accepts."""
     async with asyncio.timeout(WAIT):
         return await opencode.told.get()
 
 
 async def ended(service: Served, ask: Ask, status: Status) -> None:
-    """Returns once an ask has ended so."""
+    """Wait until an ask has ended with a status."""
     async with asyncio.timeout(WAIT):
         with service.running.service.signals.follow(ask.id) as follower:
             while True:
@@ -291,7 +291,7 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
 
 
 async def test_a_request_answered_while_a_bridge_catches_up_is_left_alone() -> None:
-    """Answers come while it asks opencode about other requests."""
+    """The answers arrive while the bridge asks opencode about other requests."""
 
     class Interrupted(OpencodeServer):
         async def was_interrupted(self, session: str, call_id: str) -> bool:
@@ -389,7 +389,7 @@ async def test_an_invalid_address_is_reported(service: Served) -> None:
 
 
 async def refusal(client: AsyncClient, url: str) -> str:
-    """What a bridge ends with that nothing can be done about."""
+    """The error that a bridge ends with if retrying cannot help."""
     async with aiohttp.ClientSession() as http:
         people = RequestAsker(client, {"bridge": "opencode", "server": url}, None)
         with pytest.raises(ExceptionGroup) as raised:

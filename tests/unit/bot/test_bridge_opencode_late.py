@@ -1,4 +1,4 @@
-"""`answerback bridge opencode` where opencode itself was ended: a question stays open, and its answer is a prompt."""
+"""Late answers through `answerback bridge opencode`: a question outlives opencode, and its answer becomes a prompt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ async def opencode() -> AsyncIterator[Opencode]:
 
 
 async def restarted(opencode: Opencode) -> None:
-    """opencode is ended and started again; returns once the bridge has connected to it."""
+    """Restart opencode, and wait until the bridge has connected to it."""
     before = opencode.connections
     await opencode.stop()
     opencode.forget()
@@ -48,7 +48,7 @@ async def restarted(opencode: Opencode) -> None:
 
 
 async def prompted(opencode: Opencode) -> str:
-    """The words of the prompt that opencode took."""
+    """The text of the prompt that opencode accepted."""
     path, body = await told(opencode)
     assert path == f"/session/{SESSION}/prompt_async"
     (part,) = body["parts"]
@@ -57,7 +57,7 @@ async def prompted(opencode: Opencode) -> str:
 
 
 async def owed(service: Served, *ask_ids: str) -> None:
-    """Returns once just these are to be told late."""
+    """Wait until exactly these answers are undelivered."""
     owing = LateAnswerQuery("", SESSION)
     async with asyncio.timeout(WAIT):
         while True:

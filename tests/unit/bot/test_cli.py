@@ -1,4 +1,4 @@
-"""The command line's table: every command is in it, with the first sentence of its own help."""
+"""The table of commands, which has each command with the first sentence of its help, and what commands import."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ for name in json.loads(sys.argv[1]):
         *("answerback.core.walker", "answerback.runtime.config", "answerback.service"),
         "answerback_storage",
     }
-    of_settings = {"asyncio", "ssl"}  # pydantic-settings brings them
+    of_settings = {"asyncio", "ssl"}  # imported by pydantic-settings
     for name, modules in seen:
         imported = heavy.intersection(modules) - (of_settings if name == "manifest" else set())
         assert not imported, f"{name} --help: import inside the function of cli/commands/{name}.py"
@@ -112,7 +112,7 @@ WITHOUT_JSON = {
     "bridge opencode": "it runs until it is told to stop",
     "mcp": "it speaks what its host speaks",
 }
-"""The commands that have no --json, and why a script wants none."""
+"""The commands without --json, and why a script does not need it."""
 
 
 @pytest.mark.rule("CLI-18")
@@ -134,9 +134,9 @@ UNUSED = {
     *("starlette", "uvloop", "answerback_discord.adapter", "answerback_slack.adapter"),
     "answerback.runtime.app",
 }
-"""What takes long to import, and is used by a few commands alone."""
+"""Modules that take long to import, and are used by only a few commands."""
 SERVICE: Final = "http://service"
-"""Stands for the address of a service that knows nobody: one that is away is called again for seconds."""
+"""A placeholder for the address of a service that refuses everybody: an unreachable one would be retried."""
 STARTED: dict[str, tuple[list[str], set[str]]] = {
     "serve": (
         ["--check"],
@@ -166,13 +166,13 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "demo": (["--help"], {"markdown_it"}),
     "mcp": (["--help"], {"markdown_it"}),
 }
-"""How each command is started, and what of `UNUSED` it needs. The last two run until they are stopped."""
+"""How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
 MOST = 900
-"""Modules that a command may import, Python's own among them."""
+"""The maximum number of modules that a command may import, including Python's own."""
 
 
 ALL_BUT_FEW: Final = ("aiohttp", "pydantic_settings", "answerback.runtime.config_file")
-"""What most commands import, and nothing of `UNUSED`: it is imported once, and then counted for every command."""
+"""What most commands import, without any of `UNUSED`: it is imported once, and then counted for every command."""
 _COMMANDS: Final = """
 import importlib, json, os, sys
 from answerback.cli import main
@@ -200,7 +200,7 @@ for line in sys.stdin:
 
 
 class Importing:
-    """Runs commands, each in a process forked from one that has imported what most of them import."""
+    """Runs each command in a process forked from one that has imported what most commands import."""
 
     def __init__(self, process: subprocess.Popen[str], url: str) -> None:
         self._process, self._url = process, url
@@ -216,7 +216,7 @@ class Importing:
 
 
 class Unauthorized(StreamRequestHandler):
-    """A service that knows no agent."""
+    """A service that refuses every agent."""
 
     def handle(self) -> None:
         """Refuses a request; its sender closes the connection."""

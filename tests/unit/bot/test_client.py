@@ -214,7 +214,7 @@ async def test_a_server_that_is_not_answerback_is_recognised() -> None:
     app.router.add_get("/v1/asks/moved", moved)
     async with TestServer(app) as server, AsyncClient(str(server.make_url(""))) as client:
         for ask_id in ("page", "other", "moved"):
-            with pytest.raises(ClientError, match="not (from )?Answerback"):
+            with pytest.raises(ClientError, match=r"not (from )?Answerback"):
                 await client.get(ask_id)
 
 
@@ -344,7 +344,7 @@ def test_ctrl_c_cancels_the_blocking_clients_call_and_it_can_be_closed() -> None
     def interrupt() -> None:
         connection, _ = server.accept()
         with connection:
-            connection.recv(65_536)  # the call is under way, and never answered
+            connection.recv(65_536)  # the call is running, and never answered
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
             hung_up.append(connection.recv(1))
 

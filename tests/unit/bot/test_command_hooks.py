@@ -1,4 +1,4 @@
-"""`answerback hook`: events as the real hosts sent them, put to people, and answered in each host's shape."""
+"""`answerback hook`: people are asked about recorded events of real hosts, and each host gets its own shape."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ async def test_another_servers_tool_needs_permission(
 
 @pytest.mark.rule("CONNECT-2")
 async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
-    """A wait that runs out, a token that is wrong, and an ask that somebody withdrew."""
+    """A timeout, a wrong token, and a withdrawn ask."""
     impatient = AskClient(service.url, wait=0.2)
     told = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
     assert told is not None
@@ -258,7 +258,7 @@ async def test_a_late_answer_is_delivered_once_with_the_next_event(
 async def test_a_refusal_of_late_answers_is_reported_with_the_reason(
     agent: str, _asks: Json, event: Json
 ) -> None:
-    async with listening(web.Application()) as url:  # which knows no such call
+    async with listening(web.Application()) as url:  # which does not have that route
         with pytest.raises(RefusedError, match="is not Answerback"):
             await asyncio.to_thread(handle_event, agent, event, AskClient(url))
 

@@ -1,4 +1,4 @@
-"""`answerback hook` as a process, and in trouble: what nobody answered is never allowed."""
+"""`answerback hook` as a process, and its failures: an unanswered call is never allowed."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ async def test_questions_whose_ask_was_erased_are_asked_again(service: Served) -
 
 
 async def spawned(event: bytes, *words: str, out: int = PIPE, **environment: str) -> Child:
-    """The command as a host starts it."""
+    """Start the command like a host does."""
     process = await forked("hook", *words, environment=environment, stdin=PIPE, stdout=out)
     assert process.stdin is not None
     process.stdin.write(event)
@@ -188,7 +188,7 @@ async def test_a_permission_prompt_that_the_host_abandons_is_withdrawn_but_a_que
 
 
 async def late(service: Served, conversation: str) -> list[str]:
-    """The ids of what is told late."""
+    """The ids of the undelivered late answers."""
     query = {"conversation": conversation}
     async with service.http.get(f"{service.url}/v1/answers", params=query) as response:
         return [one["id"] for one in (await response.json())["answers"]]
@@ -198,7 +198,7 @@ async def late(service: Served, conversation: str) -> list[str]:
 async def test_the_answer_to_a_killed_hosts_question_is_delivered_later_once(
     service: Served,
 ) -> None:
-    """The hook is left behind: nobody reads what it prints."""
+    """The hook outlives its host, and nobody reads its output."""
     read, write = os.pipe()
     process = await spawned(json.dumps(CODEX).encode(), "codex", "--url", service.url, out=write)
     os.close(write)
@@ -241,7 +241,7 @@ async def test_an_answer_that_a_hook_could_not_pass_on_is_delivered_again(
 
 
 def is_in_write(pid: int) -> bool:
-    """Whether a process waits for somebody to read what it writes into a pipe."""
+    """Whether a process is blocked on writing to a pipe."""
     return "pipe_write" in Path(f"/proc/{pid}/wchan").read_text()
 
 
@@ -257,7 +257,7 @@ async def test_input_that_is_not_an_event_is_reported(service: Served) -> None:
 
 
 def test_a_hook_imports_next_to_nothing() -> None:
-    """So that each tool call of an agent waits for it a moment only."""
+    """The hook delays each tool call of an agent, so it has to start fast."""
     script = (
         "import sys; from answerback.cli import hook; "
         "print([m for m in ('aiohttp', 'asyncio', 'pydantic', 'answerback.service') if m in sys.modules])"
@@ -289,7 +289,7 @@ FAILED = {"content": "Broken. Do not retry.", "structured": {}, "is_error": True
 
 @contextlib.asynccontextmanager
 async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
-    """A service that takes an ask and then answers so, the last for ever."""
+    """A service that accepts an ask and then gives these responses, repeating the last one."""
     left = [*answers]
 
     async def asked(_request: web.Request) -> web.Response:

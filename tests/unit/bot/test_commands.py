@@ -1,4 +1,4 @@
-"""Commands that need no service, in this process: the program's own help, what is printed, what is looked at."""
+"""Commands that need no service, run in this process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
-    """The exit status, and what was printed for programs and for people."""
+    """Run a command; returns its exit status, standard output and standard error."""
     done = CliRunner().invoke(main.app, list(arguments), catch_exceptions=False)
     return done.exit_code, done.stdout, done.stderr
 
@@ -234,7 +234,7 @@ def test_the_doctor_finds_a_database_that_cannot_be_created(
     assert code == 1
     assert f"database: the folder {folder / 'nowhere'} does not exist" in err
     assert "storage.url" in out + err
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write everywhere
+    monkeypatch.setattr(os, "access", lambda *_: False)  # root can write everywhere
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", "sqlite:///answerback.db")
     code, out, err = run("doctor")
     assert code == 1

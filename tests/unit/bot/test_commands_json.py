@@ -1,4 +1,4 @@
-"""What commands found, as JSON for programs."""
+"""The results of commands as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from answerback_storage.sqlite.store import SqliteStore
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where the commands run: there is no configuration."""
+    """The folder that the commands run in, without a configuration."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

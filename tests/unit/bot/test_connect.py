@@ -1,4 +1,4 @@
-"""`answerback connect`: each agent's own files, shown, written, kept a copy of, and put back as they were."""
+"""`answerback connect`: each agent's own files are shown, changed, backed up and restored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever people have in their files: an agent connected and disconnected leaves them as they were, byte for byte."""
+"""Connecting and disconnecting an agent restores any file byte for byte."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _TOML_TABLES = (
 
 
 def _own(random: Random, target: Target) -> Json:
-    """What somebody has in a file, their own servers and hooks at the places of ours among it."""
+    """The content of a file, with people's own servers and hooks next to ours."""
     data: Json = {}
     for key in random.sample(["theme", "a", "ui", "zz"], random.randint(0, 3)):
         data[key] = random.choice(_VALUES)
@@ -69,7 +69,7 @@ def _own(random: Random, target: Target) -> Json:
 
 
 def _jsonc(random: Random, value: JsonValue, *, noisy: bool) -> str:
-    """JSON with comments, trailing commas and white space wherever they may be."""
+    """JSON with comments, trailing commas and white space in all allowed positions."""
 
     def gap() -> str:
         return random.choice(_GAPS) if noisy else ""
@@ -116,7 +116,7 @@ def _run(agent: str, scope: Scope, *, remove: bool, url: str, token_env: str | N
 
 
 def _seen(*folders: Path) -> dict[str, tuple[int, bytes | str]]:
-    """Everything there is: links, permissions, bytes."""
+    """The complete state of a folder: links, permissions, bytes."""
     return {
         str(path): (
             stat.S_IMODE(path.lstat().st_mode),

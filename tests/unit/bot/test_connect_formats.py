@@ -1,4 +1,4 @@
-"""Configuration files are edited in place: what is put in is taken out again, and all else stays byte for byte."""
+"""Configuration files are edited in place: added entries can be removed, and everything else stays byte for byte."""
 
 from __future__ import annotations
 

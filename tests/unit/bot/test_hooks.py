@@ -1,4 +1,4 @@
-"""Claude Code's hooks: its own events over real sockets, and what it is told for every way an ask can end."""
+"""Claude Code's hooks: its own events over real sockets, and the response for every way that an ask can end."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def hook(service: Served, event: object, query: str = "", token: str | None = None) -> Json:
-    """What the hook answers, which is always a 200: other statuses do not hold Claude Code back."""
+    """The hook's response, which is always a 200: other statuses do not hold Claude Code back."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     async with service.http.post(
         f"{service.url}/hooks/claude{query}", json=event, headers=headers

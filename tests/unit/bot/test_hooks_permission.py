@@ -1,4 +1,4 @@
-"""Claude Code's permission prompts: put to people, and answered as its PermissionRequest hook has to be."""
+"""Claude Code's permission prompts: people decide, and the PermissionRequest hook gets a valid response."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def permission(tool: str = "Bash", tool_input: Any = None, **more: Any) -> Json:
 
 
 def decided(answer: Json) -> Json:
-    """The decision in an answer that has nothing else."""
+    """The decision in a response that contains nothing else."""
     output: Json = answer.pop("hookSpecificOutput")
     assert answer == {}
     assert output.pop("hookEventName") == "PermissionRequest"
@@ -157,7 +157,7 @@ async def test_questions_that_people_answered_need_no_extra_permission(service: 
 async def test_questions_with_answers_that_nobody_gave_are_asked(
     service: Served, more: Json
 ) -> None:
-    """What a model writes there is no person's answer, also where another question was answered so."""
+    """Answers that a model wrote are not a person's, even if another question was answered like that."""
     first = asyncio.create_task(hook(service, asking()))
     await service.act(await service.newest(), action="answer", value="Vue")
     await first

@@ -1,4 +1,4 @@
-"""Answers that came after Claude Code stopped waiting: context for the next event of the same session, once."""
+"""Answers that came after Claude Code stopped waiting are context for the next event of the same session, once."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 def moment(name: str = "UserPromptSubmit", **more: Any) -> Json:
-    """An event that takes context."""
+    """An event whose response can add context."""
     event: Json = {"session_id": "abc123", "cwd": "/srv/a/project", "hook_event_name": name}
     return {**event, "tool_name": "Bash", "tool_input": {"command": "ls"}, **more}
 
 
 async def answered(service: Served, **action: Any) -> str:
-    """A question that was answered after the hook had gone; its id."""
+    """Answer a question after the hook has gone; returns its id."""
     assert decision(await hook(service, asking(), "?wait=0"))[0] == "deny"
     ask = await service.newest()
     await service.act(ask, **(action or {"action": "answer", "value": "Vue"}))

@@ -1,4 +1,4 @@
-"""What commands print of an agent's words: nothing in it commands the terminal, hides or turns text around."""
+"""Output that contains an agent's words: they cannot control the terminal, hide text or reverse it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WRONG = {"questions": [{"id": EVIL, "text": EVIL, "answer_type": EVIL, EVIL: 1, 
 
 
 def printed(folder: Path, *arguments: str, form: object) -> tuple[str, str]:
-    """What a command printed, decoded so that every character is still the one that was sent."""
+    """The output of a command, decoded without changing any character."""
     path = folder / "form.json"
     path.write_text(json.dumps(form))
     with create_app_session():  # which is bound to the standard output of this run
@@ -58,7 +58,7 @@ def test_an_error_is_one_line_whatever_an_agent_wrote(tmp_path: Path) -> None:
 
 
 def shown(text: str, *, terminal: bool) -> str:
-    """What `print_result` writes to a terminal, or to a pipe."""
+    """The output of `print_result` to a terminal, or to a pipe."""
     master, slave = pty.openpty()
     script = "import sys; from answerback.cli.output import print_result; print_result(sys.argv[1])"
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""``answerback preview``: the payloads that are sent, their looks as a page, and the prompts of the terminal."""
+"""``answerback preview``: the payloads, the page that shows how they look, and the prompts in the terminal."""
 
 from __future__ import annotations
 

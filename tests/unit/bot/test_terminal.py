@@ -1,4 +1,4 @@
-"""Answering in the terminal: keys pressed into prompt_toolkit, against the real service over its API."""
+"""Answering in the terminal: keys sent to prompt_toolkit, against the real service over its API."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.unit.bot.terminal_parts import (
 async def terminal(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[Terminal]:
-    monkeypatch.chdir(tmp_path)  # where the person's key is when the asks are not in a file
+    monkeypatch.chdir(tmp_path)  # where the person's key is if the asks are not in a file
     with database_of(request, tmp_path, getattr(request, "param", "sqlite")) as url:
         async with open_terminal(tmp_path, storage=StorageSettings(url=url)) as made:
             yield made

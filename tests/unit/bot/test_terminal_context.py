@@ -1,4 +1,4 @@
-"""A context in the terminal: lines with every character, code apart, tables in columns."""
+"""A context in the terminal: every character is printed, code is marked, tables have columns."""
 
 from __future__ import annotations
 

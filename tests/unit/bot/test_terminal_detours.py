@@ -1,4 +1,4 @@
-"""In the terminal: thinking better of it, an editor that is left, and what somebody else did meanwhile."""
+"""Detours in the terminal: changing one's mind, leaving the editor, and what somebody else did meanwhile."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
 
 
 def editor(folder: Path, *lines: str) -> str:
-    """A program that does these lines of Python to the file that it is called with."""
+    """A program that runs these lines of Python on the file that it is called with."""
     path = folder / "editor.py"
     path.write_text("\n".join(["#!/usr/bin/env python3", "import pathlib, sys, time", *lines]))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)

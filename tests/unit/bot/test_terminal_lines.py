@@ -1,4 +1,4 @@
-"""In the terminal: what a line means, keys that move, the list of a multiple choice, and lines from a pipe."""
+"""Lines in the terminal: what they mean, keys that move, the list of a multiple choice, and lines from a pipe."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ async def reviewed(terminal: Terminal) -> Ask:
 
 
 async def claude(terminal: Terminal, *labels: str) -> Ask:
-    """An open multiple choice whose own words replace what is ticked."""
+    """An open multiple choice whose other text replaces the ticks."""
     options = [{"label": label, "description": f"{label} it is"} for label in labels]
     asked = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
     return await terminal.asked(asked, name="AskUserQuestion")
@@ -217,7 +217,7 @@ async def test_a_refused_answer_keeps_its_ticks(terminal: Terminal) -> None:
         assert await acting is None
 
 
-# --- what cannot be seen ---------------------------------------------------------------------------
+# --- invisible characters --------------------------------------------------------------------------
 
 
 @pytest.mark.rule("TEXT-3")
@@ -245,7 +245,7 @@ def test_the_cursor_follows_the_visible_characters() -> None:
 
 
 async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str]]:
-    """The ask after these bytes came through a pipe, and what was said beside the prompts."""
+    """Answer an ask with these bytes from a pipe; returns the ask, and the messages besides the prompts."""
     said: list[str] = []
     prompting = TerminalPrompter(Labels(), PipedInput(io.BytesIO(given.encode()), said.append))
     walk = Walk(terminal.client, prompting, {"user_id": "ana", "name": "Ana"})

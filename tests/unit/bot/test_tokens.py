@@ -1,4 +1,4 @@
-"""`answerback token`: agents made, listed, and taken out of the configuration file, which otherwise stays as it is."""
+"""`answerback token`: creates agents, lists them, and removes them from a configuration file that is kept otherwise."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BOB = f'[agents.bob] # builds\ntoken_hash = "{hash_of("bob")}"\nroutes = ["web"]
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The configuration of the folder that a command runs in."""
+    """The configuration file in the folder that a command runs in."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ANSWERBACK_CONFIG", raising=False)
     return tmp_path / "answerback.toml"

@@ -1,4 +1,4 @@
-"""Asks from a shell: ``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw`` against a service."""
+"""``answerback list``, ``show``, ``wait``, ``explain`` and ``withdraw`` against a service."""
 
 from __future__ import annotations
 
