@@ -114,23 +114,23 @@ class Walk:
         self, client: AsyncClient, prompter: TerminalPrompter, actor: dict[str, JsonValue] | None
     ) -> None:
         self._client = client
-        self._build_prompter = prompter
+        self._prompter = prompter
         self._actor = actor
 
     async def walk(self, ask: Ask) -> None:
         """Prompt until the ask has ended or the person leaves it open."""
         start: Action | None = None
         while ask.open:
-            action = await self._build_prompter.prompt_action(ask.json, start)
+            action = await self._prompter.prompt_action(ask.json, start)
             if action is None:
-                self._build_prompter.print_line(f"{ask.id} stays open.")
+                self._prompter.print_line(f"{ask.id} stays open.")
                 return
             ask, start = await self._act(ask, action)
         self._report_end(ask)
 
     async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
         """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
-        prompter = self._build_prompter
+        prompter = self._prompter
         entered = action if action["action"] in _ANSWERS else prompter.unsent_selection
         try:
             acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
@@ -152,7 +152,7 @@ class Walk:
         person = ask.json["ended_by"]
         name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
         by = f" by {name}" if name else ""
-        self._build_prompter.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+        self._prompter.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:

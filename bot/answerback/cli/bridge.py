@@ -44,7 +44,7 @@ def opencode(
             if directory is not None:
                 source["directory"] = directory
             people = RequestAsker(client, source, to)
-            await OpencodeBridge(followed, people, _late(url, token_env), say).run()
+            await OpencodeBridge(followed, people, _late_answer_source(url, token_env), say).run()
 
     _run(follow())
 
@@ -63,7 +63,9 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
             assert child.stdin is not None
             assert child.stdout is not None
             people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
-            bridge = CodexBridge(people, _late(url, token_env), child.stdin.write, _print, say)
+            bridge = CodexBridge(
+                people, _late_answer_source(url, token_env), child.stdin.write, _print, say
+            )
             try:
                 await bridge.run(_client_lines(child.stdin), child.stdout)
             except asyncio.CancelledError:
@@ -90,7 +92,7 @@ def _print(line: bytes) -> None:
     sys.stdout.buffer.flush()
 
 
-def _late(url: str, token_env: str) -> LateAnswerSource:
+def _late_answer_source(url: str, token_env: str) -> LateAnswerSource:
     return LateAnswerSource(url.rstrip("/"), os.environ.get(token_env) or None)
 
 

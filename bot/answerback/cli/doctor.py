@@ -28,19 +28,19 @@ from answerback_storage.sqlite.store import SqliteStore
 
 def run(config: Path | None, *, fix: bool, json_output: bool) -> None:
     """Print the findings; exits with 1 unless all is well."""
-    results = asyncio.run(_collect(load_settings(config), fix=fix, tell=not json_output))
+    results = asyncio.run(_collect(load_settings(config), fix=fix, verbose=not json_output))
     if json_output:
         print_result(as_json([asdict(finding) for finding in results]))
     if not all(finding.is_ok for finding in results):
         raise typer.Exit(EXIT_FAILED)
 
 
-async def _collect(settings: Settings, *, fix: bool, tell: bool) -> list[Finding]:
+async def _collect(settings: Settings, *, fix: bool, verbose: bool) -> list[Finding]:
     results = []
     async with aiohttp.ClientSession() as http:
         async for finding in findings(settings, http, fix=fix):
             results.append(finding)
-            if tell:
+            if verbose:
                 _print_finding(finding)
     return results
 

@@ -87,14 +87,14 @@ class Editor:
 
     async def next(self) -> Json:
         """Read the next message."""
-        found: Json = json.loads(await self.line())
-        return found
+        received: Json = json.loads(await self.line())
+        return received
 
-    async def heard(self) -> Json:
+    async def agent_received(self) -> Json:
         """The next line that the agent received."""
-        found = await self.next()
-        assert found["method"] == "_heard", found
-        line: Json = json.loads(found["params"]["line"])
+        received = await self.next()
+        assert received["method"] == "_heard", received
+        line: Json = json.loads(received["params"]["line"])
         return line
 
     async def end(self) -> tuple[bytes, str]:

@@ -61,7 +61,7 @@ def value(given: Any) -> Json:
     return {"action": "answer", "value": given}
 
 
-def decided(event: Json, behavior: str, message: str | None = None, **more: Any) -> Json:
+def decision_answer(event: Json, behavior: str, message: str | None = None, **more: Any) -> Json:
     """A PermissionRequest hook's decision."""
     words = {} if message is None else {"message": message}
     return output(event, decision={"behavior": behavior, **words, **more})

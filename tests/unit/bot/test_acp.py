@@ -62,16 +62,16 @@ async def test_an_answer_in_the_thread_counts_and_the_editor_is_notified(
     ask = await service.newest()
     assert ask.request.conversation == "s1"
     await service.act(ask, **action)
-    told = [
+    received = [
         await editor.next(),
         await editor.next(),
     ]  # the agent's echo, and the notification to the editor
-    assert withdrawn() in told
-    told.remove(withdrawn())
-    assert '"optionId": "' + option in told[0]["params"]["line"]
+    assert withdrawn() in received
+    received.remove(withdrawn())
+    assert '"optionId": "' + option in received[0]["params"]["line"]
     await editor.send(selected("no" if option == "yes" else "yes"))  # too late: dropped
     await editor.send(notice("_after"))
-    assert await editor.heard() == notice("_after")
+    assert await editor.agent_received() == notice("_after")
 
 
 @pytest.mark.rule("ACP-2", "CONNECT-3")
@@ -82,10 +82,10 @@ async def test_an_answer_in_the_editor_counts_and_the_ask_is_withdrawn(
     assert await editor.next() == permission("x")
     ask = await service.newest()
     await editor.send(selected("yes", "x"))
-    assert await editor.heard() == selected("yes", "x")
+    assert await editor.agent_received() == selected("yes", "x")
     assert await ended(service, ask.id) is Status.WITHDRAWN
     await editor.send(notice("_after"))
-    assert await editor.heard() == notice("_after")
+    assert await editor.agent_received() == notice("_after")
 
 
 @pytest.mark.rule("ACP-2")
@@ -100,7 +100,7 @@ async def test_a_reused_request_id_is_a_new_request(service: Served, editor: Edi
     await service.newest(2)
     await editor.send(selected("yes"))  # to the first request, too late
     await editor.send(selected("no"))
-    assert await editor.heard() == selected("no")
+    assert await editor.agent_received() == selected("no")
 
 
 @pytest.mark.rule("ACP-3")
@@ -108,15 +108,19 @@ async def test_cancelling_a_session_in_the_editor_withdraws_its_asks(
     service: Served, editor: Editor
 ) -> None:
     await editor.send(INITIALIZE)
-    await editor.heard()
+    await editor.agent_received()
     await editor.prompt(permission(), permission(9, "s2"), elicitation())
     assert [await editor.next(), await editor.next()] == [permission(), permission(9, "s2")]
     await service.newest(3)
     rows = (await service.running.service.store.page(limit=5)).rows
     mine = [ask for ask in rows if ask.request.conversation == "s1"]
     await editor.send(notice("session/cancel", sessionId="s1"))
-    assert await editor.heard() == notice("session/cancel", sessionId="s1")
-    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
+    assert await editor.agent_received() == notice("session/cancel", sessionId="s1")
+    assert await editor.agent_received() == {
+        "jsonrpc": "2.0",
+        "id": 8,
+        "result": {"action": "cancel"},
+    }
     assert [await ended(service, ask.id) for ask in mine] == [Status.WITHDRAWN] * 2
     [other] = [ask for ask in rows if ask.request.conversation == "s2"]
     found = await service.running.service.store.get(other.id)
@@ -135,14 +139,14 @@ async def test_end_turn_cancels_the_request_and_interrupts_the_agent(
     await editor.next()
     other = await service.newest(2)
     await service.act(ask, **END)
-    told = [await editor.next() for _ in range(5)]
-    lines = [each["params"]["line"] for each in told if each["method"] == "_heard"]
+    received = [await editor.next() for _ in range(5)]
+    lines = [each["params"]["line"] for each in received if each["method"] == "_heard"]
     assert ['"id": 7' in lines[0], "session/cancel" in lines[1], '"id": 9' in lines[2]] == [
         True
     ] * 3
     assert '"outcome": "cancelled"' in lines[0]
     assert '"outcome": "cancelled"' in lines[2]
-    assert [withdrawn() in told, withdrawn(9) in told] == [True, True]
+    assert [withdrawn() in received, withdrawn(9) in received] == [True, True]
     assert await ended(service, other.id) is Status.WITHDRAWN
 
 
@@ -156,7 +160,11 @@ async def test_a_request_that_the_agent_cancels_is_withdrawn(
     rows = (await service.running.service.store.page(limit=5)).rows
     await editor.prompt(withdrawn(7), withdrawn(8))
     assert [await editor.next(), await editor.next()] == [withdrawn(7), withdrawn(8)]
-    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}
+    assert await editor.agent_received() == {
+        "jsonrpc": "2.0",
+        "id": 8,
+        "result": {"action": "cancel"},
+    }
     assert [await ended(service, ask.id) for ask in rows] == [Status.WITHDRAWN] * 2
 
 
@@ -166,12 +174,12 @@ async def test_an_agent_can_elicit_even_if_the_editor_cannot(
 ) -> None:
     await editor.send(INITIALIZE)
     modes: Json = {"form": {}, "url": {}}
-    assert (await editor.heard())["params"]["clientCapabilities"] == {"elicitation": modes}
+    assert (await editor.agent_received())["params"]["clientCapabilities"] == {"elicitation": modes}
     await editor.prompt(elicitation())
     ask = await service.newest()
     await service.act(ask, **value({"port": 8443}))
     result = {"action": "accept", "content": {"port": 8443}}
-    assert await editor.heard() == {"jsonrpc": "2.0", "id": 8, "result": result}
+    assert await editor.agent_received() == {"jsonrpc": "2.0", "id": 8, "result": result}
 
 
 @pytest.mark.rule("ACP-4")
@@ -181,13 +189,13 @@ async def test_an_editor_that_supports_elicitation_shows_the_question_too(
     able: Json = {"clientCapabilities": {"elicitation": {"form": {}, "url": {}}, "fs": {}}}
     initialize = {**INITIALIZE, "params": {**able, "protocolVersion": 1}}
     await editor.send(initialize)
-    assert await editor.heard() == initialize
+    assert await editor.agent_received() == initialize
     await editor.prompt(elicitation())
     assert await editor.next() == elicitation()
     ask = await service.newest()
     answer = {"jsonrpc": "2.0", "id": 8, "result": {"action": "decline"}}
     await editor.send(answer)
-    assert await editor.heard() == answer
+    assert await editor.agent_received() == answer
     assert await ended(service, ask.id) is Status.WITHDRAWN
 
 
@@ -198,19 +206,19 @@ async def test_an_error_from_the_editor_is_not_an_answer(service: Served, editor
     ask = await service.newest()
     await editor.send({"id": 7, "error": {"code": -32601, "message": "Method not found"}})
     await editor.send(notice("_after"))
-    assert await editor.heard() == notice("_after")
+    assert await editor.agent_received() == notice("_after")
     await service.act(ask, **value("yes"))
-    assert await editor.heard() == selected("yes")
+    assert await editor.agent_received() == selected("yes")
     await editor.prompt(permission(10))
     await editor.next()
     ask = await service.newest(2)
     error = {"id": 10, "error": {"code": -32603, "message": "Internal error"}}
     await editor.send(error)
     await editor.send(notice("_after"))
-    assert await editor.heard() == notice("_after")
+    assert await editor.agent_received() == notice("_after")
     async with service.http.delete(f"{service.url}/v1/asks/{ask.id}") as response:
         assert response.status == 200
-    assert await editor.heard() == error
+    assert await editor.agent_received() == error
 
 
 @pytest.mark.rule("ACP-1")
@@ -258,7 +266,7 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
                 await service.wait_for_waiters(ask)
         mine, theirs = (7, 9)
         await editor.send(selected("yes", theirs))
-        assert await editor.heard() == selected("yes", theirs)
+        assert await editor.agent_received() == selected("yes", theirs)
         async with served(tmp_path, server=ServerSettings(port=port)) as service:
             statuses: dict[str, Status] = {}
             async with asyncio.timeout(WAIT):
@@ -270,8 +278,8 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
             left = await service.running.service.store.get(open_id)
             assert left is not None
             await service.act(left, **value("no"))
-            told = [await editor.next(), await editor.next()]
-            assert withdrawn(mine) in told
+            received = [await editor.next(), await editor.next()]
+            assert withdrawn(mine) in received
 
 
 @pytest.mark.rule("ACP-5")
@@ -291,12 +299,12 @@ async def test_of_two_simultaneous_answers_the_agent_gets_one(
     service: Served, editor: Editor
 ) -> None:
     ids = list(range(100, 110))
-    heard: list[int] = []
+    answered_ids: list[int] = []
 
     async def until(message: Json) -> None:
-        while (told := await editor.next()) != message:
-            if told["method"] == "_heard":
-                heard.append(json.loads(told["params"]["line"])["id"])
+        while (received := await editor.next()) != message:
+            if received["method"] == "_heard":
+                answered_ids.append(json.loads(received["params"]["line"])["id"])
 
     for count, request_id in enumerate(ids, 1):
         await editor.prompt(permission(request_id))
@@ -307,7 +315,7 @@ async def test_of_two_simultaneous_answers_the_agent_gets_one(
         await action
     await editor.send(notice("_after"))
     await until(_heard(notice("_after")))
-    assert heard == ids
+    assert answered_ids == ids
 
 
 def _heard(message: Json) -> Json:

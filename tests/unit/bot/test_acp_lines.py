@@ -146,7 +146,7 @@ async def test_the_exit_status_is_that_of_the_agent() -> None:
 async def test_a_signal_is_forwarded_to_the_agent() -> None:
     async with run_editor(AWAY) as editor:
         await editor.send(notice("_ready"))
-        await editor.heard()
+        await editor.agent_received()
         editor.process.send_signal(signal.SIGTERM)
         await editor.end()
         assert editor.process.returncode == 128 + signal.SIGTERM
@@ -183,7 +183,7 @@ async def test_without_a_service_only_the_editor_asks() -> None:
         await editor.prompt(permission())
         assert await editor.next() == permission()
         await editor.send(selected("yes"))
-        assert await editor.heard() == selected("yes")
+        assert await editor.agent_received() == selected("yes")
         assert editor.process.stderr is not None
         async with asyncio.timeout(PATIENCE):
             told = await editor.process.stderr.readline()

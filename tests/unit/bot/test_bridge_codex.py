@@ -82,7 +82,7 @@ class Talk:
         assert self.child.stdin is not None
         self.child.stdin.write(json.dumps(message).encode() + b"\n")
 
-    async def hear(self) -> Json:
+    async def receive(self) -> Json:
         """Read the next message from the app server."""
         assert self.child.stdout is not None
         async with asyncio.timeout(PATIENCE):
@@ -91,9 +91,9 @@ class Talk:
 
     async def read(self) -> Json:
         """The next message that the app server read."""
-        heard = await self.hear()
-        assert heard["method"] == "fake/read", heard
-        found: Json = heard["params"]
+        relayed = await self.receive()
+        assert relayed["method"] == "fake/read", relayed
+        found: Json = relayed["params"]
         return found
 
     async def ended(self) -> int:
@@ -105,7 +105,7 @@ class Talk:
 
 
 @asynccontextmanager
-async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
+async def run_bridge(service: Served, opening: list[Any], *later: Json) -> AsyncIterator[Talk]:
     """Run the command between this test and the fake, both initialised."""
     fake = str(ROOT / "tests" / "fakes" / "codex_app_server.py")
     words = ("bridge", "codex", "--url", service.url, "--to", "web", "--")
@@ -121,7 +121,7 @@ async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIte
         introduced = await talk.read()
         capabilities = {**capabilities, "experimentalApi": True}
         assert introduced["params"] == {**client, "capabilities": capabilities}
-        assert await talk.hear() == {"id": 7, "result": {"userAgent": "codex/0.169.0"}}
+        assert await talk.receive() == {"id": 7, "result": {"userAgent": "codex/0.169.0"}}
         yield talk
     finally:
         assert child.stdin is not None
@@ -149,7 +149,7 @@ async def talking(service: Served, opening: list[Any], *later: Json) -> AsyncIte
 async def test_people_answer_what_codex_asks(
     service: Served, request_: Json, action: Json, expected: Json
 ) -> None:
-    async with talking(service, [request_]) as talk:
+    async with run_bridge(service, [request_]) as talk:
         ask = await service.newest()
         assert ask.request.conversation == THREAD
         await service.act(ask, **action)
@@ -168,7 +168,7 @@ async def test_people_answer_what_codex_asks(
 async def test_end_turn_interrupts_the_turn(
     service: Served, request_: Json, expected: Json
 ) -> None:
-    async with talking(service, [request_]) as talk:
+    async with run_bridge(service, [request_]) as talk:
         await service.act(await service.newest(), **END)
         interrupt = await talk.read()
         assert (interrupt["method"], interrupt["params"]) == ("turn/interrupt", TURN)
@@ -176,11 +176,11 @@ async def test_end_turn_interrupts_the_turn(
 
 
 async def test_a_failed_ask_is_answered_with_an_error_or_declined(service: Served) -> None:
-    async with talking(service, [QUESTION], COMMAND) as talk:
+    async with run_bridge(service, [QUESTION], COMMAND) as talk:
         fail = service.running.service.fail
         await fail((await service.newest()).id, Reason.NO_PROMPT_BACKEND, "Nobody is there.")
-        told = await talk.read()
-        assert "Nobody is there." in told["error"]["message"]
+        received = await talk.read()
+        assert "Nobody is there." in received["error"]["message"]
         await fail((await service.newest(2)).id, Reason.NO_PROMPT_BACKEND, "Nobody is there.")
         assert await talk.read() == {"id": 1, "result": {"decision": "decline"}}
 
@@ -191,13 +191,13 @@ async def test_a_request_that_codex_resolves_is_withdrawn_and_everything_else_pa
 ) -> None:
     resolved = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 1}}
     other = {"method": "serverRequest/resolved", "params": {"threadId": THREAD, "requestId": 9}}
-    async with talking(service, [COMMAND], resolved, other) as talk:
+    async with run_bridge(service, [COMMAND], resolved, other) as talk:
         ask = await service.newest()
         await service.wait_for_waiters(ask)
         for number in (1, 2):
             talk.say({"id": number, "method": "thread/list", "params": {}})
             assert (await talk.read())["method"] == "thread/list"
-        assert await talk.hear() == other
+        assert await talk.receive() == other
         await withdrawn(service, ask.id)
 
 
@@ -220,21 +220,21 @@ async def test_a_refused_request_that_codex_already_resolved_goes_to_nobody() ->
         return
         yield
 
-    heard: list[bytes] = []
-    told: list[str] = []
+    relayed: list[bytes] = []
+    received: list[str] = []
     async with AsyncClient("http://127.0.0.1:1") as client:
         people = Refusing(client, {"bridge": "codex"}, None)
         late = LateAnswerSource("http://127.0.0.1:1", None)
-        made = codex.CodexBridge(people, late, heard.append, heard.append, told.append)
+        made = codex.CodexBridge(people, late, relayed.append, relayed.append, received.append)
         await made.run(nothing(), says())
-    assert (heard, told) == ([], [])
+    assert (relayed, received) == ([], [])
 
 
 async def test_a_request_that_cannot_be_asked_goes_to_codexs_own_client(service: Served) -> None:
     secret = {**QUESTION["params"]["questions"][0], "isSecret": True}
     asked = {**QUESTION, "params": {**QUESTION["params"], "questions": [secret]}}
-    async with talking(service, [asked]) as talk:
-        assert await talk.hear() == asked
+    async with run_bridge(service, [asked]) as talk:
+        assert await talk.receive() == asked
         reply = {"id": 0, "result": {"answers": {"deploy": {"answers": ["hunter2"]}}}}
         talk.say(reply)
         assert await talk.read() == reply
@@ -244,7 +244,7 @@ async def test_a_request_that_cannot_be_asked_goes_to_codexs_own_client(service:
 
 
 async def test_a_line_that_is_not_a_message_passes_through(service: Served) -> None:
-    async with talking(service, ["a line of something else"]) as talk:
+    async with run_bridge(service, ["a line of something else"]) as talk:
         assert talk.child.stdout is not None
         async with asyncio.timeout(PATIENCE):
             assert await talk.child.stdout.readline() == b"a line of something else\n"

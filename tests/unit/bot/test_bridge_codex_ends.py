@@ -22,7 +22,7 @@ from tests.unit.bot.test_bridge_codex import (
     QUESTION,
     THREAD,
     answer,
-    talking,
+    run_bridge,
     withdrawn,
 )
 
@@ -37,7 +37,7 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kept(
     service: Served,
 ) -> None:
-    async with talking(service, [COMMAND]) as talk:
+    async with run_bridge(service, [COMMAND]) as talk:
         ask = await service.newest()
         await service.wait_for_waiters(ask)
         talk.say({"method": "fake/end"})
@@ -48,7 +48,7 @@ async def test_when_codex_ends_its_approvals_are_withdrawn_and_its_status_is_kep
 async def test_a_bridge_ends_with_its_codex_even_if_the_service_is_down(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(served(tmp_path))
-        async with talking(service, [], COMMAND, PERMISSIONS) as talk:
+        async with run_bridge(service, [], COMMAND, PERMISSIONS) as talk:
             await stack.aclose()
             for number in (1, 2):
                 talk.say({"id": number, "method": "thread/list", "params": {}})
@@ -59,14 +59,14 @@ async def test_a_bridge_ends_with_its_codex_even_if_the_service_is_down(tmp_path
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")
 async def test_when_codex_ends_its_question_stays_open_for_the_next_turn(service: Served) -> None:
-    async with talking(service, [QUESTION]) as talk:
+    async with run_bridge(service, [QUESTION]) as talk:
         ask = await service.newest()
         await service.wait_for_waiters(ask)
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
     await service.act(ask, **answer("No"))
     taken: Json = {"id": 1, "result": {"turn": {"id": "turn-2"}}}
-    async with talking(service, [], taken) as talk:
+    async with run_bridge(service, [], taken) as talk:
         talk.say({"id": 1, "method": "turn/start", "params": {"threadId": THREAD, "input": []}})
         assert ask.id in str((await talk.read())["params"]["additionalContext"])
 
@@ -76,7 +76,7 @@ async def test_when_codex_ends_its_question_stays_open_for_the_next_turn(service
 async def test_a_bridge_that_is_stopped_withdraws_only_its_approvals(
     service: Served, number: signal.Signals
 ) -> None:
-    async with talking(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as talk:
+    async with run_bridge(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as talk:
         await service.newest(4)
         asks = (await service.running.service.store.page()).rows
         for ask in asks:
@@ -93,17 +93,17 @@ async def test_a_bridge_that_is_stopped_withdraws_only_its_approvals(
 async def test_the_next_bridge_withdraws_the_approvals_of_a_killed_one(
     service: Served,
 ) -> None:
-    async with talking(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as killed:
+    async with run_bridge(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as killed:
         await service.newest(4)
         asks = (await service.running.service.store.page()).rows
         killed.child.kill()
         await killed.ended()
     assert len(await open_asks(service)) == 4
-    async with talking(service, [COMMAND]) as alive:
+    async with run_bridge(service, [COMMAND]) as alive:
         mine = await service.newest(5)
         question = next(ask for ask in asks if ask.request.dialect == "codex")
         assert await open_asks(service) == [mine.id, question.id]
-        async with talking(service, []):
+        async with run_bridge(service, []):
             assert await open_asks(service) == [mine.id, question.id]
         await service.act(mine, **answer("accept"))
         assert (await alive.read())["result"] == {"decision": "accept"}

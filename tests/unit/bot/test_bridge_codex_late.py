@@ -16,7 +16,7 @@ from answerback.ports.late_answers import LateAnswerQuery
 from tests.recipes.receiving import listening
 from tests.service_parts import WAIT
 from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.test_bridge_codex import QUESTION, THREAD, Talk, answer, talking
+from tests.unit.bot.test_bridge_codex import QUESTION, THREAD, Talk, answer, run_bridge
 
 TAKEN: Json = {"id": 1, "result": {"turn": {"id": "turn-2"}}}
 REFUSED: Json = {"id": 1, "error": {"code": -32600, "message": "There is no such thread."}}
@@ -42,7 +42,7 @@ async def turn(talk: Talk, thread: str = THREAD, method: str = "turn/start", **m
 
 async def killed(service: Served) -> str:
     """Let a bridge ask and kill it before the answer; returns the ask's id."""
-    async with talking(service, [QUESTION]) as talk:
+    async with run_bridge(service, [QUESTION]) as talk:
         ask = await service.newest()
         await service.wait_for_waiters(ask)
         talk.child.kill()
@@ -51,7 +51,7 @@ async def killed(service: Served) -> str:
     return ask.id
 
 
-async def owed(service: Served, ask_id: str) -> None:
+async def wait_until_undelivered(service: Served, ask_id: str) -> None:
     """Wait until there is an undelivered answer."""
     owing = LateAnswerQuery("", THREAD)
     async with asyncio.timeout(WAIT):
@@ -66,24 +66,24 @@ async def test_the_bridge_after_a_killed_one_delivers_the_answer_once_with_the_n
     service: Served,
 ) -> None:
     ask_id = await killed(service)
-    async with talking(service, [], TAKEN, TAKEN, TAKEN) as talk:
+    async with run_bridge(service, [], TAKEN, TAKEN, TAKEN) as talk:
         assert await turn(talk, "another-thread") == {}
-        assert await talk.hear() == TAKEN
-        told = (await turn(talk))["answerback"]
-        assert told["kind"] == "application"
-        assert ask_id in told["value"]
-        assert "No" in told["value"]
-        assert await talk.hear() == TAKEN
+        assert await talk.receive() == TAKEN
+        late_context = (await turn(talk))["answerback"]
+        assert late_context["kind"] == "application"
+        assert ask_id in late_context["value"]
+        assert "No" in late_context["value"]
+        assert await talk.receive() == TAKEN
         assert await turn(talk) == {}
 
 
 @pytest.mark.rule("CONNECT-5", "LATE-6")
 async def test_an_answer_that_codex_refused_is_delivered_again(service: Served) -> None:
     ask_id = await killed(service)
-    async with talking(service, [], REFUSED, TAKEN) as talk:
+    async with run_bridge(service, [], REFUSED, TAKEN) as talk:
         assert ask_id in str(await turn(talk))
-        assert await talk.hear() == REFUSED
-        await owed(service, ask_id)
+        assert await talk.receive() == REFUSED
+        await wait_until_undelivered(service, ask_id)
         assert ask_id in str(await turn(talk))
 
 
@@ -92,27 +92,27 @@ async def test_an_answer_is_delivered_again_if_the_bridge_is_killed_before_codex
     service: Served,
 ) -> None:
     ask_id = await killed(service)
-    async with talking(service, []) as talk:
+    async with run_bridge(service, []) as talk:
         assert ask_id in str(await turn(talk))
         talk.child.kill()
         await talk.ended()
-    await owed(service, ask_id)
-    async with talking(service, []) as talk:
+    await wait_until_undelivered(service, ask_id)
+    async with run_bridge(service, []) as talk:
         assert ask_id in str(await turn(talk))
         talk.say({"method": "fake/end"})
         assert await talk.ended() == 3
-    await owed(service, ask_id)
-    async with talking(service, [], TAKEN) as talk:
+    await wait_until_undelivered(service, ask_id)
+    async with run_bridge(service, [], TAKEN) as talk:
         own = {"editor": {"kind": "untrusted", "value": "The open file."}}
-        told = await turn(talk, method="turn/steer", additionalContext=own)
-        assert told["editor"] == own["editor"]
-        assert ask_id in str(told["answerback"])
+        late_context = await turn(talk, method="turn/steer", additionalContext=own)
+        assert late_context["editor"] == own["editor"]
+        assert ask_id in str(late_context["answerback"])
 
 
 async def test_a_turn_continues_without_the_service(tmp_path: Path) -> None:
     async with AsyncExitStack() as stack:
         service = await stack.enter_async_context(served(tmp_path))
-        async with talking(service, []) as talk:
+        async with run_bridge(service, []) as talk:
             await stack.aclose()
             assert await turn(talk) == {}
 

@@ -82,7 +82,7 @@ async def bridging(service: Served, opencode: Opencode) -> AsyncIterator[list[st
             await asyncio.wait([running])
 
 
-async def told(opencode: Opencode) -> tuple[str, Any]:
+async def next_answer(opencode: Opencode) -> tuple[str, Any]:
     """The next answer that opencode accepts."""
     async with asyncio.timeout(WAIT):
         return await opencode.told.get()
@@ -151,7 +151,7 @@ async def test_people_answer_what_opencode_asks(
         assert ask.request.tool_call_id == event["properties"]["tool"]["callID"]
         await service.act(ask, **action)
         for each in expected:
-            assert await told(opencode) == each
+            assert await next_answer(opencode) == each
     assert opencode.refused == []
 
 
@@ -161,12 +161,12 @@ async def test_a_failed_ask_denies_and_a_withdrawn_one_assumes_nothing(
     async with bridging(service, opencode):
         await opencode.ask(QUESTION)
         await service.running.service.withdraw((await service.newest()).id)
-        assert await told(opencode) == (f"/question/{QUESTION_ID}/reply", {"answers": [[]]})
+        assert await next_answer(opencode) == (f"/question/{QUESTION_ID}/reply", {"answers": [[]]})
         await opencode.ask(PERMISSION)
         await service.running.service.fail(
             (await service.newest(2)).id, Reason.NO_PROMPT_BACKEND, "Nobody is there."
         )
-        path, body = await told(opencode)
+        path, body = await next_answer(opencode)
     assert path == f"/permission/{PERMISSION_ID}/reply"
     assert body["reply"] == "reject"
     assert "Nobody is there." in body["message"]
@@ -222,7 +222,7 @@ async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
     )
     async with command(*words, folder=tmp_path) as second:
         answer = (f"/question/{QUESTION_ID}/reply", {"answers": [["No"]]})
-        assert await told(opencode) == answer
+        assert await next_answer(opencode) == answer
         await ended(service, prompt, Status.WITHDRAWN)
         second.signal(signal.SIGINT)
         await second.ended()
@@ -248,7 +248,7 @@ async def test_a_restarted_bridge_keeps_waiting_for_open_asks(
             await opencode.ask(PERMISSION)
             await service.newest(3)
             await service.act(ask, action="answer", value="Yes")
-            await told(opencode)
+            await next_answer(opencode)
         assert (await client.get(other.id)).open
     assert len((await service.running.service.store.page(limit=10)).rows) == 3
 
@@ -263,7 +263,7 @@ async def test_a_lost_connection_loses_nothing(service: Served, opencode: Openco
         await service.act(ask, action="answer", value="Yes")
         opencode.failing = 2
         await opencode.start()
-        assert await told(opencode) == (
+        assert await next_answer(opencode) == (
             f"/question/{QUESTION_ID}/reply",
             {"answers": [["Yes"]]},
         )
@@ -285,7 +285,7 @@ async def test_a_restart_of_the_service_loses_nothing(tmp_path: Path, opencode: 
         await service.wait_for_waiters(ask)
     async with served(tmp_path, server=ServerSettings(port=port)) as service:
         await service.act(ask, action="answer", value="Yes")
-        path, _ = await told(opencode)
+        path, _ = await next_answer(opencode)
         await bridge.__aexit__(None, None, None)
     assert path == f"/question/{QUESTION_ID}/reply"
 
@@ -349,7 +349,7 @@ async def test_the_command_uses_a_token_a_password_and_a_folder(tmp_path: Path) 
             ask = await service.newest()
             assert ask.request.agent == "helper"
             await service.act(ask, action="answer", value="reject", actor={"user_id": "U7"})
-            path, body = await told(opencode)
+            path, body = await next_answer(opencode)
         assert path == f"/permission/{PERMISSION_ID}/reply?directory=/work+here"
         assert body == {"reply": "reject"}
         environment["OPENCODE_SERVER_PASSWORD"] = ""

@@ -20,7 +20,7 @@ from tests.unit.bot.test_bridge_opencode import (
     bridging,
     ended,
     faked,
-    told,
+    next_answer,
 )
 
 YES = {"action": "answer", "value": "Yes"}
@@ -49,14 +49,14 @@ async def restarted(opencode: Opencode) -> None:
 
 async def prompted(opencode: Opencode) -> str:
     """The text of the prompt that opencode accepted."""
-    path, body = await told(opencode)
+    path, body = await next_answer(opencode)
     assert path == f"/session/{SESSION}/prompt_async"
     (part,) = body["parts"]
     assert part["type"] == "text"
     return str(part["text"])
 
 
-async def owed(service: Served, *ask_ids: str) -> None:
+async def wait_until_undelivered(service: Served, *ask_ids: str) -> None:
     """Wait until exactly these answers are undelivered."""
     owing = LateAnswerQuery("", SESSION)
     async with asyncio.timeout(WAIT):
@@ -81,7 +81,7 @@ async def test_a_restarted_opencode_is_prompted_with_the_answer_once(
         words = await prompted(opencode)
         assert ask.id in words
         assert "Yes" in words
-        await owed(service)
+        await wait_until_undelivered(service)
     async with bridging(service, opencode):
         assert opencode.told.empty()
 
@@ -139,4 +139,4 @@ async def test_answers_for_a_deleted_session_count_as_undelivered(
         async with asyncio.timeout(WAIT):
             while not opencode.refused:  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.005)
-    await owed(service, ask.id)
+    await wait_until_undelivered(service, ask.id)

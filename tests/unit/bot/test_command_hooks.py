@@ -29,7 +29,7 @@ from tests.unit.bot.hook_parts import (
     NOT_ALLOWED,
     REPLY,
     STOP,
-    decided,
+    decision_answer,
     denied,
     output,
     recorded,
@@ -68,10 +68,15 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
         denied(CODEX, "The user declined to answer these questions."),
     ),
     ("codex", CODEX, END, denied(CODEX, ENDED)),
-    ("codex", CODEX_PERMISSION, value("allow"), decided(CODEX_PERMISSION, "allow")),
-    ("codex", CODEX_PERMISSION, value("deny"), decided(CODEX_PERMISSION, "deny", NOT_ALLOWED)),
-    ("codex", CODEX_PERMISSION, REPLY, decided(CODEX_PERMISSION, "deny", "Ask Ada.")),
-    ("codex", CODEX_PERMISSION, END, decided(CODEX_PERMISSION, "deny", ENDED)),
+    ("codex", CODEX_PERMISSION, value("allow"), decision_answer(CODEX_PERMISSION, "allow")),
+    (
+        "codex",
+        CODEX_PERMISSION,
+        value("deny"),
+        decision_answer(CODEX_PERMISSION, "deny", NOT_ALLOWED),
+    ),
+    ("codex", CODEX_PERMISSION, REPLY, decision_answer(CODEX_PERMISSION, "deny", "Ask Ada.")),
+    ("codex", CODEX_PERMISSION, END, decision_answer(CODEX_PERMISSION, "deny", ENDED)),
     (
         "gemini",
         GEMINI_ASKS,
@@ -103,15 +108,20 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
         "claude",
         CLAUDE_PERMISSION,
         value("always:1"),
-        decided(CLAUDE_PERMISSION, "allow", updatedPermissions=SUGGESTED[:1]),
+        decision_answer(CLAUDE_PERMISSION, "allow", updatedPermissions=SUGGESTED[:1]),
     ),
-    ("claude", CLAUDE_PERMISSION, REPLY, decided(CLAUDE_PERMISSION, "deny", "Ask Ada.")),
-    ("claude", CLAUDE_PERMISSION, END, decided(CLAUDE_PERMISSION, "deny", ENDED, interrupt=True)),
+    ("claude", CLAUDE_PERMISSION, REPLY, decision_answer(CLAUDE_PERMISSION, "deny", "Ask Ada.")),
+    (
+        "claude",
+        CLAUDE_PERMISSION,
+        END,
+        decision_answer(CLAUDE_PERMISSION, "deny", ENDED, interrupt=True),
+    ),
     (
         "claude",
         permission("AskUserQuestion", {"questions": QUESTIONS}),
         REPLY,
-        decided(
+        decision_answer(
             CLAUDE_PERMISSION, "deny", "The user did not choose an answer, and replied: Ask Ada."
         ),
     ),
@@ -127,11 +137,11 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
 
 
 @pytest.mark.rule("CONNECT-2")
-@pytest.mark.parametrize(("agent", "event", "action", "told"), ANSWERS)
+@pytest.mark.parametrize(("agent", "event", "action", "answer"), ANSWERS)
 async def test_each_host_is_answered_in_its_own_shape(
-    service: Served, agent: str, event: Json, action: Json, told: Json
+    service: Served, agent: str, event: Json, action: Json, answer: Json
 ) -> None:
-    assert await run_hook(service, agent, event, action) == told
+    assert await run_hook(service, agent, event, action) == answer
 
 
 async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
@@ -145,28 +155,28 @@ async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
 
 
 async def test_a_hook_that_runs_again_finds_the_same_ask(service: Served) -> None:
-    told = await run_hook(service, "codex", CODEX, value("8080"))
-    assert await run_hook(service, "codex", CODEX, None) == told
+    answer = await run_hook(service, "codex", CODEX, value("8080"))
+    assert await run_hook(service, "codex", CODEX, None) == answer
     assert len((await service.running.service.store.page()).rows) == 1
 
 
 async def test_questions_that_people_answered_need_no_second_answer(service: Served) -> None:
-    told = await run_hook(service, "claude", CLAUDE, value("Vue"))
-    assert told is not None
-    given = told["hookSpecificOutput"]["updatedInput"]
+    answer = await run_hook(service, "claude", CLAUDE, value("Vue"))
+    assert answer is not None
+    given = answer["hookSpecificOutput"]["updatedInput"]
     event = permission("AskUserQuestion", given)
-    allowed = decided(event, "allow", updatedInput=given)
+    allowed = decision_answer(event, "allow", updatedInput=given)
     assert await run_hook(service, "claude", event, None) == allowed
     made_up = permission("AskUserQuestion", {**given, "answers": {"Which framework?": "React"}})
-    stopped = decided(event, "deny", ENDED, interrupt=True)
+    stopped = decision_answer(event, "deny", ENDED, interrupt=True)
     assert await run_hook(service, "claude", made_up, END, 2) == stopped
 
 
 async def test_an_invalid_call_is_refused_with_its_errors(service: Served) -> None:
     event = {**CODEX, "tool_input": '{"questions": []}'}
-    told = await run_hook(service, "codex", event, None)
-    assert told is not None
-    assert "questions" in told["hookSpecificOutput"]["permissionDecisionReason"]
+    answer = await run_hook(service, "codex", event, None)
+    assert answer is not None
+    assert "questions" in answer["hookSpecificOutput"]["permissionDecisionReason"]
     for given in ("no JSON", 7):
         wrong = await run_hook(service, "codex", {**CODEX, "tool_input": given}, None)
         assert wrong is not None
@@ -193,9 +203,9 @@ NO_LEAVE: list[tuple[str, Json, Json]] = [
 
 
 @pytest.mark.rule("CONNECT-2")
-@pytest.mark.parametrize(("agent", "event", "told"), NO_LEAVE)
-def test_a_call_of_our_own_tools_needs_no_permission(agent: str, event: Json, told: Json) -> None:
-    assert handle_event(agent, event, AskClient("http://127.0.0.1:1")) == told
+@pytest.mark.parametrize(("agent", "event", "answer"), NO_LEAVE)
+def test_a_call_of_our_own_tools_needs_no_permission(agent: str, event: Json, answer: Json) -> None:
+    assert handle_event(agent, event, AskClient("http://127.0.0.1:1")) == answer
 
 
 @pytest.mark.parametrize(
@@ -208,22 +218,22 @@ def test_a_call_of_our_own_tools_needs_no_permission(agent: str, event: Json, to
 async def test_another_servers_tool_needs_permission(
     service: Served, agent: str, event: Json
 ) -> None:
-    told = await run_hook(service, agent, event, REPLY)
-    assert "Ask Ada." in str(told)
+    answer = await run_hook(service, agent, event, REPLY)
+    assert "Ask Ada." in str(answer)
 
 
 @pytest.mark.rule("CONNECT-2")
 async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     """A timeout, a wrong token, and a withdrawn ask."""
     impatient = AskClient(service.url, wait=0.2)
-    told = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
-    assert told is not None
-    assert told["behavior"] == "deny"
+    answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
+    assert answer is not None
+    assert answer["behavior"] == "deny"
     ask = await service.newest()
-    assert f"({ask.id})" in told["message"]
-    assert "Nobody answered within 0.2 seconds" in told["message"]
+    assert f"({ask.id})" in answer["message"]
+    assert "Nobody answered within 0.2 seconds" in answer["message"]
     assert ask.thread is not None
-    assert str(ask.thread.url) in told["message"]
+    assert str(ask.thread.url) in answer["message"]
     assert ask.status is Status.OPEN
     running = asyncio.create_task(run_hook(service, "codex", CODEX, None))
     await service.running.service.withdraw((await service.newest(2)).id)
@@ -247,9 +257,9 @@ async def test_a_late_answer_is_delivered_once_with_the_next_event(
     impatient = AskClient(service.url, wait=0.1)
     await asyncio.to_thread(handle_event, agent, asks, impatient)
     await service.act(await service.newest(), action="reply", text="Later: use 8443.")
-    told = await asyncio.to_thread(handle_event, agent, event, impatient)
-    assert told is not None
-    context = told if agent == "copilot" else told["hookSpecificOutput"]
+    answer = await asyncio.to_thread(handle_event, agent, event, impatient)
+    assert answer is not None
+    context = answer if agent == "copilot" else answer["hookSpecificOutput"]
     assert "Later: use 8443." in context["additionalContext"]
     assert await asyncio.to_thread(handle_event, agent, event, impatient) is None
 

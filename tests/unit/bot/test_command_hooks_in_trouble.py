@@ -34,7 +34,7 @@ from tests.unit.bot.hook_parts import (
     COPILOT,
     END,
     ENDED,
-    decided,
+    decision_answer,
     recorded,
     run_hook,
     value,
@@ -49,14 +49,14 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 async def test_an_unreachable_service_is_reported_and_denies() -> None:
     refused = AskClient("http://127.0.0.1:1", patience=0.3)
-    told = await asyncio.to_thread(handle_event, "codex", CODEX_PERMISSION, refused)
-    assert told is not None
-    assert told["hookSpecificOutput"]["decision"]["behavior"] == "deny"
-    assert "answerback serve" in told["hookSpecificOutput"]["decision"]["message"]
+    answer = await asyncio.to_thread(handle_event, "codex", CODEX_PERMISSION, refused)
+    assert answer is not None
+    assert answer["hookSpecificOutput"]["decision"]["behavior"] == "deny"
+    assert "answerback serve" in answer["hookSpecificOutput"]["decision"]["message"]
     for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
-        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url))
-        assert told is not None
-        assert "Use http://host:port" in told["message"]
+        answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url))
+        assert answer is not None
+        assert "Use http://host:port" in answer["message"]
 
 
 @pytest.mark.parametrize(
@@ -73,10 +73,12 @@ async def test_a_refusal_or_another_server_denies(status: int, body: str, words:
     app = web.Application()
     app.router.add_post("/v1/asks", other)
     async with listening(app) as url:
-        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url, "a-token"))
-    assert told is not None
-    assert told["behavior"] == "deny"
-    assert words in told["message"]
+        answer = await asyncio.to_thread(
+            handle_event, "copilot", COPILOT, AskClient(url, "a-token")
+        )
+    assert answer is not None
+    assert answer["behavior"] == "deny"
+    assert words in answer["message"]
 
 
 @pytest.mark.rule("CLI-12")
@@ -94,14 +96,14 @@ async def test_a_wrong_token_is_reported_with_its_variable(
             async with asyncio.timeout(PATIENCE):
                 out, err = await process.communicate()
             assert process.returncode == 0
-            told = f"the environment variable MINE {held}. The user has to put the token there."
+            answer = f"the environment variable MINE {held}. The user has to put the token there."
             if event is late:
-                assert told in err.decode()
+                assert answer in err.decode()
                 assert out == b""
             else:
                 decision = json.loads(out)["hookSpecificOutput"]["decision"]
                 assert decision["behavior"] == "deny"
-                assert told in decision["message"]
+                assert answer in decision["message"]
 
 
 async def test_a_hanging_service_does_not_hold_up_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,14 +132,14 @@ async def test_questions_whose_ask_was_erased_are_asked_again(service: Served) -
     answers = {"Which framework?": "Vue"}
     event = {**CLAUDE, **used, "tool_input": {**CLAUDE["tool_input"], "answers": answers}}
     await run_hook(service, "claude", CLAUDE, value("Vue"))
-    assert decided(event, "allow", updatedInput=event["tool_input"]) == await run_hook(
+    assert decision_answer(event, "allow", updatedInput=event["tool_input"]) == await run_hook(
         service, "claude", event, None
     )
     path = f"{service.url}/v1/asks/{(await service.newest()).id}/erase"
     async with service.http.post(path, headers=service.acting) as response:
         assert response.status == 200
-    told = await run_hook(service, "claude", event, END, 2)
-    assert told == decided(event, "deny", ENDED, interrupt=True)
+    answer = await run_hook(service, "claude", event, END, 2)
+    assert answer == decision_answer(event, "deny", ENDED, interrupt=True)
 
 
 async def spawned(event: bytes, *words: str, out: int = PIPE, **environment: str) -> Child:
@@ -163,7 +165,7 @@ async def test_the_command_reads_an_event_and_prints_the_answer(tmp_path: Path) 
         async with asyncio.timeout(PATIENCE):
             out, err = await process.communicate()
     assert process.returncode == 0
-    assert json.loads(out) == decided(CODEX_PERMISSION, "allow")
+    assert json.loads(out) == decision_answer(CODEX_PERMISSION, "allow")
     assert err == b""
 
 
@@ -320,10 +322,10 @@ async def test_nothing_is_allowed_however_the_wait_ends(
 ) -> None:
     async with stub((503, {}), (200, OPEN), (status, body)) as url:
         people = AskClient(url, wait=1)
-        told = await asyncio.to_thread(handle_event, "copilot", COPILOT, people)
-    assert told is not None
-    assert told["behavior"] == "deny"
-    assert words in told["message"]
+        answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, people)
+    assert answer is not None
+    assert answer["behavior"] == "deny"
+    assert words in answer["message"]
 
 
 async def test_a_prompt_that_cannot_be_withdrawn_ends_anyway(

@@ -43,7 +43,7 @@ def permission(tool: str = "Bash", tool_input: Any = None, **more: Any) -> Json:
     }
 
 
-def decided(answer: Json) -> Json:
+def get_decision(answer: Json) -> Json:
     """The decision in a response that contains nothing else."""
     output: Json = answer.pop("hookSpecificOutput")
     assert answer == {}
@@ -90,7 +90,7 @@ async def test_a_person_decides_whether_claude_may_use_a_tool(
     for shown in ("command: touch a", "timeout: null", "cwd: /srv/a/project", "name: m"):
         assert shown in (ask.question.context or "")
     await service.act(ask, **act)
-    assert decided(await waiting) == decision
+    assert get_decision(await waiting) == decision
     assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
     assert ask.request.conversation == "abc123"
 
@@ -108,12 +108,12 @@ async def test_a_prompt_that_nobody_decides_is_denied_with_a_reason(
     else:
         await (inside.withdraw(ask.id) if ending == "withdrawn" else inside.expire(ask.id))
     words = "Broken. Do not retry." if ending == "failed" else f"[no answer: {ending}]"
-    assert decided(await waiting) == {"behavior": "deny", "message": words}
+    assert get_decision(await waiting) == {"behavior": "deny", "message": words}
 
 
 @pytest.mark.rule("HOOK-4")
 async def test_a_timeout_denies_and_keeps_the_prompt_answerable(service: Served) -> None:
-    denied = decided(await hook(service, permission(), "?wait=0.05"))
+    denied = get_decision(await hook(service, permission(), "?wait=0.05"))
     ask = await service.newest()
     assert denied["behavior"] == "deny"
     assert "stays open" in denied["message"]
@@ -121,10 +121,10 @@ async def test_a_timeout_denies_and_keeps_the_prompt_answerable(service: Served)
 
 
 async def test_a_prompt_that_cannot_be_asked_is_denied_with_a_reason(service: Served) -> None:
-    denied = decided(await hook(service, permission(), "?to=nowhere"))
+    denied = get_decision(await hook(service, permission(), "?to=nowhere"))
     assert denied["behavior"] == "deny"
     assert "nowhere" in denied["message"]
-    wrong = decided(await hook(service, permission(permission_suggestions=3)))
+    wrong = get_decision(await hook(service, permission(permission_suggestions=3)))
     assert "permission_suggestions" in wrong["message"]
 
 
@@ -139,7 +139,7 @@ async def test_questions_that_people_answered_need_no_extra_permission(service: 
     await service.act(await service.newest(), action="answer", value="Vue", note="as in the app")
     answered = (await waiting)["hookSpecificOutput"]["updatedInput"]
     assert answered["annotations"] == {"Which framework?": {"notes": "as in the app"}}
-    decision = decided(await hook(service, permission("AskUserQuestion", answered)))
+    decision = get_decision(await hook(service, permission("AskUserQuestion", answered)))
     assert decision == {"behavior": "allow", "updatedInput": answered}
     assert len((await service.running.service.store.page()).rows) == 1
 
@@ -167,7 +167,7 @@ async def test_questions_with_answers_that_nobody_gave_are_asked(
     waiting = asyncio.create_task(hook(service, permission("AskUserQuestion", forged, **other)))
     ask = await service.newest(3)
     await service.act(ask, action="answer", value="React")
-    assert decided(await waiting) == {
+    assert get_decision(await waiting) == {
         "behavior": "allow",
         "updatedInput": {**forged, "answers": {"Which framework?": "React"}},
     }
@@ -183,8 +183,8 @@ async def test_an_agent_cannot_use_answers_given_to_another_agent(tmp_path: Path
         )
         answered = (await waiting)["hookSpecificOutput"]["updatedInput"]
         event = permission("AskUserQuestion", answered)
-        assert decided(await hook(service, event, token=tokens["one"]))["behavior"] == "allow"
-        refused = decided(await hook(service, event, "?wait=0", token=tokens["two"]))
+        assert get_decision(await hook(service, event, token=tokens["one"]))["behavior"] == "allow"
+        refused = get_decision(await hook(service, event, "?wait=0", token=tokens["two"]))
         assert refused["behavior"] == "deny"
 
 
@@ -201,14 +201,14 @@ async def test_questions_in_a_permission_prompt_are_denied_by_a_reply_or_end_tur
     event = permission("AskUserQuestion", {"questions": QUESTIONS})
     waiting = asyncio.create_task(hook(service, event))
     await service.act(await service.newest(), **act)
-    decision = decided(await waiting)
+    decision = get_decision(await waiting)
     assert decision["behavior"] == "deny"
     assert words in decision["message"]
     assert decision.get("interrupt") is interrupt
 
 
 async def test_a_permission_prompt_with_invalid_questions_is_denied(service: Served) -> None:
-    decision = decided(await hook(service, permission("AskUserQuestion", "x")))
+    decision = get_decision(await hook(service, permission("AskUserQuestion", "x")))
     assert decision["behavior"] == "deny"
     assert "questions" in decision["message"]
 

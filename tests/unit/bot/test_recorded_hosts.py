@@ -87,7 +87,7 @@ async def test_what_opencode_asks_over_acp_is_answered_in_the_thread(service: Se
     request = OPENCODE[-1]
     async with run_editor(service.url) as editor:
         await editor.send(INITIALIZE)
-        await editor.heard()
+        await editor.agent_received()
         await editor.prompt(*OPENCODE)
         assert [await editor.next() for _ in OPENCODE] == OPENCODE
         ask = await service.newest()

@@ -149,10 +149,10 @@ def is_decided(outcome: AskOutcome) -> bool:
 
 def result_of(method: str, outcome: AskOutcome) -> Json:
     """The result of the agent's request."""
-    value = outcome.ask and outcome.ask["tool_result"]
-    if is_turn_ended(outcome) or not value or value["is_error"]:
+    tool_result = outcome.ask and outcome.ask["tool_result"]
+    if is_turn_ended(outcome) or not tool_result or tool_result["is_error"]:
         return cancelled_result(method)
-    result: Json = value["structured"]
+    result: Json = tool_result["structured"]
     return result
 
 

@@ -101,7 +101,7 @@ class Proxy:
     _elicits: frozenset[str] = frozenset()
     """The elicitation modes that the editor itself supports."""
     _races: list[_Race] = field(default_factory=list)
-    _late: Counter[str] = field(default_factory=Counter)
+    _late_responses: Counter[str] = field(default_factory=Counter)
     """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
     """What agents reported about tool calls in progress: a permission prompt need not repeat it."""
@@ -114,12 +114,12 @@ class Proxy:
         for line in lines:
             message = messages.parse_message(line)
             if messages.asks_people(message):
-                self._race(message, line)
+                self._start_race(message, line)
             else:
                 self.editor.write_line(line)
                 self._track(message)
 
-    def _race(self, request: Json, line: bytes) -> None:
+    def _start_race(self, request: Json, line: bytes) -> None:
         race = _Race(request, messages.is_for_editor(request, self._elicits))
         params = messages.params(request)
         tool_call = messages.tool_call_key(params, messages.tool_call_of(params))
@@ -177,8 +177,8 @@ class Proxy:
         """Relay a response, unless people answered first."""
         key = messages.id_key(message["id"])
         with self._lock:
-            if self._late[key]:
-                self._late -= Counter([key])
+            if self._late_responses[key]:
+                self._late_responses -= Counter([key])
                 return
             race = next((race for race in self._races if race.id_key == key), None)
             if race is not None and "error" in message:  # no answer: people may still give one
@@ -219,7 +219,7 @@ class Proxy:
             return
         result = race.result(messages.result_of(race.request["method"], outcome))
         self.agent.try_write_line(result if is_decided else race.error or result)
-        self._tell_editor(race)
+        self._notify_editor(race)
         if is_turn_ended(outcome) and race.session is not None:
             self._end_turn(race.session)
 
@@ -230,9 +230,9 @@ class Proxy:
         )
         for race in self._end_matching(lambda race: race.session == session, is_answered=True):
             self.agent.try_write_line(race.cancelled())
-            self._tell_editor(race)
+            self._notify_editor(race)
 
-    def _tell_editor(self, race: _Race) -> None:
+    def _notify_editor(self, race: _Race) -> None:
         if race.editor_has_it:
             request_id = race.request["id"]
             self.editor.try_write_line(
@@ -266,7 +266,7 @@ class Proxy:
         race.is_over = True
         self._races.remove(race)
         if is_answered and race.editor_has_it:
-            self._late[race.id_key] += 1
+            self._late_responses[race.id_key] += 1
 
     def _withdraw(self, race: _Race) -> None:
         """Withdraw the ask in the background, retrying while the service restarts."""

@@ -63,7 +63,7 @@ class CodexBridge:
         late: the source of answers given after an earlier run had ended.
         to_server: sends a line to Codex.
         to_client: sends a line to the client.
-        tell: shows a line to the person who started the bridge.
+        report: shows a line to the person who started the bridge.
     """
 
     def __init__(
@@ -72,13 +72,13 @@ class CodexBridge:
         late: LateAnswerSource,
         to_server: Callable[[bytes], None],
         to_client: Callable[[bytes], None],
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._people = people
-        self._late = late
+        self._late_answers = late
         self._to_server = to_server
         self._to_client = to_client
-        self._tell = tell
+        self._report = report
         self._run = secrets.token_hex(8)
         """Makes request ids unique: a server restarts its count of requests each time that it starts."""
         self._pending: dict[str, _Pending] = {}
@@ -112,7 +112,7 @@ class CodexBridge:
                     changed: Json = {**params, "capabilities": {**known, "experimentalApi": True}}
                     self._to_server(_encode_line({**message, "params": changed}))
                 case {"method": "turn/start" | "turn/steer", "params": {"threadId": str(thread)}}:
-                    words = await self._late.fetch(thread)
+                    words = await self._late_answers.fetch(thread)
                     self._to_server(
                         line if words is None else self._with_late_answers(words, message)
                     )
@@ -161,7 +161,7 @@ class CodexBridge:
             ask = await self._people.ask_and_wait(self._request(pending, params), pending.gone)
         except ClientError as error:
             if self._pending.pop(json.dumps(pending.id), None) is not None:
-                self._tell(f"Passed {pending.method} on to Codex's own client: {error}")
+                self._report(f"Passed {pending.method} on to Codex's own client: {error}")
                 self._to_client(line)
             return
         if ask is not None:

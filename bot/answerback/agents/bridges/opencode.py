@@ -49,7 +49,7 @@ class OpencodeBridge:
 
     Args:
         late: the source of answers given after opencode had ended.
-        tell: shows a line to the person who started the bridge.
+        report: shows a line to the person who started the bridge.
     """
 
     def __init__(
@@ -57,14 +57,14 @@ class OpencodeBridge:
         server: OpencodeServer,
         people: RequestAsker,
         late: LateAnswerSource,
-        tell: Callable[[str], None],
+        report: Callable[[str], None],
     ) -> None:
         self._server = server
         self._people = people
-        self._late = late
+        self._late_answers = late
         self._interrupted: set[str] = set()
         """Sessions with open questions that no longer wait for the answers."""
-        self._tell = tell
+        self._report = report
         self._pending: dict[str, _Pending] = {}
         self._tasks = asyncio.TaskGroup()
         self._is_caught_up = False
@@ -85,13 +85,13 @@ class OpencodeBridge:
                     async with self._server.open_event_stream() as events:
                         await self._catch_up()
                         backoff.reset()
-                        self._tell(f"Connected to {self._server.url}.")
+                        self._report(f"Connected to {self._server.url}.")
                         connected = True
                         async for event in events:
                             self._handle_event(event)
                 except ServerUnavailableError as error:
                     if connected:
-                        self._tell(f"{error} Retrying until it is back.")
+                        self._report(f"{error} Retrying until it is back.")
                     connected = False
                 await backoff.wait()
 
@@ -104,7 +104,7 @@ class OpencodeBridge:
         if not self._is_caught_up:
             await self._people.withdraw_stale_asks(waiting, self._is_needed)
             for session in await self._server.sessions():
-                await self._tell_late(session)
+                await self._prompt_with_late_answers(session)
             self._is_caught_up = True
         for kind, rows in pending.items():
             for each in rows:
@@ -142,13 +142,13 @@ class OpencodeBridge:
             with contextlib.suppress(ServerUnavailableError):
                 waiting = [*self._interrupted]
                 self._interrupted -= {
-                    session for session in waiting if await self._tell_late(session)
+                    session for session in waiting if await self._prompt_with_late_answers(session)
                 }
             await asyncio.sleep(_LATE_ANSWER_INTERVAL)
 
-    async def _tell_late(self, session: str) -> bool:
+    async def _prompt_with_late_answers(self, session: str) -> bool:
         """Prompt a session with its late answers, so that it continues; returns whether there were any."""
-        words = await self._late.fetch(session)
+        words = await self._late_answers.fetch(session)
         if words is None:
             return False
         body: Json = {"parts": [{"type": "text", "text": words.text}]}
@@ -189,7 +189,7 @@ class OpencodeBridge:
         try:
             ask = await self._people.ask_and_wait(request, pending.gone)
         except ClientError as error:
-            self._tell(f"{request.name} {request.id} stays in opencode's own window: {error}")
+            self._report(f"{request.name} {request.id} stays in opencode's own window: {error}")
             return
         if ask is not None:
             for path, body in _answers(pending.kind, request, ask):
@@ -202,7 +202,7 @@ class OpencodeBridge:
         while True:
             try:
                 if not await self._server.post(path, body):
-                    self._tell(f"opencode no longer waits for {path}.")
+                    self._report(f"opencode no longer waits for {path}.")
                 return
             except ServerUnavailableError:
                 await backoff.wait()

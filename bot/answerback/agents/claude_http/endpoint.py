@@ -73,23 +73,23 @@ class ClaudeHook:
         match parse_event(await read_body(request)):
             case PreToolUse() as event:
                 key = event.tool_use_id and f"claude:{event.session_id}:{event.tool_use_id}"
-                decision = await self._question(event, event.tool_input, caller, key)
+                decision = await self._handle_question(event, event.tool_input, caller, key)
                 answer = responses.pre_tool_use_response(decision)
             case PermissionRequest(tool_name=responses.ASK_TOOL) as event:
                 answer = responses.permission_response_from_decision(
                     await self._questions_permission(event, caller)
                 )
             case PermissionRequest() as event:
-                answer = await self._permission(event, caller)
+                answer = await self._handle_permission(event, caller)
             case Elicitation(requested_schema=dict()) as event:
-                answer = await self._elicitation(event, caller)
+                answer = await self._handle_elicitation(event, caller)
             case ContextEvent(agent_id=None) as event:
-                answer = await self._late(event, caller)
+                answer = await self._handle_context_event(event, caller)
             case _:
                 pass
         return web.json_response(answer)
 
-    async def _late(self, event: ContextEvent, caller: _Caller) -> Json:
+    async def _handle_context_event(self, event: ContextEvent, caller: _Caller) -> Json:
         """Deliver answers that came after Claude stopped waiting, as context; each of them once."""
         name = caller.agent.name if caller.agent else None
         unseen = await self.service.late_answer_tracker.list_unseen(
@@ -100,7 +100,7 @@ class ClaudeHook:
         words = [describe_late_answer(late.ask) for late in unseen]
         return responses.late_answers_response(event.hook_event_name, words)
 
-    async def _question(
+    async def _handle_question(
         self,
         event: Event,
         tool_input: Json,
@@ -138,9 +138,9 @@ class ClaudeHook:
                     return Decision(
                         f"Answered{responses.ended_by_suffix(row)}.", updated=tool_input
                     )
-        return await self._question(event, tool_input, caller)
+        return await self._handle_question(event, tool_input, caller)
 
-    async def _permission(self, event: PermissionRequest, caller: _Caller) -> Json:
+    async def _handle_permission(self, event: PermissionRequest, caller: _Caller) -> Json:
         asked = ("tool_name", "tool_input", "permission_suggestions", "mcp_server", "cwd")
         call: Json = {
             "name": event.hook_event_name,
@@ -159,7 +159,7 @@ class ClaudeHook:
             )
         return responses.permission_response_from_ask(ask)
 
-    async def _elicitation(self, event: Elicitation, caller: _Caller) -> Json:
+    async def _handle_elicitation(self, event: Elicitation, caller: _Caller) -> Json:
         call: Json = {
             "name": "elicitation/create",
             "arguments": {"message": event.message, "requestedSchema": event.requested_schema},
