@@ -129,7 +129,7 @@ async def test_an_interrupted_export_is_recognised() -> None:
 
 
 @pytest.mark.parametrize("said", [True, False])
-def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, said: bool) -> None:
+def test_erasing_is_confirmed_in_a_terminal(monkeypatch: pytest.MonkeyPatch, said: bool) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *_words, **_more: said)
     if said:
@@ -140,7 +140,7 @@ def test_erasing_is_confirmed_at_a_terminal(monkeypatch: pytest.MonkeyPatch, sai
 
 
 @pytest.mark.rule("AUTH-8")
-def test_the_key_of_this_folder_is_sent_to_no_other_machine(tmp_path: Path) -> None:
+def test_the_key_of_this_folder_is_never_sent_to_another_machine(tmp_path: Path) -> None:
     config = tmp_path / "answerback.toml"
     config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
     assert resolve_service("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
