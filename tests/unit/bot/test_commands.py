@@ -161,11 +161,8 @@ def test_checking_the_configuration_prints_a_complete_summary(folder: Path) -> N
 
 def test_serve_raises_the_open_file_limit_as_far_as_allowed() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = (
-        serve._MAX_OPEN_FILES
-        if hard == resource.RLIM_INFINITY
-        else min(serve._MAX_OPEN_FILES, hard)
-    )
+    most = serve._MAX_OPEN_FILES
+    allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
     try:
         serve._raise_file_limit()
@@ -330,9 +327,7 @@ def test_a_postgresql_database_without_its_extra_says_which_to_install(
         run("serve", "--check")
 
 
-async def test_the_doctor_gets_the_channels_and_responders_that_routes_name_on_each_surface(
-    folder: Path,
-) -> None:
+async def test_the_doctor_gets_the_channels_and_responders_of_each_surface(folder: Path) -> None:
     (folder / "answerback.toml").write_text(
         """
         default_route = "slack:C0"
@@ -353,11 +348,11 @@ async def test_the_doctor_gets_the_channels_and_responders_that_routes_name_on_e
     )
     settings = await asyncio.to_thread(load_settings)
     async with aiohttp.ClientSession() as http:
-        told = {
+        checkups = {
             plugin.name: build_checkup(settings, plugin, http, fix=plugin.name == "discord")
             for plugin in installed_plugins()
         }
-    seen = {name: (one.channels, one.responders, one.fix) for name, one in told.items()}
+    seen = {name: (one.channels, one.responders, one.fix) for name, one in checkups.items()}
     assert seen == {
         "web": ([], [], False),
         "slack": (["C0", "C1"], ["U2", "@S2"], False),
@@ -368,9 +363,7 @@ async def test_the_doctor_gets_the_channels_and_responders_that_routes_name_on_e
 # --- demo ------------------------------------------------------------------------------------------
 
 
-def test_the_demo_takes_its_default_port_or_else_a_free_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_demo_takes_port_8420_or_else_a_free_one(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         port = other.getsockname()[1]
