@@ -46,9 +46,9 @@ ENDED = "The user ended the turn. Stop now, and do not call any more tools."
 STOP = {"continue": False, "stopReason": "The user ended the turn."}
 
 
-def output(event: Json, **told: Any) -> Json:
+def output(event: Json, **fields: Any) -> Json:
     """The answer in the shape of all hosts but Copilot."""
-    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **told}}
+    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **fields}}
 
 
 def denied(event: Json, reason: str) -> Json:

@@ -58,7 +58,7 @@ class Parts:
     def __init__(self, people: AskClient) -> None:
         self.agent, self.editor = Pipe(), Pipe()
         self.warned: list[str] = []
-        self.told = threading.Event()
+        self.has_warned = threading.Event()
         self._others = threading.enumerate()
         self.proxy = Proxy(people, LineWriter(self.agent), LineWriter(self.editor), self._warn)
 
@@ -70,7 +70,7 @@ class Parts:
 
     def _warn(self, words: str) -> None:
         self.warned.append(words)
-        self.told.set()
+        self.has_warned.set()
 
 
 TAKEN = ("session/request_permission", "elicitation/create", "initialize")
@@ -186,8 +186,10 @@ async def test_without_a_service_only_the_editor_asks() -> None:
         assert await editor.agent_received() == selected("yes")
         assert editor.process.stderr is not None
         async with asyncio.timeout(PATIENCE):
-            told = await editor.process.stderr.readline()
-        assert told.startswith(b"answerback acp: ftp://127.0.0.1 is not a valid Answerback address")
+            warning = await editor.process.stderr.readline()
+        assert warning.startswith(
+            b"answerback acp: ftp://127.0.0.1 is not a valid Answerback address"
+        )
         await editor.send(notice("_exit", status=0))
         assert await editor.end() == (b"", "")
 
@@ -197,7 +199,7 @@ def test_an_unreachable_service_is_reported_and_requests_only_for_people_are_can
     parts = Parts(AskClient(AWAY, patience=0.1))
     parts.proxy.relay_from_agent([line(permission()), line(elicitation())])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
-    assert parts.told.wait(WAIT)
+    assert parts.has_warned.wait(WAIT)
     assert "answerback serve" in parts.warned[0]
     parts.proxy.end()
     parts.proxy.relay_from_editor([line(selected("yes"))])

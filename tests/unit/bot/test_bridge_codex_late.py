@@ -53,10 +53,10 @@ async def killed(service: Served) -> str:
 
 async def wait_until_undelivered(service: Served, ask_id: str) -> None:
     """Wait until there is an undelivered answer."""
-    owing = LateAnswerQuery("", THREAD)
+    query = LateAnswerQuery("", THREAD)
     async with asyncio.timeout(WAIT):
         while ask_id not in [  # noqa: ASYNC110 - nothing tells
-            one.ask.id for one in await service.running.service.store.list_late_answers(owing, 0)
+            one.ask.id for one in await service.running.service.store.list_late_answers(query, 0)
         ]:
             await asyncio.sleep(0.005)
 

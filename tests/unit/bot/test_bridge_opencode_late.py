@@ -58,10 +58,10 @@ async def prompted(opencode: Opencode) -> str:
 
 async def wait_until_undelivered(service: Served, *ask_ids: str) -> None:
     """Wait until exactly these answers are undelivered."""
-    owing = LateAnswerQuery("", SESSION)
+    query = LateAnswerQuery("", SESSION)
     async with asyncio.timeout(WAIT):
         while True:
-            found = await service.running.service.store.list_late_answers(owing, 0)
+            found = await service.running.service.store.list_late_answers(query, 0)
             if [one.ask.id for one in found] == [*ask_ids]:
                 return
             await asyncio.sleep(0.005)

@@ -142,8 +142,8 @@ def test_connection_failures_are_explained(error: Exception, words: str) -> None
 async def test_an_unreachable_service_is_called_until_the_patience_ends() -> None:
     async with AsyncClient("http://127.0.0.1:1", patience=0.4) as client:
         began = asyncio.get_running_loop().time()
-        told = r"^Cannot reach Answerback at http://127\.0\.0\.1:1: Connection refused\.$"
-        with pytest.raises(UnreachableError, match=told):
+        message = r"^Cannot reach Answerback at http://127\.0\.0\.1:1: Connection refused\.$"
+        with pytest.raises(UnreachableError, match=message):
             await client.submit("ask_user", GO)
         assert asyncio.get_running_loop().time() - began >= 0.2
 

@@ -200,10 +200,10 @@ def test_the_commands_agents_are_the_supported_ones() -> None:
 
 
 def test_limitations_and_next_steps_are_printed(connect: Connect) -> None:
-    said = connect("codex", "--yes").output
-    assert "trust the three hooks" in said
-    assert "Limitations with Codex:\n- " in said
-    assert "--token-env ANSWERBACK_TOKEN" in said
+    printed_text = connect("codex", "--yes").output
+    assert "trust the three hooks" in printed_text
+    assert "Limitations with Codex:\n- " in printed_text
+    assert "--token-env ANSWERBACK_TOKEN" in printed_text
     assert "Set T to the agent's token" in connect("codex", "--yes", "--token-env", "T").output
     command = "claude mcp add --transport http answerback http://127.0.0.1:8420/mcp"
     header = " --header 'Authorization: Bearer ${T}'\n"
@@ -272,8 +272,8 @@ def _error(connect: Connect, *words: str) -> str:
 def test_an_invalid_address_is_never_written(
     connect: Connect, home: Path, project: Path, url: str
 ) -> None:
-    said = connect("claude", "--yes", "--url", url, code=1).output
-    assert said == f"{url} is not a valid Answerback address. Use http://host:port.\n"
+    printed_text = connect("claude", "--yes", "--url", url, code=1).output
+    assert printed_text == f"{url} is not a valid Answerback address. Use http://host:port.\n"
     assert tree(home, project) == {}
 
 
@@ -282,8 +282,10 @@ def test_a_dangling_link_is_left_alone(connect: Connect, home: Path) -> None:
     link.parent.mkdir()
     link.symlink_to(home / "dotfiles" / "mcp.json")
     for words in (["--yes"], ["--yes", "--remove"]):
-        told = _error(connect, "cursor", *words)
-        assert f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which does not exist" in told
+        failure = _error(connect, "cursor", *words)
+        assert (
+            f"{link} is a link to {home / 'dotfiles' / 'mcp.json'}, which does not exist" in failure
+        )
     assert link.is_symlink()
     assert not (home / "dotfiles").exists()
 

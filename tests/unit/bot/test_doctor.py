@@ -31,7 +31,7 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_configured(folder: Pat
 
 @pytest.mark.rule("CLI-8")
 @pytest.mark.parametrize(
-    ("agents", "told"),
+    ("agents", "warning"),
     [
         ("", "any program on this machine may name any place"),
         ("[agents.free]\n{hash}", "agents.free may name any place"),
@@ -40,13 +40,13 @@ def test_the_doctor_names_places_on_surfaces_that_are_not_configured(folder: Pat
     ],
 )
 def test_the_doctor_warns_of_an_agent_that_can_circumvent_a_routes_responders(
-    folder: Path, agents: str, told: str | None
+    folder: Path, agents: str, warning: str | None
 ) -> None:
     routes = '[routes.ops]\nto = "web"\nresponders = ["U1"]\n[routes.all]\nto = "web"\nresponders = "anyone"\n'
     hashed = f'token_hash = "sha256:{"0" * 64}"'
     (folder / "answerback.toml").write_text(routes + agents.format(hash=hashed))
     code, _, err = run("doctor")
     assert code == 0
-    assert ("! routes.ops.responders" in err) == (told is not None)
-    assert (told or "✓ configuration") in err
+    assert ("! routes.ops.responders" in err) == (warning is not None)
+    assert (warning or "✓ configuration") in err
     assert "routes.all" not in err

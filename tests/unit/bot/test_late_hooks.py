@@ -43,8 +43,8 @@ async def test_a_late_answer_is_context_for_the_next_event_of_its_session_once(
     ask_id = await answered(service)
     assert await hook(service, moment(name, session_id="another")) == {}
     assert await hook(service, moment(name, agent_id="subagent-1")) == {}
-    told = await hook(service, moment(name))
-    output = told["hookSpecificOutput"]
+    response = await hook(service, moment(name))
+    output = response["hookSpecificOutput"]
     assert output["hookEventName"] == name
     assert set(output) == {"hookEventName", "additionalContext"}
     for part in ("Which framework?", "Vue", ask_id, "after you stopped waiting"):

@@ -58,8 +58,8 @@ async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
     enough = asyncio.Event()
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
-        told.append(progress)
-        if len(told) >= 4:
+        reported.append(progress)
+        if len(reported) >= 4:
             enough.set()
 
     callers = Callers(lambda _: None, run_to_completion)
@@ -76,7 +76,7 @@ async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
             await enough.wait()
         await service.act(await service.newest(), action="answer", value=True)
         assert (await calling).structured_content == {"answer_type": "boolean", "answer": True}
-    assert told[:4] == sorted(set(told[:4]))
+    assert reported[:4] == sorted(set(reported[:4]))
     assert PROGRESS_INTERVAL <= 20
 
 

@@ -248,21 +248,21 @@ def test_a_service_without_pages_starts_without_an_inbox(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    told: list[str] = []
-    monkeypatch.setattr(serve, "_print_to_person", told.append)
+    printed: list[str] = []
+    monkeypatch.setattr(serve, "_print_to_person", printed.append)
     monkeypatch.setattr(
         serve, "tune_interpreter", lambda: signal.raise_signal(signal.SIGTERM)
     )  # once it is up
     asyncio.run(serve._serve(without_pages, None, FileWatcher(tmp_path / DEFAULT_FILE)))
     assert capsys.readouterr().out.startswith("listening on http://127.0.0.1:")
-    assert told == []
+    assert printed == []
 
 
 @pytest.mark.rule("PLUGIN-2")
 async def test_optional_parts_of_a_plug_in_may_be_missing() -> None:
     plugin = ChatPlugin()
-    told = [finding.what async for finding in plugin.findings(ChatSettings(), None)]  # type: ignore[arg-type]  # not looked at
-    assert told == ["Chat"]
+    printed = [finding.what async for finding in plugin.findings(ChatSettings(), None)]  # type: ignore[arg-type]  # not looked at
+    assert printed == ["Chat"]
     plugin.load()
     assert plugin.manifest() is None
     assert plugin.preview(None, None) is None  # type: ignore[arg-type]  # not looked at

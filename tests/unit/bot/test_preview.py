@@ -241,8 +241,11 @@ def test_a_context_is_rendered_like_on_each_platform() -> None:
 
 
 def test_markup_of_the_platforms_is_rendered_but_not_that_in_texts() -> None:
-    said = {"type": "section", "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"}}
-    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.blocks_to_html([said])
+    text_section = {
+        "type": "section",
+        "text": {"type": "mrkdwn", "text": "*bold* _soft_ &lt;b&gt; a*b*c"},
+    }
+    assert "<b>bold</b> <i>soft</i> &lt;b&gt; a*b*c" in slack.blocks_to_html([text_section])
     plain = {"type": "section", "text": {"type": "plain_text", "text": "*no* <b>"}}
     assert "*no* &lt;b&gt;" in slack.blocks_to_html([plain])
     content = "-# small\n**bold** \\*no\\* \\_x\\_ <b> __u__ \\<@1>"

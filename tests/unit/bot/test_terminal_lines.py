@@ -246,12 +246,12 @@ def test_the_cursor_follows_the_visible_characters() -> None:
 
 async def piped(terminal: Terminal, ask: Ask, given: str) -> tuple[Ask, list[str]]:
     """Answer an ask with these bytes from a pipe; returns the ask, and the messages besides the prompts."""
-    said: list[str] = []
-    prompting = TerminalPrompter(Labels(), PipedInput(io.BytesIO(given.encode()), said.append))
+    messages: list[str] = []
+    prompting = TerminalPrompter(Labels(), PipedInput(io.BytesIO(given.encode()), messages.append))
     walk = Walk(terminal.client, prompting, {"user_id": "ana", "name": "Ana"})
     async with asyncio.timeout(WAIT):
         await walk.walk(ask)
-    return await terminal.client.get(ask.id), said
+    return await terminal.client.get(ask.id), messages
 
 
 @pytest.mark.rule("TERMINAL-4")

@@ -128,11 +128,13 @@ async def test_an_interrupted_export_is_recognised() -> None:
     assert (done.exit_code, "incomplete" in done.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("said", [True, False])
-def test_erasing_is_confirmed_in_a_terminal(monkeypatch: pytest.MonkeyPatch, said: bool) -> None:
+@pytest.mark.parametrize("confirmed", [True, False])
+def test_erasing_is_confirmed_in_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, confirmed: bool
+) -> None:
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
-    monkeypatch.setattr("typer.confirm", lambda *_words, **_more: said)
-    if said:
+    monkeypatch.setattr("typer.confirm", lambda *_words, **_more: confirmed)
+    if confirmed:
         export_and_erase.confirm_erase(["ask_1"])
     else:
         with pytest.raises(SystemExit):

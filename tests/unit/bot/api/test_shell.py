@@ -76,9 +76,9 @@ async def test_list_and_show_include_expiry_responders_and_questions_back(
     assert lines[1].startswith("  For ann@example.com · closes 20")
     assert lines[2] == "  Ann asks back: Where to?"
     assert [line.split("  ")[1] for line in lines[3:]] == ["request", "clarify"]
-    code, _, told = await run(api, "wait", ask["id"])
+    code, _, err = await run(api, "wait", ask["id"])
     assert code == 9
-    assert "Ann asks back: Where to?" in told
+    assert "Ann asks back: Where to?" in err
 
 
 async def test_list_shortens_a_long_question_and_show_does_not(api: Served) -> None:
@@ -199,8 +199,8 @@ async def test_ask_accepts_questions_back_and_explain_reads_standard_input(
     code, out, _ = await asking
     assert (code, json.loads(out)["text"]) == (9, "Where to?")
     assert (await run(api, "explain", ask["id"], "-", typed="To production.\n"))[0] == 0
-    _, told = await api.get(f"/v1/asks/{ask['id']}/record")
-    assert "To production." in json.dumps(told)
+    _, expected = await api.get(f"/v1/asks/{ask['id']}/record")
+    assert "To production." in json.dumps(expected)
 
 
 async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: Served) -> None:
@@ -209,8 +209,8 @@ async def test_an_explanation_that_nobody_can_see_is_refused_with_a_reason(api: 
     assert (code, out) == (2, "")
     assert "accepts" in err
     await api.act(ask, action="answer", value="yes")
-    told = f"{ask['id']} has already ended: answered. `answerback wait {ask['id']}` prints the result.\n"
-    assert await run(api, "explain", ask["id"], "Because.") == (1, "", told)
+    expected = f"{ask['id']} has already ended: answered. `answerback wait {ask['id']}` prints the result.\n"
+    assert await run(api, "explain", ask["id"], "Because.") == (1, "", expected)
 
 
 async def test_an_ask_can_be_withdrawn_once(api: Served) -> None:
