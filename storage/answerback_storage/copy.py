@@ -1,7 +1,7 @@
-"""Everything of one database into another, empty one, of whichever kind: checked row by row before it counts.
+"""Copy everything from one database into another, empty one of either kind, verifying each table before committing.
 
-What is not copied is what lasts for moments only: claims, leases, and what a platform's rate limit asks for. Rows keep
-their numbers, so cursors and the record's order stay as they were.
+Short-lived data is not copied: claims, leases and rate-limit pauses. Rows keep their numbers, so cursors and the order
+of the record stay valid.
 """
 
 from __future__ import annotations
@@ -31,71 +31,74 @@ TABLES: Final[Mapping[str, Sequence[str]]] = {
     "drafts": ("key", "value", "at"),
     "secrets": ("name", "value"),
 }
-"""What is copied. Every store has these columns; what else a store has, it makes of them."""
-_STEP: Final = 500
-"""Rows that are in memory at once."""
+"""The tables and columns to copy. Every store has them; a store derives its other columns from these."""
+_BATCH_ROWS: Final = 500
+"""Rows held in memory at once."""
 
 
 class TableDigest(NamedTuple):
-    """How many rows a table has, and a digest of them in any order."""
+    """The number of rows in a table, and a digest of them that does not depend on their order."""
 
     rows: int
     digest: str
 
 
 class CopyTransaction(Protocol):
-    """A database in one transaction: what is read is of one moment, what is written counts at its end."""
+    """A database inside one transaction: reads see a single snapshot, and writes are committed at the end."""
 
     name: str
 
     def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
-        """All rows of a table, in parts."""
+        """Yield all rows of a table in batches of ``at_once``."""
 
     def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
-        """Adds rows to a table."""
+        """Insert rows into a table."""
 
     def finish(self) -> None:
-        """Has new rows numbered behind those that were added, and makes what is not copied."""
+        """Advance the row counters past the inserted rows, and build what is derived rather than copied."""
 
 
 class CopyEndpoint(Protocol):
-    """A database that can be copied, or copied to."""
+    """A database that can be the source or the target of a copy."""
 
     def begin_transaction(self) -> AbstractContextManager[CopyTransaction]:
-        """The database in a transaction that is committed at the end of the context, and undone by an error."""
+        """Open a transaction that is committed when the context exits, or rolled back on an error."""
 
 
 def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
-    """Copies everything; what each table of the target has now.
+    """Copy everything, and return the digest of each table of the target.
 
     Raises:
-        StoreError: nothing was copied: the target is not empty, or a database cannot be used; in words.
+        StoreError: nothing was copied, because the target is not empty or a database cannot be used. The message says
+            which.
     """
     with source.begin_transaction() as old, target.begin_transaction() as new:
         for table, columns in TABLES.items():
             if table != "listed" and any(new.read(table, columns, 1)):
                 raise StoreError(
-                    f"The database {new.name} is not empty (its table {table} has rows). Nothing was copied: name a new"
-                    " database, which no service was started on."
+                    f"The database {new.name} is not empty (its table {table} has rows). Nothing was copied. Name a new"
+                    " database that no service has been started on."
                 )
-        wanted = {table: _copied(old, table, new) for table in TABLES}
+        expected = {table: _digest_and_copy(old, table, new) for table in TABLES}
         new.finish()
-        found = {table: _copied(new, table) for table in TABLES}
-        if different := [table for table in TABLES if found[table] != wanted[table]]:
+        found = {table: _digest_and_copy(new, table) for table in TABLES}
+        if different := [table for table in TABLES if found[table] != expected[table]]:
             raise StoreError(
                 f"What arrived in the database {new.name} differs from what was read (in {', '.join(different)}), so"
-                " nothing was copied. Look at the disks and the logs of both."
+                " nothing was copied. Check the disks and the logs of both."
             )
     return found
 
 
-def _copied(side: CopyTransaction, table: str, into: CopyTransaction | None = None) -> TableDigest:
-    """The digest of a table, whose rows are written into another database meanwhile."""
+def _digest_and_copy(
+    source: CopyTransaction, table: str, into: CopyTransaction | None = None
+) -> TableDigest:
+    """Compute the digest of a table, and write its rows into another database along the way if ``into`` is given."""
     count = total = 0
     columns = TABLES[table]
-    for part in side.read(table, columns, _STEP):
+    for batch in source.read(table, columns, _BATCH_ROWS):
         if into is not None:
-            into.write(table, columns, part)
-        count += len(part)
-        total += sum(int.from_bytes(sha256(repr(row).encode()).digest(), "big") for row in part)
+            into.write(table, columns, batch)
+        count += len(batch)
+        total += sum(int.from_bytes(sha256(repr(row).encode()).digest(), "big") for row in batch)
     return TableDigest(count, f"{total % 2**256:064x}")

@@ -1,7 +1,7 @@
-"""The people with a personal link, kept in a file of its own beside the key file.
+"""The people who have a personal link, kept in a separate file next to the key file.
 
-The file has the hash of each key, so reading it gives nobody the right to act. Commands change it while the service
-runs, and the service reads it whenever somebody shows a key.
+The file stores a hash of each key, so reading it gives nobody the right to act. Commands change it while the service
+runs, and the service reads it each time somebody presents a key.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from answerback.core.errors import StoreError
 from answerback.ports.person_key import hash_of, new_personal_key
 from answerback_storage import private_file
 
-_WHAT: Final = "file of personal links"
+_DESCRIPTION: Final = "file of personal links"
 
 
 class PersonalLink(BaseModel):
@@ -32,38 +32,38 @@ class PersonalLink(BaseModel):
     """Seconds since the epoch."""
 
 
-_PEOPLE: Final = TypeAdapter(dict[str, PersonalLink])
+_LINKS: Final = TypeAdapter(dict[str, PersonalLink])
 
 
 class PersonalLinksFile:
-    """The file of personal links beside a database (``….people``), mode 0600."""
+    """The file of personal links next to a database (``….people``), mode 0600."""
 
     def __init__(self, database: Path) -> None:
         self.path = database.with_name(f"{database.name}.people")
 
     def read(self) -> dict[str, PersonalLink]:
-        """The people by their names, in the order in which they were added.
+        """Return the links by the people's names, in the order in which they were added.
 
         Raises:
-            StoreError: the file cannot be read, or is damaged; in words.
+            StoreError: the file cannot be read or is damaged. The message says which.
         """
-        text = private_file.read(self.path, _WHAT)
+        text = private_file.read(self.path, _DESCRIPTION)
         if text is None:
             return {}
         try:
-            return _PEOPLE.validate_json(text)
+            return _LINKS.validate_json(text)
         except ValidationError as error:
             raise StoreError(
-                f"The {_WHAT} {self.path} is damaged. Remove it, and add the people again."
+                f"The {_DESCRIPTION} {self.path} is damaged. Remove it and add the people again."
             ) from error
 
     def add(self, name: str, now: float) -> str | None:
-        """A new key for somebody; None where they have one.
+        """Create a key for a person and return it, or None if they already have one.
 
         Raises:
-            StoreError: the file cannot be read or written; in words.
+            StoreError: the file cannot be read or written. The message says why.
         """
-        with self._alone():
+        with self._exclusive():
             people = self.read()
             if name in people:
                 return None
@@ -72,31 +72,31 @@ class PersonalLinksFile:
             return key
 
     def revoke(self, name: str) -> bool:
-        """Forgets somebody's key; False where they have none.
+        """Revoke a person's key. Return False if they have none.
 
         Raises:
-            StoreError: the file cannot be read or written; in words.
+            StoreError: the file cannot be read or written. The message says why.
         """
-        with self._alone():
+        with self._exclusive():
             people = self.read()
             if name not in people:
                 return False
-            self._write({other: linked for other, linked in people.items() if other != name})
+            self._write({other: link for other, link in people.items() if other != name})
             return True
 
     def _write(self, people: dict[str, PersonalLink]) -> None:
-        text = _PEOPLE.dump_json(people, indent=2).decode()
-        private_file.replace(self.path, f"{text}\n", _WHAT)
+        text = _LINKS.dump_json(people, indent=2).decode()
+        private_file.replace(self.path, f"{text}\n", _DESCRIPTION)
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keeps other commands waiting: the lock is on the directory, since the file itself is replaced."""
+    def _exclusive(self) -> Iterator[None]:
+        """Block other commands until done. The lock is on the directory, because the file itself gets replaced."""
         try:
             directory = os.open(self.path.parent, os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
             raise StoreError(
                 f"The directory {self.path.parent} cannot be opened ({error.strerror}). Run this in the service's "
-                "directory, or name its configuration with --config."
+                "directory, or pass its configuration with --config."
             ) from error
         try:
             fcntl.flock(directory, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""A small text file that only the service's user can read, replaced in one step; what goes wrong is told in words."""
+"""A small text file that only the service's user can read, replaced atomically."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from answerback.core.errors import StoreError
 
 
 def read(path: Path, what: str) -> str | None:
-    """The text, or None where there is no such file; ``what`` it is stands in errors.
+    """Return the text of the file, or None if it does not exist. Error messages call the file ``what``.
 
     Raises:
         StoreError: the file cannot be read.
@@ -21,29 +21,29 @@ def read(path: Path, what: str) -> str | None:
         return None
     except OSError as error:
         raise StoreError(
-            f"The {what} {path} cannot be read ({error.strerror}). Run this as the user that "
+            f"The {what} {path} cannot be read ({error.strerror}). Run this command as the user that "
             "`answerback serve` runs as."
         ) from error
 
 
 def replace(path: Path, text: str, what: str) -> None:
-    """Writes a file of mode 0600 in place of the old one: a reader finds the old one or the new one.
+    """Replace the file atomically with one of mode 0600: a reader sees either the old file or the new one.
 
     Raises:
         StoreError: the file cannot be written.
     """
-    beside = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    temporary = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
     try:
         with open(
-            os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w"
+            os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "w"
         ) as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise StoreError(
-            f"The {what} {path} cannot be written ({error.strerror}). Run this as the user that "
+            f"The {what} {path} cannot be written ({error.strerror}). Run this command as the user that "
             "`answerback serve` runs as, and give that user write permission on the directory."
         ) from error

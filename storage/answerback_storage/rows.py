@@ -1,7 +1,7 @@
-"""Models as rows and rows as models; what a page's cursor looks like. Runs no statement.
+"""Conversion between models and rows, and the format of page cursors. Runs no statement.
 
-An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that
-are searched or say what is shown, and everything else as one JSON text, the state.
+An ask is stored in three parts: what the agent sent (`Request`, written once), the columns that are searched or
+describe what is shown, and everything else as one JSON text, the state.
 """
 
 from __future__ import annotations
@@ -30,35 +30,35 @@ from answerback.ports.store_values import Delivery, DeliveryState, StoredDeliver
 logger = logging.getLogger(__name__)
 
 ASK_COLUMNS: Final = "seq, id, revision, shown_revision, message, thread, state"
-"""Times are read from the state, which is exact: SQLite's own JSON rounds numbers to 15 digits."""
+"""Times are read from the state, where they are exact: SQLite's own JSON rounds numbers to 15 digits."""
 DELIVERY_COLUMNS: Final = (
     "id, ask_id, type, url, agent, body, created_at,"
     " state, tries, next_at, last_status, last_error, updated_at"
 )
 CLOCK_CHANGE_WINDOW: Final = 5.0
-"""Seconds within which it is noticed that the clock was set back: an ask created in them knows the new time."""
+"""Seconds within which a clock set back is noticed: an ask created within them already uses the new time."""
 T = TypeVar("T")
 Row = tuple[Any, ...]
-"""What sqlite3 gives: a column's type is the schema's business."""
+"""What sqlite3 returns. The schema determines the type of each column."""
 
 _COLUMNS: Final = {"id", "revision", "shown_revision", "message", "thread", "request"}
-_IN_PARTS: Final = _COLUMNS | {"walk"}
-_NOTHING: Final[set[str]] = set()
+_SEPARATE_FIELDS: Final = _COLUMNS | {"walk"}
+_NO_FIELDS: Final[set[str]] = set()
 _CACHE_BYTES: Final = 10_000_000
-"""Memory of the parsed requests that are kept, at the most, as `estimate_parsed_bytes` has it."""
+"""Memory limit for cached parsed requests, in bytes as estimated by `estimate_parsed_bytes`."""
 _JSON: Final[TypeAdapter[JsonValue]] = TypeAdapter(JsonValue)
 _ASK: Final = TypeAdapter(Ask)
 _WALK: Final = TypeAdapter(Walk)
-_GIVEN: Final = TypeAdapter(GivenAnswer)
+_GIVEN_ANSWER: Final = TypeAdapter(GivenAnswer)
 _ANSWERS: Final = {"answers", "kept", "editing"}
-"""The fields of a walk that hold answers, more of them with every click."""
+"""The fields of a walk that hold answers, and grow with every click."""
 _ENTRY: Final = TypeAdapter(RecordEntry)
 _REQUEST: Final = TypeAdapter(Request)
 _THREAD: Final = TypeAdapter(Thread)
 
 
 def dump(value: JsonValue) -> str:
-    """A value as JSON text."""
+    """Serialize a value as JSON text."""
     try:
         return to_json(value, inf_nan_mode="constants").decode()
     except ValueError as error:
@@ -66,33 +66,33 @@ def dump(value: JsonValue) -> str:
 
 
 def load(text: bytes) -> JsonValue:
-    """The value of a JSON text."""
+    """Parse a JSON text."""
     return _JSON.validate_python(from_json(text))
 
 
 def read_value(value: bytes, table: str) -> tuple[JsonValue] | None:
-    """A stored value; one that cannot be read counts as not there: people are asked, or enter it again."""
+    """Read a stored value. An unreadable one counts as missing, so people are asked or enter it again."""
     try:
         return (load(value),)
     except ValueError:
         extra = {"action": "unreadable", "table": table}
-        logger.error("A row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
+        logger.error("A stored row cannot be read and is ignored", extra=extra)  # noqa: TRY400 the trace quotes the row
         return None
 
 
 def dump_request(request: Request) -> str:
-    """What the agent sent as JSON text."""
+    """Serialize what the agent sent as JSON text."""
     return _dump(_REQUEST, request)
 
 
 def dump_thread(thread: Thread) -> str:
-    """A thread as JSON text."""
+    """Serialize a thread as JSON text."""
     return _dump(_THREAD, thread)
 
 
 def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> str:
     try:
-        # Not by `dump_json`, which in Python alone takes as long as this.
+        # Not with `dump_json`: its Python wrapper alone takes as long as this call.
         text = kind.serializer.to_json(value, exclude=exclude, exclude_defaults=exclude is not None)
         return text.decode()
     except ValueError as error:
@@ -100,21 +100,21 @@ def _dump(kind: TypeAdapter[T], value: T, exclude: set[str] | None = None) -> st
 
 
 def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> UnreadableRowError:
-    """The error for an ask whose rows are not as this version writes them; None: one is missing."""
+    """Build the error for an ask whose rows this version cannot read. If ``error`` is None, a row is missing."""
     reason = "its request is missing" if error is None else str(error)
-    if isinstance(error, sqlite3.Error):  # which may quote what the row holds
+    if isinstance(error, sqlite3.Error):  # the message may quote the row's contents
         reason = "the file is damaged there, or it holds text that is not UTF-8"
-    if isinstance(error, ValidationError):  # whose text has answers in it
-        found = error.errors(include_url=False, include_context=False, include_input=False)
-        reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in found)
+    if isinstance(error, ValidationError):  # the message contains answers
+        errors = error.errors(include_url=False, include_context=False, include_input=False)
+        reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors)
     return UnreadableRowError(
-        f"The ask {ask_id} is stored in a way that this version cannot read ({reason}). Start the"
-        " version that wrote it, or restore the database from a copy; every other ask goes on."
+        f"This version cannot read the stored ask {ask_id} ({reason}). Run the"
+        " version that wrote it, or restore the database from a backup. Other asks are not affected."
     )
 
 
 def concerns_one_row(error: Exception) -> bool:
-    """Whether other rows can be read although this one failed: bytes that are not text, or a damaged page."""
+    """Return whether the error affects only this row: bytes that are not text, or a damaged page."""
     if isinstance(error, sqlite3.OperationalError) and "Could not decode" in str(error):
         return True
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
@@ -122,21 +122,23 @@ def concerns_one_row(error: Exception) -> bool:
 
 
 def invalid_text_error(error: ValueError) -> StoreError:
-    """The error for text that is none."""
+    """Build the error for text that is not valid Unicode."""
     return StoreError(
-        f"This cannot be stored, it holds something that is no text, such as half a surrogate pair:"
+        f"This cannot be stored because it contains something that is not text, such as half a surrogate pair:"
         f" {error}"
     )
 
 
 def check_digest(stored: str, digest: str) -> None:
-    """IdempotencyKeyReusedError where a delivery's id was stored with another digest."""
+    """Raise IdempotencyKeyReusedError if a delivery's id was stored with another digest."""
     if stored != digest:
-        raise IdempotencyKeyReusedError("This delivery's id was stored with something else.")
+        raise IdempotencyKeyReusedError(
+            "This delivery's id was already stored with different content."
+        )
 
 
 def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
-    """Surface, channel and thread where the ask is, or is to be as long as it is not shown."""
+    """Return the surface, channel and thread where the ask is, or will be once it is shown."""
     thread, to = ask.thread, ask.destination
     if thread is not None and thread.channel is not None:
         return to.surface, thread.channel, thread.id
@@ -144,7 +146,7 @@ def current_place(ask: Ask) -> tuple[str, str | None, str | None]:
 
 
 def lookup_columns(ask: Ask) -> Row:
-    """What only some changes touch, as columns: status, place, deadline, message, thread."""
+    """Return the columns that only some changes touch: status, place, deadline, message and thread."""
     return (
         *(ask.status.value, *current_place(ask), ask.next_due()),
         None if ask.message is None else dump(ask.message),
@@ -153,9 +155,9 @@ def lookup_columns(ask: Ask) -> Row:
 
 
 def is_step(old: Ask, new: Ask) -> bool:
-    """Whether ``new``, made of ``old``, has surely the same `lookup_columns`: told by identity, without making them.
+    """Return whether ``new``, derived from ``old``, certainly has the same `lookup_columns`, without building them.
 
-    Writing them with every change takes 10 % more of the processor (`tests.benchmarks.clever`, ``every_column``).
+    Writing those columns with every change takes 10 % more CPU time (`tests.benchmarks.clever`, ``every_column``).
     """
     return (
         new.outcome is old.outcome
@@ -172,36 +174,39 @@ def is_step(old: Ask, new: Ask) -> bool:
 
 
 def claim_row(claim: Claim | None) -> Row:
-    """A claim as values: the holder, the time now and when the claim is over, by the monotonic clock."""
+    """Return a claim as values: the holder, the current time and the claim's end, by the monotonic clock."""
     now = time.monotonic()
     return (None, now, None) if claim is None else (claim.holder, now, now + claim.seconds)
 
 
 def dump_state(ask: Ask) -> str:
-    """Everything that is in no column. Defaults are left out: a long form's answers take up half the space."""
+    """Serialize everything that is in no column. Omitting defaults halves the space that a long form's answers take."""
     walk = ask.walk
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}
     lists = "".join(
-        f',"{name}":[{",".join(map(_given, found))}]'
-        for name, found in answers.items()
-        if found is not None
+        f',"{name}":[{",".join(map(_answer_json, answers_of_field))}]'
+        for name, answers_of_field in answers.items()
+        if answers_of_field is not None
     )
-    rest, walked = _dump(_ASK, ask, _IN_PARTS), _dump(_WALK, walk, _ANSWERS)
-    return f'{rest[:-1]},"walk":{walked[:-1]}{lists}}}}}'
+    rest_json, walk_json = _dump(_ASK, ask, _SEPARATE_FIELDS), _dump(_WALK, walk, _ANSWERS)
+    return f'{rest_json[:-1]},"walk":{walk_json[:-1]}{lists}}}}}'
 
 
-def _given(given: GivenAnswer) -> str:
-    """An answer as JSON, made once: with 50 answers a state takes 6 µs, and 32 where each is made anew."""
+def _answer_json(answer: GivenAnswer) -> str:
+    """Return an answer as JSON. It is serialized once.
+
+    A state with 50 answers then takes 6 µs, against 32 µs if each is serialized again.
+    """
     try:
-        return given.json
+        return answer.json
     except AttributeError:
-        text = _dump(_GIVEN, given, _NOTHING)
-        object.__setattr__(given, "json", text)
+        text = _dump(_GIVEN_ANSWER, answer, _NO_FIELDS)
+        object.__setattr__(answer, "json", text)
         return text
 
 
 def ask_from_row(row: Row, request: Request) -> Ask:
-    """The ask of a row of `ASK_COLUMNS`."""
+    """Build the ask of a row of `ASK_COLUMNS`."""
     _, ask_id, revision, shown_revision, message, thread, rest = row
     try:
         ask = _ASK.validate_python(
@@ -217,35 +222,35 @@ def ask_from_row(row: Row, request: Request) -> Ask:
         )
     except ValueError as error:
         raise unreadable_ask_error(ask_id, error) from error
-    # The request may have been read before it was erased, by this process or another.
+    # This process or another may have read the request before it was erased.
     return ask if ask.erased_at is None else replace(ask, request=erase_request(request))
 
 
 def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
-    """The keys of the answers that may be remembered of this request's questions."""
+    """Return the keys under which answers to this request's questions may be remembered."""
     if request.conversation is None or request.turn is None:
         return []
-    whose = (request.agent or "", request.conversation, request.turn, request.form.tool or "")
-    return [(*whose, question.id) for question in request.form.questions]
+    scope = (request.agent or "", request.conversation, request.turn, request.form.tool or "")
+    return [(*scope, question.id) for question in request.form.questions]
 
 
 def erasure_entry(at: float) -> RecordEntry:
-    """The record's line that says when the rest was erased."""
+    """Build the record entry that notes when an ask was erased."""
     return RecordEntry(at=at, kind="note", body={"erased": True})
 
 
 def dump_entry(entry: RecordEntry) -> str:
-    """A line of the record as JSON text."""
+    """Serialize an entry of the record as JSON text."""
     return _dump(_ENTRY, entry)
 
 
 def entry_rows(ask_id: str | None, entries: Iterable[RecordEntry]) -> list[Row]:
-    """Lines of the record as rows: the ask's id, the time, the kind and the line itself."""
+    """Return entries of the record as rows: the ask's id, the time, the kind and the entry itself."""
     return [(ask_id, entry.at, entry.kind, dump_entry(entry)) for entry in entries]
 
 
 def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> RecordEntry:
-    """The record's line of a JSON text; a line that cannot be read is a note that says so."""
+    """Parse an entry of the record. One that cannot be read becomes a note saying that."""
     try:
         return _ENTRY.validate_json(text)
     except ValidationError:
@@ -257,99 +262,103 @@ def entry_from_json(ask_id: str, seq: int, at: float, text: bytes) -> RecordEntr
 
 
 def erased_delivery_columns(at: float) -> Row:
-    """The body, address, state, tries' outcome and times of a delivery whose ask was erased: it is sent no more."""
+    """Return the columns of a delivery whose ask was erased: body, URL, state, next attempt, last error, time.
+
+    It is never sent.
+    """
     return "", "", DeliveryState.DEAD.value, None, None, at
 
 
 def delivery_row(stored: StoredDelivery) -> Row:
-    """The columns of `DELIVERY_COLUMNS`."""
-    told = stored.delivery
+    """Return the columns of `DELIVERY_COLUMNS`."""
+    delivery = stored.delivery
     return (
-        *(told.id, told.ask_id, told.type, told.url, told.agent, told.body, told.created_at),
+        *(delivery.id, delivery.ask_id, delivery.type, delivery.url),
+        *(delivery.agent, delivery.body, delivery.created_at),
         *(stored.state.value, stored.tries, stored.next_at),
         *(stored.last_status, stored.last_error, stored.updated_at),
     )
 
 
 def new_delivery(delivery: Delivery) -> StoredDelivery:
-    """A delivery that nobody tried yet."""
+    """Build a delivery that has not been attempted yet."""
     at = delivery.created_at
     return StoredDelivery(delivery, DeliveryState.PENDING, 0, at, None, None, at)
 
 
 def delivery_from_row(row: Row) -> StoredDelivery:
-    """The delivery of a row of `DELIVERY_COLUMNS`."""
-    dump_state, *rest = row[7:]
-    return StoredDelivery(Delivery(*row[:7]), DeliveryState(dump_state), *rest)
+    """Build the delivery of a row of `DELIVERY_COLUMNS`."""
+    state, *rest = row[7:]
+    return StoredDelivery(Delivery(*row[:7]), DeliveryState(state), *rest)
 
 
 def estimate_parsed_bytes(text: str) -> int:
-    """Bytes of memory that a request takes once it is parsed, at the most, told by its JSON.
+    """Estimate, from its JSON, the most memory in bytes that a parsed request takes.
 
-    Characters take up to 4 bytes each, an object (a model with its fields) 600, an array 64, each value in one 40.
+    Characters take up to 4 bytes each, an object (a model with its fields) 600, an array 64, and each value in one 40.
     """
     characters = len(text) if text.isascii() else 4 * len(text)
     return characters + 600 * text.count("{") + 64 * text.count("[") + 40 * text.count(",")
 
 
 class RequestCache:
-    """The requests read last, parsed: a click does not parse a form of 200 kB again.
+    """An LRU cache of parsed requests, so that a click does not parse a form of 200 kB again.
 
-    Safe on several threads. A request never changes until it is erased, which `ask_from_row` knows of each ask.
+    Thread-safe. A request never changes until its ask is erased, and `ask_from_row` checks that for each ask.
     """
 
     def __init__(self, limit: int = _CACHE_BYTES) -> None:
         self._limit = limit
-        self._held = 0
+        self._bytes_cached = 0
         self._requests: OrderedDict[int | str, tuple[Request, int]] = OrderedDict()
         self._lock = Lock()
-        self.told: set[tuple[str, int]] = set()
-        """The rows that were logged as unreadable, by table and number."""
+        self.logged_rows: set[tuple[str, int]] = set()
+        """The rows that were already logged as unreadable, by table and number."""
 
     def peek(self, key: int | str) -> Request | None:
-        """The request of an ask by its row or id, whichever this store uses, if it is here."""
+        """Return the cached request of an ask, or None. The key is the ask's row or id, whichever this store uses."""
         with self._lock:
-            if (found := self._requests.get(key)) is None:
+            if (cached := self._requests.get(key)) is None:
                 return None
             self._requests.move_to_end(key)
-            return found[0]
+            return cached[0]
 
     def drop(self, key: int | str) -> None:
-        """Keeps the request of an ask no longer."""
+        """Remove the request of an ask from the cache."""
         with self._lock:
-            if (found := self._requests.pop(key, None)) is not None:
-                self._held -= found[1]
+            if (cached := self._requests.pop(key, None)) is not None:
+                self._bytes_cached -= cached[1]
 
     def get(self, key: int | str, read: Callable[[], str]) -> Request:
-        """The request of an ask; ``read`` gives its JSON when it is not here."""
-        if (held := self.peek(key)) is not None:
-            return held
+        """Return the request of an ask, calling ``read`` for its JSON if it is not cached."""
+        if (cached := self.peek(key)) is not None:
+            return cached
         text = read()
         request, cost = Request.model_validate_json(text), estimate_parsed_bytes(text)
         with self._lock:
             if key not in self._requests:
                 self._requests[key] = (request, cost)
-                self._held += cost
-            while self._held > self._limit:
-                self._held -= self._requests.popitem(last=False)[1][1]
+                self._bytes_cached += cost
+            while self._bytes_cached > self._limit:
+                self._bytes_cached -= self._requests.popitem(last=False)[1][1]
         return request
 
 
 def cursor(kind: str, seq: int) -> str:
-    """The opaque cursor behind row ``seq`` of a list of this kind."""
+    """Return the opaque cursor of the page that follows row ``seq`` in a list of this kind."""
     return base64.urlsafe_b64encode(f"{kind}:{seq}".encode()).decode().rstrip("=")
 
 
 def parse_ascending_cursor(kind: str, text: str | None) -> int:
-    """The row a cursor of a list that begins with the oldest stands for; without one, before every row."""
+    """Return the row that a cursor of an oldest-first list points to; without a cursor, a position before every row."""
     return 0 if text is None else parse_descending_cursor(kind, text)
 
 
 def parse_descending_cursor(kind: str, text: str | None) -> int:
-    """The row a cursor stands for; without one, behind every row.
+    """Return the row that a cursor points to; without a cursor, a position after every row.
 
     Raises:
-        ValueError: no page of this kind gave this cursor.
+        ValueError: the cursor did not come from a page of this kind.
     """
     if text is None:
         return 2**63 - 1
@@ -361,5 +370,5 @@ def parse_descending_cursor(kind: str, text: str | None) -> int:
     except (ValueError, binascii.Error):
         seq, found = 0, ""
     if found != kind or not 0 < seq < 2**63 or cursor(kind, seq) != text:
-        raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page gave.")
+        raise ValueError(f"There is no page behind {text!r}: pass the cursor that a page returned.")
     return seq

@@ -43,9 +43,9 @@ def job_by_job() -> None:
     """Jobs are handed to the thread that writes as soon as the loop gets to it."""
 
     def hand_over(self: JobThread[Any], _known: int) -> None:
-        if self._gathered:
-            self._queue.put(self._gathered)
-            self._gathered = []
+        if self._collected:
+            self._queue.put(self._collected)
+            self._collected = []
 
     setattr(JobThread, "_hand_over", hand_over)  # noqa: B010 - mypy allows no other way
 

@@ -1,4 +1,4 @@
-"""Erasing what was written in ended asks, in memory; see `answerback.ports.store.Store.erase`."""
+"""Erase what was written in ended asks, in the in-memory store; see `answerback.ports.store.Store.erase`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,19 @@ from answerback_storage import rows
 from answerback_storage.memory.claims import Tables
 
 
-class _Kept(Protocol):
-    """The store that this is a part of."""
+class _HasTables(Protocol):
+    """The store that this class is a part of."""
 
     def _tables(self) -> Tables: ...
-    def _keep(self, ask: Ask, claim: Claim | None = None) -> None: ...
+    def _save(self, ask: Ask, claim: Claim | None = None) -> None: ...
 
 
 class MemoryErasure:
-    """The part of the store that erases."""
+    """Erasure in the in-memory store."""
 
-    async def erase(self: _Kept, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+    async def erase(
+        self: _HasTables, ask_id: str, at: float, opaque: Collection[str]
+    ) -> Ask | None:
         """See `Store.erase`."""
         rows.dump(ask_id)
         tables = self._tables()
@@ -32,14 +34,14 @@ class MemoryErasure:
         if old is None or old.open or old.erased_at is not None:
             return old
         new = erase_ask(old, at, opaque)
-        self._keep(new)
+        self._save(new)
         _forget(tables, old)
-        for key, told in tables.deliveries.items():
-            if told.delivery.ask_id == ask_id:
+        for key, stored in tables.deliveries.items():
+            if stored.delivery.ask_id == ask_id:
                 body, url, state, next_at, error, updated_at = rows.erased_delivery_columns(at)
                 tables.deliveries[key] = replace(
-                    told,
-                    delivery=replace(told.delivery, body=body, url=url),
+                    stored,
+                    delivery=replace(stored.delivery, body=body, url=url),
                     state=DeliveryState(state),
                     next_at=next_at,
                     last_error=error,
@@ -54,15 +56,15 @@ class MemoryErasure:
         return new
 
     async def scrub_erased(self) -> None:
-        """See `Store.scrub_erased`: there are no files."""
+        """See `Store.scrub_erased`. There are no files to scrub."""
 
-    async def list_erasable(self: _Kept, before: float, limit: int) -> Sequence[str]:
+    async def list_erasable(self: _HasTables, before: float, limit: int) -> Sequence[str]:
         """See `Store.list_erasable`."""
         asks = self._tables().asks.values()
         old = [a for a in asks if not a.open and a.erased_at is None and a.updated_at < before]
         return [ask.id for ask in sorted(old, key=lambda ask: ask.updated_at)[:limit]]
 
-    async def prune_audit(self: _Kept, before: float) -> int:
+    async def prune_audit(self: _HasTables, before: float) -> int:
         """See `Store.prune_audit`."""
         record = self._tables().record
         kept = [line for line in record if line[0] is not None or line[1].entry.at >= before]

@@ -1,4 +1,4 @@
-"""What agents are still to be told, in memory; see `answerback.ports.late_answers`."""
+"""Which late answers agents have yet to see, in the in-memory store; see `answerback.ports.late_answers`."""
 
 from __future__ import annotations
 
@@ -23,54 +23,56 @@ class LateAnswerRow:
 
 
 class LateAnswersTable:
-    """All rows, by the asks' ids, in the order in which the asks ended."""
+    """All late answers by ask id, in the order in which the asks ended."""
 
     def __init__(self) -> None:
         self.rows: dict[str, LateAnswerRow] = {}
         self._last = 0
 
     def add(self, ask: Ask) -> None:
-        """Notes that an agent is to be told how an ask ended."""
+        """Record that an agent is owed the outcome of an ask."""
         request = ask.request
         row = LateAnswerRow(request.agent or "", request.conversation or "", ask.updated_at)
         self.rows[ask.id] = row
 
     def update_told(self, ask_ids: Collection[str], told: SeenState, at: float) -> Sequence[str]:
-        """Notes how far agents have been told of asks; the ids of those for which that was news."""
-        news = []
+        """Set how far agents have seen these asks, and return the ids for which that changed."""
+        changed = []
         for ask_id in ask_ids:
             row = self.rows.get(ask_id)
             if row is not None and (
                 row.told > told if told is SeenState.UNSEEN else row.told < told
             ):
                 row.told, row.at = told, at
-                news.append(ask_id)
-        return news
+                changed.append(ask_id)
+        return changed
 
     def list_owed(
         self, owing: LateAnswerQuery, asks: dict[str, Ask], at: float
     ) -> Sequence[LateAnswer]:
         """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
         below = SeenState.LISTED if owing.after is None else SeenState.SEEN
-        theirs = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, owing, below)]
+        owed = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, owing, below)]
         after = owing.after or 0
-        acknowledged = [ask_id for ask_id, row in theirs if row.number and row.number <= after]
+        acknowledged = [ask_id for ask_id, row in owed if row.number and row.number <= after]
         self.update_told(acknowledged, SeenState.SEEN, at)
-        left = [
+        unseen = [
             (ask_id, row)
-            for ask_id, row in theirs
+            for ask_id, row in owed
             if ask_id not in owing.without and row.told < below
         ]
-        left.sort(key=lambda one: (one[1].number is None, one[1].number or 0))
-        return [LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in left[: owing.limit]]
+        unseen.sort(key=lambda item: (item[1].number is None, item[1].number or 0))
+        return [
+            LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in unseen[: owing.limit]
+        ]
 
     def record_delivery(self, result: StoredDelivery) -> None:
-        """Notes what a try of a webhook has told."""
+        """Record what a webhook attempt delivered."""
         if result.state is DeliveryState.DELIVERED:
             self.update_told([result.delivery.ask_id], SeenState.SEEN, result.updated_at)
 
     def forgettable(self, before: float) -> list[str]:
-        """The asks whose agents were told before then."""
+        """Return the asks whose late answers were seen before the given time."""
         return [ask_id for ask_id, row in self.rows.items() if row.told and row.at < before]
 
     def _number(self, row: LateAnswerRow) -> int:
@@ -80,19 +82,19 @@ class LateAnswersTable:
         return row.number
 
 
-class _Kept(Protocol):
-    """What is kept: the tables of the store that this is a part of."""
+class _Tables(Protocol):
+    """The tables of the store that this class is a part of."""
 
     asks: dict[str, Ask]
     late_answers: LateAnswersTable
 
 
 class _HasTables(Protocol):
-    def _tables(self) -> _Kept: ...
+    def _tables(self) -> _Tables: ...
 
 
 class MemoryLateAnswers:
-    """The part of the store that knows what agents have been told."""
+    """Late answers in the in-memory store."""
 
     async def list_late_answers(
         self: _HasTables, owing: LateAnswerQuery, at: float
@@ -109,5 +111,5 @@ class MemoryLateAnswers:
 
 
 def _is_owed(row: LateAnswerRow, owing: LateAnswerQuery, below: SeenState) -> bool:
-    here = owing.conversation in {None, row.conversation}
-    return row.agent == owing.agent and here and row.told < below
+    same_conversation = owing.conversation in {None, row.conversation}
+    return row.agent == owing.agent and same_conversation and row.told < below

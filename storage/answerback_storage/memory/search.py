@@ -1,4 +1,4 @@
-"""Search and people's inboxes in the store in memory: a look at every ask."""
+"""Search and people's inboxes in the in-memory store. Scans every ask."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from answerback_storage import rows
 T = TypeVar("T")
 
 
-class _Kept(Protocol):
-    """What is kept: the tables of the store that this is a part of."""
+class _Tables(Protocol):
+    """The tables of the store that this class is a part of."""
 
     asks: dict[str, Ask]
     numbers: dict[str, int]
 
 
 class _HasTables(Protocol):
-    def _tables(self) -> _Kept: ...
+    def _tables(self) -> _Tables: ...
 
 
 class MemorySearch:
-    """The part of the store that people search."""
+    """Search in the in-memory store."""
 
     async def search(self: _HasTables, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
         before = rows.parse_descending_cursor("search", after)
         numbered = iter_newest_first(self._tables(), before)
         return build_page(
-            "search", ((n, ask) for n, ask in numbered if _is_wanted(ask, wanted)), limit
+            "search", ((n, ask) for n, ask in numbered if _matches_search(ask, wanted)), limit
         )
 
     async def list_for_responder(
@@ -53,26 +53,26 @@ class MemorySearch:
         return build_page("waiting", found, limit)
 
 
-def iter_newest_first(tables: _Kept, before: int) -> Iterator[tuple[int, Ask]]:
-    """Asks before a number, newest first, with their numbers."""
+def iter_newest_first(tables: _Tables, before: int) -> Iterator[tuple[int, Ask]]:
+    """Yield the asks before a number and their numbers, newest first."""
     for ask_id, number in reversed(tables.numbers.items()):
         if number < before:
             yield number, tables.asks[ask_id]
 
 
 def build_page(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
-    """A page of what is found, with its numbers."""
+    """Build a page from numbered results."""
     part = list(islice(found, limit + 1))
     after = rows.cursor(kind, part[limit - 1][0]) if len(part) > limit else None
-    return Page(tuple(one for _, one in part[:limit]), after)
+    return Page(tuple(item for _, item in part[:limit]), after)
 
 
-def _is_wanted(ask: Ask, wanted: Search) -> bool:
+def _matches_search(ask: Ask, wanted: Search) -> bool:
     words = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
     return (
         wanted.status in {None, ask.status}
         and wanted.agent in {None, ask.request.agent}
         and (wanted.since is None or ask.created_at >= wanted.since)
         and (wanted.until is None or ask.created_at < wanted.until)
-        and all(any(word.startswith(one) for word in words) for one in wanted.words)
+        and all(any(word.startswith(prefix) for word in words) for prefix in wanted.words)
     )

@@ -1,7 +1,7 @@
-"""A store in this process's memory: for tests and trials, since nothing of it outlives the process.
+"""A store in this process's memory, for tests and trials: its contents do not outlive the process.
 
-Everything happens between two turns of the event loop, so every write is one transaction. It keeps the
-contract of every store.
+Every write completes between two turns of the event loop, so each one is a transaction. The contract is the same as for
+every other store.
 """
 
 from __future__ import annotations
@@ -51,22 +51,22 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         return record[-1][1].entry.at if record else None
 
     async def shift_schedule(self, seconds: float, at: float) -> None:
-        """See `Store.set_back`."""
+        """See `Store.shift_schedule`."""
         tables, name = self._tables(), f"clock:{at!r}"
         if name in tables.seen:
             return
         tables.seen[name] = at, ""
-        for key, told in tables.deliveries.items():
-            if told.next_at is not None and told.next_at > at:
-                tables.deliveries[key] = replace(told, next_at=told.next_at - seconds)
+        for key, stored in tables.deliveries.items():
+            if stored.next_at is not None and stored.next_at > at:
+                tables.deliveries[key] = replace(stored, next_at=stored.next_at - seconds)
         for ask in list(tables.asks.values()):
             if (
                 ask.next_due() is not None
                 and not at - rows.CLOCK_CHANGE_WINDOW <= ask.created_at <= at
             ):
-                self._keep(replace(ask, set_back=ask.set_back + seconds))
+                self._save(replace(ask, set_back=ask.set_back + seconds))
         entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
-        self._add(tables, [(None, entry)])
+        self._add_entries(tables, [(None, entry)])
 
     async def check(self) -> None:
         """See `Store.check`."""
@@ -75,16 +75,16 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """See `Store.create`."""
         tables, ask = self._tables(), write.ask
-        _check(tables, write)
+        _validate(tables, write)
         if idempotency is not None:
             if (existing := await self.find_created(idempotency)) is not None:
                 return existing
             key = (idempotency.agent, idempotency.key)
             tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
-        self._keep(ask, write.claim)
+        self._save(ask, write.claim)
         tables.numbers[ask.id] = len(tables.numbers) + 1
-        self._add_beside(tables, write)
-        await asyncio.sleep(0)  # the others' turn, as when a disk is written to
+        self._add_related(tables, write)
+        await asyncio.sleep(0)  # yield to other tasks, as writing to a disk would
         return Created(ask)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
@@ -116,9 +116,9 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         if write is not None:
             if write.ask.id != ask_id or ask_id not in tables.asks:
                 raise AssertionError(f"a decision about {ask_id} stored {write.ask.id}")
-            _check(tables, write)
-            self._keep(write.ask, write.claim)
-            self._add_beside(tables, write)
+            _validate(tables, write)
+            self._save(write.ask, write.claim)
+            self._add_related(tables, write)
             if delivery is not None:
                 tables.seen[delivery] = write.ask.updated_at, digest
         if then is not None:
@@ -139,21 +139,21 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         before = _LAST if after is None else tables.numbers.get(after, 0)
         places = {(surface, channel, thread)} if thread is not None else None
 
-        def there(ask: Ask) -> bool:
+        def is_here(ask: Ask) -> bool:
             place = rows.current_place(ask)
             return ask.open and (
                 place in places if places is not None else place[:2] == (surface, channel)
             )
 
         return list(
-            islice((ask for _, ask in iter_newest_first(tables, before) if there(ask)), limit)
+            islice((ask for _, ask in iter_newest_first(tables, before) if is_here(ask)), limit)
         )
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """See `MessageQueries.find_by_message`."""
         for ask in self._tables().asks.values():
-            here = ask.open and ask.destination.surface == surface
-            if here and ask.message and ask.message.get("id") == message_id:
+            is_candidate = ask.open and ask.destination.surface == surface
+            if is_candidate and ask.message and ask.message.get("id") == message_id:
                 return ask
         return None
 
@@ -171,12 +171,14 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         before, tables = rows.parse_descending_cursor("asks", after), self._tables()
         wanted = (status, surface, conversation, agent)
 
-        def of(ask: Ask) -> tuple[object, ...]:
+        def columns_of(ask: Ask) -> tuple[object, ...]:
             request = ask.request
             return ask.status, ask.destination.surface, request.conversation, request.agent
 
         found = (
-            (n, ask) for n, ask in iter_newest_first(tables, before) if _matches(of(ask), wanted)
+            (n, ask)
+            for n, ask in iter_newest_first(tables, before)
+            if _matches(columns_of(ask), wanted)
         )
         return build_page("asks", found, limit)
 
@@ -188,7 +190,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
     async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
         """See `Store.add_entry`."""
         rows.entry_rows(ask_id, [entry])
-        self._add(self._tables(), [(ask_id, entry)])
+        self._add_entries(self._tables(), [(ask_id, entry)])
 
     async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """See `Store.save_shown`."""
@@ -204,8 +206,8 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
             thread=shown.thread,
             at=shown.at,
         )
-        _check(tables, Write(now))
-        self._keep(now)
+        _validate(tables, Write(now))
+        self._save(now)
         return now
 
     async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
@@ -213,12 +215,13 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         turns: dict[tuple[object, ...], Iterator[int]] = {}
         found = []
         asks = self._tables().asks.values()
-        late = [
+        outdated = [
             ask
             for ask in asks
-            if ask.shown_revision < ask.revision and self._free(ClaimKind.MESSAGE, ask.id, free_for)
+            if ask.shown_revision < ask.revision
+            and self._is_free(ClaimKind.MESSAGE, ask.id, free_for)
         ]
-        for ask in sorted(late, key=lambda ask: ask.updated_at):
+        for ask in sorted(outdated, key=lambda ask: ask.updated_at):
             surface, channel, _ = rows.current_place(ask)
             turn = turns.setdefault((surface, channel, ask.message is None), count())
             found.append((next(turn), ask.updated_at, ask.id))
@@ -226,7 +229,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
 
     async def next_due(self, after: float) -> float | None:
         """See `Store.next_due`."""
-        return next((when for when, _ in self._due() if when > after), None)
+        return next((when for when, _ in self._due_asks() if when > after), None)
 
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
@@ -251,7 +254,8 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
     async def next_delivery(self, after: float = 0.0) -> float | None:
         """See `Store.next_delivery`."""
         return next(
-            (at for told in self._firsts() if (at := next_attempt_time(told)) > after), None
+            (at for stored in self._first_pending() if (at := next_attempt_time(stored)) > after),
+            None,
         )
 
     async def save_delivery_results(
@@ -264,13 +268,13 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         tables, written = self._tables(), holder is None
         for result in results:
             key = result.delivery.id
-            if key in tables.deliveries and self._holds(ClaimKind.DELIVERY, key, holder):
+            if key in tables.deliveries and self._is_held_by(ClaimKind.DELIVERY, key, holder):
                 tables.deliveries[key] = result
                 tables.claims[ClaimKind.DELIVERY].pop(key, None)
                 tables.late_answers.record_delivery(result)
                 written = True
         if written:
-            self._add(tables, entries)
+            self._add_entries(tables, entries)
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
         """See `Store.delivery`."""
@@ -283,9 +287,9 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         before, tables = rows.parse_descending_cursor("deliveries", after), self._tables()
         numbered = reversed(list(enumerate(tables.deliveries.values(), 1)))
         found = (
-            (n, told)
-            for n, told in numbered
-            if n < before and _matches((told.state, told.delivery.agent), (state, agent))
+            (n, stored)
+            for n, stored in numbered
+            if n < before and _matches((stored.state, stored.delivery.agent), (state, agent))
         )
         return build_page("deliveries", found, limit)
 
@@ -321,19 +325,19 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         found: dict[str, int] = dict.fromkeys([*Status, *DeliveryState], 0)
         for ask in tables.asks.values():
             found[ask.status] += 1
-        for told in tables.deliveries.values():
-            found[told.state] += 1
+        for stored in tables.deliveries.values():
+            found[stored.state] += 1
         return found
 
     @staticmethod
-    def _add(tables: Tables, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
+    def _add_entries(tables: Tables, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
         for ask_id, entry in entries:
             tables.record.append((ask_id, StoredEntry(tables.next_line(), entry)))
 
-    def _add_beside(self, tables: Tables, write: Write) -> None:
-        self._add(tables, [(write.ask.id, entry) for entry in write.entries])
-        for told in write.deliveries:
-            tables.deliveries[told.id] = rows.new_delivery(told)
+    def _add_related(self, tables: Tables, write: Write) -> None:
+        self._add_entries(tables, [(write.ask.id, entry) for entry in write.entries])
+        for delivery in write.deliveries:
+            tables.deliveries[delivery.id] = rows.new_delivery(delivery)
         if write.owed:
             tables.late_answers.add(write.ask)
         if (memory := write.memory) is not None:
@@ -341,9 +345,9 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
             tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)
 
 
-def _check(tables: Tables, write: Write) -> None:
-    """StoreError where something cannot be stored, before anything is changed."""
-    ids = [told.id for told in write.deliveries]
+def _validate(tables: Tables, write: Write) -> None:
+    """Raise StoreError if something cannot be stored, before anything changes."""
+    ids = [delivery.id for delivery in write.deliveries]
     if len(set(ids)) < len(ids) or not tables.deliveries.keys().isdisjoint(ids):
         raise StoreError("A delivery with this id is stored already.")
     ask, memory = write.ask, write.memory

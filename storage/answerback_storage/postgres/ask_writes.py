@@ -1,4 +1,4 @@
-"""The statements that store asks: each writes an ask and all that belongs to it, or nothing."""
+"""The statements that store asks. Each writes an ask and everything that belongs to it, or nothing."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from answerback_storage.postgres.sql import (
     unclaimed,
 )
 
-_SEEN: Final = ("text", "text", "float8", "text")
-_MEMORY: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
-_KEY: Final = ("bytea", "text", "text", "text", "text", "float8")
-_NEW: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
-_CLAIM: Final = ("boolean", "text", "float8")
-_MOVED: Final = ("text", "bigint", *_CLAIM, *asks.WRITE_COLUMN_TYPES)
-_DUE: Final = 5 + asks.WRITE_COLUMNS.split(", ").index("due")
+_SEEN_TYPES: Final = ("text", "text", "float8", "text")
+_MEMORY_TYPES: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
+_KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
+_NEW_TYPES: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
+_CLAIM_TYPES: Final = ("boolean", "text", "float8")
+_UPDATE_TYPES: Final = ("text", "bigint", *_CLAIM_TYPES, *asks.WRITE_COLUMN_TYPES)
+_DUE_COLUMN: Final = 5 + asks.WRITE_COLUMNS.split(", ").index("due")
 _CLAIMED: Final = ", ".join(
     f"""{column} = CASE WHEN c3 IS NOT NULL AND (c2 OR {unclaimed("show_holder", "show_until")} OR show_holder = c3)
         THEN {value} WHEN NOT c2 THEN {column} END"""
     for column, value in (("show_holder", "c3"), ("show_until", now_plus("c4")))
 )
-"""A message that is up to date is nobody's, another is claimed if it is free."""
+"""A message that is up to date loses its claim; any other is claimed if it is free."""
 
 
 @dataclass(slots=True)
 class AskWriteRows:
-    """What one or more writes to an ask come to, as rows: made before others share a statement with it."""
+    """The rows for one or more writes to an ask, built before other asks share a statement with it."""
 
     columns: rows.Row = ()
-    """Those of `asks.WRITE_COLUMNS`, as the last write has them."""
+    """The values of `asks.WRITE_COLUMNS` after the last write."""
     claimed: tuple[bool, Claim | None] = (False, None)
     """Whether the message was up to date in between, which ended its claim, and who claims it now."""
     lines: list[rows.Row] = field(default_factory=list)
@@ -51,7 +51,7 @@ class AskWriteRows:
     ended: Ask | None = None
 
     def add(self, write: Write, delivery: str | None = None, digest: str = "") -> None:
-        """Takes a write down; of something that is no text, StoreError and nothing."""
+        """Add a write. If it contains something that is not text, raise StoreError and add nothing."""
         ask, memory = write.ask, write.memory
         columns, lines = asks.ask_columns(ask), rows.entry_rows(ask.id, write.entries)
         if memory is not None:
@@ -72,7 +72,7 @@ class AskWriteRows:
             self.memories[row[1]] = row
         self.columns = columns
         self.lines += lines
-        self.deliveries += [(ask.id, one) for one in write.deliveries]
+        self.deliveries += [(ask.id, sent) for sent in write.deliveries]
         ended, claim = self.claimed
         behind = ask.shown_revision < ask.revision
         self.claimed = (ended, claim or write.claim) if behind else (True, None)
@@ -84,102 +84,105 @@ class AskWriteRows:
             self.seen.append((ask.id, delivery, ask.updated_at, digest))
 
     def claim(self) -> rows.Row:
-        """The columns of `_CLAIM`."""
+        """Return the values for `_CLAIM_TYPES`."""
         ended, claim = self.claimed
         return (ended, None, None) if claim is None else (ended, claim.holder, claim.seconds)
 
 
 def build_update(
-    units: Mapping[tuple[str, int], AskWriteRows], fence: Fence | None
+    writes: Mapping[tuple[str, int], AskWriteRows], fence: Fence | None
 ) -> tuple[str, Parameters]:
-    """The statement that moves asks, by their ids and the versions that were read; it tells which it moved."""
-    given = Parameters()
-    found = [
-        (*named, *ask_columns.claim(), *ask_columns.columns)
-        for named, ask_columns in sorted(units.items(), key=_by_name)
+    """Build the statement that updates asks at the versions that were read, and returns the ids of those updated."""
+    params = Parameters()
+    new_rows = [
+        (*identity, *write_rows.claim(), *write_rows.columns)
+        for identity, write_rows in sorted(writes.items(), key=_sort_key)
     ]
     sets = ", ".join(
         f"{name} = new.c{n}" for n, name in enumerate(asks.WRITE_COLUMNS.split(", "), 5)
     )
+    columns = column_list(0, len(_UPDATE_TYPES) - 1)
     parts = {
-        "new": f"SELECT * FROM ({given.rows(found, _MOVED)}) AS new ({column_list(0, len(_MOVED) - 1)}, n)"
+        "new": f"SELECT * FROM ({params.rows(new_rows, _UPDATE_TYPES)}) AS new ({columns}, n)",
     }
-    held = ""
+    fence_condition = ""
     if fence is not None:
-        parts["fenced"] = f"""SELECT 1 FROM leases WHERE name = {given.add(fence.lease)}
-            AND epoch = {given.add(fence.epoch, "bigint")} AND until > clock_timestamp() FOR SHARE"""
-        held = "AND EXISTS (SELECT 1 FROM fenced)"
-    # Locked in the order of their ids: two replicas that move the same asks do not meet halfway.
+        parts["fenced"] = f"""SELECT 1 FROM leases WHERE name = {params.add(fence.lease)}
+            AND epoch = {params.add(fence.epoch, "bigint")} AND until > clock_timestamp() FOR SHARE"""
+        fence_condition = "AND EXISTS (SELECT 1 FROM fenced)"
+    # Lock rows in id order, so that two replicas that update the same asks do not deadlock.
     parts["same"] = f"""SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
-        WHERE true {held} ORDER BY asks.id FOR UPDATE OF asks"""
+        WHERE true {fence_condition} ORDER BY asks.id FOR UPDATE OF asks"""
     parts["moved"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
-        due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE} THEN due_holder END
+        due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE_COLUMN} THEN due_holder END
         FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM same) RETURNING asks.id"""
-    if ended := [unit.ended for unit in units.values() if unit.ended is not None]:
-        parts["worded"] = search.add_answers(given, ended)
-    parts |= _beside(given, units.values())
-    return combine_statements(parts, "SELECT id FROM moved"), given
+    if ended := [unit.ended for unit in writes.values() if unit.ended is not None]:
+        parts["worded"] = search.add_answers(params, ended)
+    parts |= _related_parts(params, writes.values())
+    return combine_statements(parts, "SELECT id FROM moved"), params
 
 
-def _by_name(item: tuple[tuple[str, int], AskWriteRows]) -> tuple[str, int]:
+def _sort_key(item: tuple[tuple[str, int], AskWriteRows]) -> tuple[str, int]:
     return item[0]
 
 
 def build_insert(write: Write, idempotency: Idempotency | None) -> tuple[str, Parameters]:
-    """The statement that stores a new ask, and tells its id; nothing, where the idempotency key is there already."""
-    given, ask, request = Parameters(), write.ask, write.ask.request
-    ask_columns = AskWriteRows()
-    ask_columns.add(write)
+    """Build the statement that stores a new ask and returns its id, or nothing if the idempotency key exists."""
+    params, ask, request = Parameters(), write.ask, write.ask.request
+    write_rows = AskWriteRows()
+    write_rows.add(write)
     parts = {}
     key = "(SELECT) AS key"
     if idempotency is not None:
         names = (idempotency.agent, idempotency.key)
         values = (asks.unique_hash(*names), *names, idempotency.digest, ask.id, ask.created_at)
         parts["key"] = f"""INSERT INTO idempotency (hash, agent, key, digest, ask_id, at)
-            VALUES ({given.row(values, _KEY)}) ON CONFLICT DO NOTHING RETURNING 1"""
+            VALUES ({params.row(values, _KEY_TYPES)}) ON CONFLICT DO NOTHING RETURNING 1"""
         key = "key"
     parts["requested"] = f"""INSERT INTO requests (request)
-        SELECT {given.add(rows.dump_request(request))} FROM {key} RETURNING seq"""
-    _, holder, seconds = ask_columns.claim()
-    named = (
+        SELECT {params.add(rows.dump_request(request))} FROM {key} RETURNING seq"""
+    _, holder, seconds = write_rows.claim()
+    identity = (
         ask.id,
         ask.created_at,
         request.conversation,
         request.agent,
-        *ask_columns.columns,
+        *write_rows.columns,
         holder,
     )
     parts["moved"] = f"""INSERT INTO asks
         (seq, id, created_at, conversation, agent, {asks.WRITE_COLUMNS}, show_holder, show_until)
-        SELECT seq, {given.row(named, _NEW)}, {now_plus(given.add(seconds, "float8"))}
+        SELECT seq, {params.row(identity, _NEW_TYPES)}, {now_plus(params.add(seconds, "float8"))}
         FROM requested RETURNING id"""
-    parts["worded"] = search.insert(given, ask)
-    parts |= _beside(given, [ask_columns])
-    return combine_statements(parts, "SELECT id FROM moved"), given
+    parts["worded"] = search.insert(params, ask)
+    parts |= _related_parts(params, [write_rows])
+    return combine_statements(parts, "SELECT id FROM moved"), params
 
 
-def _beside(given: Parameters, units: Iterable[AskWriteRows]) -> Mapping[str, str]:
-    """What is stored beside the asks in ``moved``, where there is any."""
-    units = list(units)
+def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mapping[str, str]:
+    """Build the parts that store what belongs to the asks in ``moved``."""
+    writes = list(writes)
     parts = {}
-    if lines := [line for unit in units for line in unit.lines]:
-        parts["noted"] = asks.record_lines(given, lines, "moved")
-    if deliveries := [one for unit in units for one in unit.deliveries]:
-        parts["told"] = outbox.insert(given, deliveries, "moved")
-    if memories := [row for unit in units for row in unit.memories.values()]:
-        parts["remembering"] = _remember(given, memories)
-    if ended := [unit.owed for unit in units if unit.owed is not None]:
-        parts["owing"] = late_answer_statements.insert_owed(given, ended)
-    if seen := [row for unit in units for row in unit.seen]:
+    if lines := [line for unit in writes for line in unit.lines]:
+        parts["noted"] = asks.record_lines(params, lines, "moved")
+    if deliveries := [delivery for unit in writes for delivery in unit.deliveries]:
+        parts["told"] = outbox.insert(params, deliveries, "moved")
+    if memories := [row for unit in writes for row in unit.memories.values()]:
+        parts["remembering"] = _remember(params, memories)
+    if ended := [unit.owed for unit in writes if unit.owed is not None]:
+        parts["owing"] = late_answer_statements.insert_owed(params, ended)
+    if seen := [row for unit in writes for row in unit.seen]:
         parts["noticed"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
-            FROM ({given.rows(seen, _SEEN)}) AS new ({column_list(0, len(_SEEN) - 1)}, n) JOIN moved ON moved.id = c0"""
+            FROM ({params.rows(seen, _SEEN_TYPES)}) AS new ({column_list(0, len(_SEEN_TYPES) - 1)}, n)
+            JOIN moved ON moved.id = c0"""
     return parts
 
 
-def _remember(given: Parameters, memories: Sequence[rows.Row]) -> str:
-    """The last answer counts, also among those of one statement, which PostgreSQL takes no two of."""
+def _remember(params: Parameters, memories: Sequence[rows.Row]) -> str:
+    """Build the part that remembers answers. Only the last one per key is sent: PostgreSQL rejects duplicates."""
     last = {row[1]: row for row in memories}.values()
     return f"""INSERT INTO remembered (hash, agent, conversation, turn, tool, question_id, value, at)
         SELECT {column_list(1, 8)}
-        FROM ({given.rows(last, _MEMORY)}) AS new ({column_list(0, len(_MEMORY) - 1)}, n) JOIN moved ON moved.id = c0
+        FROM ({params.rows(last, _MEMORY_TYPES)}) AS new ({column_list(0, len(_MEMORY_TYPES) - 1)}, n)
+        JOIN moved ON moved.id = c0
         ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""

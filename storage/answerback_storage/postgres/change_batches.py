@@ -1,8 +1,8 @@
-"""Changes of asks, a batch at a time: read by one statement, decided one by one, written by another.
+"""Changes of asks in batches: one statement reads them, each is decided separately, and another statement writes them.
 
-The second statement compares the version of each ask and writes only what belongs to those that nobody changed
-meanwhile; the others are read and decided anew. So a click takes two round trips, commit included, no lock outlives a
-statement, and clicks that arrive while others are under way share the next two.
+The second statement compares the version of each ask, and writes only what belongs to asks that nobody else has changed
+in the meantime. The others are read and decided again. So a click takes two round trips, including the commit, no lock
+outlives a statement, and clicks that arrive while others are in progress share the next two.
 """
 
 from __future__ import annotations
@@ -28,29 +28,29 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_BATCH: Final = 64
-"""Changes in one statement, at the most."""
-_LANES: Final = 2
-"""Batches under way at once: the server writes one while the next is decided."""
-_WORTH_SPLITTING: Final = 16
-"""Changes that two batches share: fewer go together, and one batch would have the other lane wait for more."""
+_MAX_BATCH: Final = 64
+"""The most changes in one statement."""
+_MAX_LANES: Final = 2
+"""Batches in progress at once: the server writes one while the next is being decided."""
+_MIN_TO_SPLIT: Final = 16
+"""The number of changes from which two lanes share them. With fewer, a second batch would only delay the next one."""
 MAX_TRIES: Final = 20
-"""How often a change is decided anew because somebody else changed its ask meanwhile."""
-_OF_ONE: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
-"""Why a statement fails for the sake of one of those that share it."""
+"""How often a change is decided again because somebody else changed its ask in the meantime."""
+_SINGLE_CHANGE_ERRORS: Final = (psycopg.IntegrityError, psycopg.DataError, UnicodeError)
+"""The errors of a statement that a single one of its changes can cause."""
 _LOAD: Final = f"""SELECT a.{asks.COLUMNS.replace(", ", ", a.")},
         CASE WHEN wanted.held THEN NULL ELSE (SELECT request FROM requests WHERE seq = a.seq) END
     FROM ({{values}}) AS wanted (id, held, n)
     CROSS JOIN LATERAL (SELECT seq, {asks.COLUMNS} FROM asks WHERE id = wanted.id OFFSET 0) AS a"""
-"""OFFSET has each row looked up by the index, also by a plan that was made, and kept, while there were few rows."""
+"""OFFSET makes PostgreSQL look up each row by the index, even with a plan that was cached while there were few rows."""
 _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, digest, NULL
     FROM ({values}) AS wanted (name, n)
     CROSS JOIN LATERAL (SELECT id, digest FROM seen WHERE id = wanted.name OFFSET 0) AS found"""
-"""More rows for `_LOAD`, without a version: deliveries that were stored before; digests are where the state is."""
+"""Further rows for `_LOAD`, without a version: deliveries stored before, with the digest in place of the state."""
 
 
 class ChangeJob(Generic[T]):
-    """One change: what `answerback.ports.store.Store.change` was given, and what came of it."""
+    """One change: the arguments of `answerback.ports.store.Store.change`, and its outcome."""
 
     __slots__ = (
         *("_decide", "_result", "_then", "ask_id", "delivery", "digest", "error", "fence"),
@@ -77,7 +77,7 @@ class ChangeJob(Generic[T]):
         self._result: tuple[T, bool] | None = None
 
     def decide(self, ask: Ask | None, seen: Mapping[str, str]) -> Write | None:
-        """What is to be stored with the ask as it is."""
+        """Decide on the ask in its current state, and return what to store."""
         write, result = self._decide(ask)
         repeated = self.delivery is not None and self.delivery in seen
         if repeated:
@@ -90,12 +90,12 @@ class ChangeJob(Generic[T]):
         return write
 
     def resolve(self) -> None:
-        """Tells whoever is to be told of the result, and the caller, unless it has left, of that or the error."""
+        """Pass the result to ``then`` and to the caller, or the error to the caller, unless the caller is gone."""
         if self.future.done():
             return
         if self.error is not None:
             self.future.set_exception(self.error)
-            self.future.exception()  # whoever left does not ask
+            self.future.exception()  # marks it as retrieved, in case the caller is gone
             return
         if self._result is None:
             raise AssertionError("a change that was not decided has no result")
@@ -103,28 +103,28 @@ class ChangeJob(Generic[T]):
         if self._then is not None and not repeated:
             try:
                 self._then(result)
-            except Exception:  # what is done is done, and the others of the batch wait to be told
-                logger.exception("A result was not told on", extra={"action": "tell"})
+            except Exception:  # the change is committed, and the others still have to be resolved
+                logger.exception("A callback failed after a write", extra={"action": "tell"})
         self.future.set_result(self._result)
 
 
-class _Unit:
-    """What the changes of one ask in a batch come to."""
+class _AskChanges:
+    """The combined effect of the changes of one ask in a batch."""
 
     def __init__(self, loaded: asks.VersionedAsk | None) -> None:
         self.version = 0 if loaded is None else loaded.version
         self.jobs: list[ChangeJob[Any]] = []
-        self.ask_columns: ask_writes.AskWriteRows | None = None
+        self.write_rows: ask_writes.AskWriteRows | None = None
         self._ask = None if loaded is None else loaded.ask
 
     def attempt(self, job: ChangeJob[Any], seen: dict[str, str]) -> None:
-        """Decides a change on the ask as those before it left it."""
+        """Decide a change on the ask as the previous changes left it."""
         try:
             write = job.decide(self._ask, seen)
             if write is not None:
-                ask_columns = self.ask_columns or ask_writes.AskWriteRows()
-                ask_columns.add(write, job.delivery, job.digest)
-                self.ask_columns, self._ask = ask_columns, write.ask
+                write_rows = self.write_rows or ask_writes.AskWriteRows()
+                write_rows.add(write, job.delivery, job.digest)
+                self.write_rows, self._ask = write_rows, write.ask
         except Exception as error:  # noqa: BLE001 it is raised again where the change came from
             job.error = error
             job.resolve()
@@ -135,10 +135,10 @@ class _Unit:
 
 
 class ChangeQueue:
-    """The queue of changes, and the batches that are under way.
+    """The queue of changes, and the batches in progress.
 
     Args:
-        changed: is told the ids of asks that were changed, once they are.
+        changed: called with the ids of asks after they were changed.
     """
 
     def __init__(
@@ -152,151 +152,155 @@ class ChangeQueue:
         self._changed = changed
         self._queue: deque[ChangeJob[Any]] = deque()
         self._busy: set[str] = set()
-        """Asks in a batch that is under way: later changes of them wait for it."""
-        self._lanes: set[asyncio.Task[None]] = set()
-        self._under_way = 0
-        """Lanes that have a batch."""
+        """Asks in a batch that is in progress. Later changes of them wait for it."""
+        self._running_lanes: set[asyncio.Task[None]] = set()
+        self._batches_in_progress = 0
+        """The number of lanes that are working on a batch."""
 
     def submit(self, job: ChangeJob[T]) -> asyncio.Future[tuple[T, bool]]:
-        """What a change will come to. It is made even if whoever waits for it leaves."""
+        """Queue a change and return its future. It is made even if its caller stops waiting."""
         self._queue.append(job)
-        if len(self._lanes) < _LANES:
-            lane = asyncio.create_task(self._lane())
-            self._lanes.add(lane)
-            lane.add_done_callback(self._lanes.discard)
+        if len(self._running_lanes) < _MAX_LANES:
+            lane = asyncio.create_task(self._run_lane())
+            self._running_lanes.add(lane)
+            lane.add_done_callback(self._running_lanes.discard)
         return asyncio.shield(job.future)
 
     async def finish(self) -> None:
-        """Returns once everything that was handed in is done."""
-        while self._lanes:
-            await asyncio.wait(self._lanes)
+        """Return once all submitted changes are done."""
+        while self._running_lanes:
+            await asyncio.wait(self._running_lanes)
 
-    async def _lane(self) -> None:
-        while batch := self._take():
-            self._under_way += 1
+    async def _run_lane(self) -> None:
+        while batch := self._take_batch():
+            self._batches_in_progress += 1
             try:
-                await self._make(batch)
-            except Exception as error:  # noqa: BLE001 a dead lane would let everybody wait for ever
+                await self._process(batch)
+            except Exception as error:  # noqa: BLE001 a dead lane would make everybody wait forever
                 for job in batch:
                     job.error = error
                     job.resolve()
             finally:
-                self._under_way -= 1
+                self._batches_in_progress -= 1
                 self._busy.difference_update([job.ask_id for job in batch])
 
-    def _take(self) -> list[ChangeJob[Any]]:
-        """The oldest changes of asks that are in no other batch, a share of them; of those with a fence only one."""
-        most, waiting = _BATCH, len(self._queue)
-        if waiting >= _WORTH_SPLITTING:
-            most = min(most, -(-waiting // (_LANES - self._under_way)))
+    def _take_batch(self) -> list[ChangeJob[Any]]:
+        """Take this lane's share of the oldest changes whose asks are in no other batch; at most one has a fence."""
+        limit, waiting = _MAX_BATCH, len(self._queue)
+        if waiting >= _MIN_TO_SPLIT:
+            limit = min(limit, -(-waiting // (_MAX_LANES - self._batches_in_progress)))
         taken: list[ChangeJob[Any]] = []
-        left: list[ChangeJob[Any]] = []
-        while self._queue and len(taken) < most and not (taken and taken[-1].fence):
+        postponed: list[ChangeJob[Any]] = []
+        while self._queue and len(taken) < limit and not (taken and taken[-1].fence):
             job = self._queue.popleft()
-            alone = job.fence is not None and bool(taken)
-            (left if job.ask_id in self._busy or alone else taken).append(job)
-        self._queue.extendleft(reversed(left))
+            must_go_alone = job.fence is not None and bool(taken)
+            (postponed if job.ask_id in self._busy or must_go_alone else taken).append(job)
+        self._queue.extendleft(reversed(postponed))
         self._busy.update(job.ask_id for job in taken)
         return taken
 
-    async def _make(self, batch: Sequence[ChangeJob[Any]]) -> None:
+    async def _process(self, batch: Sequence[ChangeJob[Any]]) -> None:
         for _ in range(MAX_TRIES):
             batch = await self._attempt(batch)
             if not batch:
                 return
         raise StoreError(
-            f"The ask {batch[0].ask_id} was changed by others each of the {MAX_TRIES} times that this change was tried."
-            " Try again."
+            f"The ask {batch[0].ask_id} was changed by somebody else during each of the {MAX_TRIES} attempts at this"
+            " change. Try again."
         )
 
     async def _attempt(self, batch: Sequence[ChangeJob[Any]]) -> Sequence[ChangeJob[Any]]:
-        """Decides and writes; the changes that are to be decided anew."""
-        units = await self._decided(batch)
-        written = {name: unit for name, unit in units.items() if unit.ask_columns is not None}
+        """Decide and write, and return the changes that have to be decided again."""
+        changes_by_ask = await self._decide_batch(batch)
+        written = {
+            name: ask_changes
+            for name, ask_changes in changes_by_ask.items()
+            if ask_changes.write_rows is not None
+        }
         moved: set[str] = set()
         try:
             if written:
                 moved = await self._write(written, batch[0].fence)
         except StoreError as error:
-            if not isinstance(error.__cause__, _OF_ONE):
+            if not isinstance(error.__cause__, _SINGLE_CHANGE_ERRORS):
                 raise
             if len(batch) == 1:
-                if "seen_pkey" in str(error):  # stored by another replica meanwhile: it is a repeat
+                if "seen_pkey" in str(error):  # another replica has stored it: it is a repeat
                     return batch
                 raise
-            await self._one_by_one(batch)
+            await self._process_separately(batch)
             return ()
-        again = []
-        for name, unit in units.items():
-            if name in moved or unit.ask_columns is None:
-                for job in unit.jobs:
+        to_retry = []
+        for name, ask_changes in changes_by_ask.items():
+            if name in moved or ask_changes.write_rows is None:
+                for job in ask_changes.jobs:
                     job.resolve()
             else:
-                again += unit.jobs
-        return again
+                to_retry += ask_changes.jobs
+        return to_retry
 
-    async def _one_by_one(self, batch: Sequence[ChangeJob[Any]]) -> None:
-        """Nobody of a batch is stored, for the sake of one: each is made on its own."""
+    async def _process_separately(self, batch: Sequence[ChangeJob[Any]]) -> None:
+        """Make each change separately, because one of the batch made the whole statement fail."""
         for job in batch:
             try:
-                await self._make([job])
+                await self._process([job])
             except StoreError as error:
                 job.error = error
                 job.resolve()
 
-    async def _decided(self, batch: Sequence[ChangeJob[Any]]) -> dict[str, _Unit]:
-        """The asks that the changes are about, with what is to be stored."""
+    async def _decide_batch(self, batch: Sequence[ChangeJob[Any]]) -> dict[str, _AskChanges]:
+        """Decide the changes, and return the asks with what is to be stored."""
         if (fence := batch[0].fence) is not None:
-            held = (
+            lease_statement = (
                 "SELECT 1 FROM leases WHERE name = $1 AND epoch = $2 AND until > clock_timestamp()"
             )
-            if not await self._database.read(held, fence):
+            if not await self._database.read(lease_statement, fence):
                 raise LeaseLostError(fence.lease)
-        found, seen = await self._loaded(batch)
-        units: dict[str, _Unit] = {}
+        loaded_asks, seen = await self._load(batch)
+        changes_by_ask: dict[str, _AskChanges] = {}
         for job in batch:
-            loaded = found.get(job.ask_id)
+            loaded = loaded_asks.get(job.ask_id)
             if isinstance(loaded, UnreadableRowError):
                 job.error = loaded
                 job.resolve()
             else:
-                units.setdefault(job.ask_id, _Unit(loaded)).attempt(job, seen)
-        return units
+                changes_by_ask.setdefault(job.ask_id, _AskChanges(loaded)).attempt(job, seen)
+        return changes_by_ask
 
-    async def _loaded(
+    async def _load(
         self, batch: Sequence[ChangeJob[Any]]
     ) -> tuple[dict[str, asks.VersionedAsk | UnreadableRowError], dict[str, str]]:
-        """The asks that changes are about, and the digests of those of their deliveries that were stored before."""
-        given = Parameters()
-        held = {name: self._cache.peek(name) for name in {job.ask_id for job in batch}}
-        wanted = [(name, request is not None) for name, request in held.items()]
-        statement = _LOAD.format(values=given.rows(wanted, ("text", "boolean")))
+        """Load the asks that the changes are about, and the digests of those deliveries that were stored before."""
+        params = Parameters()
+        cached = {name: self._cache.peek(name) for name in {job.ask_id for job in batch}}
+        wanted = [(name, request is not None) for name, request in cached.items()]
+        statement = _LOAD.format(values=params.rows(wanted, ("text", "boolean")))
         if deliveries := {job.delivery for job in batch if job.delivery is not None}:
-            values = given.rows([(name,) for name in deliveries], ("text",))
+            values = params.rows([(name,) for name in deliveries], ("text",))
             statement += _SEEN.format(values=values)
-        found: dict[str, asks.VersionedAsk | UnreadableRowError] = {}
+        loaded_asks: dict[str, asks.VersionedAsk | UnreadableRowError] = {}
         seen: dict[str, str] = {}
-        for row in await self._database.read(statement, given.values):
+        for row in await self._database.read(statement, params.values):
             version, name = row[:2]
             if version is None:
                 seen[name] = row[6]
                 continue
             try:
-                found[name] = asks.parse_row(self._cache, row, held[name])
+                loaded_asks[name] = asks.parse_row(self._cache, row, cached[name])
             except UnreadableRowError as error:
-                found[name] = error
-        return found, seen
+                loaded_asks[name] = error
+        return loaded_asks, seen
 
-    async def _write(self, units: dict[str, _Unit], fence: Fence | None) -> set[str]:
-        """The ids of the asks that nobody else changed meanwhile: these are stored."""
-        statement, given = ask_writes.build_update(
+    async def _write(self, changes_by_ask: dict[str, _AskChanges], fence: Fence | None) -> set[str]:
+        """Store the asks that nobody else has changed in the meantime, and return their ids."""
+        statement, params = ask_writes.build_update(
             {
-                (name, unit.version): unit.ask_columns
-                for name, unit in units.items()
-                if unit.ask_columns
+                (name, ask_changes.version): ask_changes.write_rows
+                for name, ask_changes in changes_by_ask.items()
+                if ask_changes.write_rows
             },
             fence,
         )
-        moved = {name for (name,) in await self._database.write(statement, given.values)}
+        moved = {name for (name,) in await self._database.write(statement, params.values)}
         self._changed(moved)
         return moved

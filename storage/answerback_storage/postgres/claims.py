@@ -1,7 +1,6 @@
-"""Claims and leases in PostgreSQL: see `answerback.ports.claims.Claims`. Every time is the database's own.
+"""Claims and leases in PostgreSQL; see `answerback.ports.claims.Claims`. All times come from the database's clock.
 
-What is to be claimed is looked for and claimed by one statement, which passes by what another process claims at the
-same moment (``SKIP LOCKED``).
+One statement finds work and claims it, skipping what another process is claiming at the same moment (``SKIP LOCKED``).
 """
 
 from __future__ import annotations
@@ -41,9 +40,9 @@ _LEASE: Final = f"""INSERT INTO leases AS held (name, holder, epoch, until) VALU
     ON CONFLICT (name) DO UPDATE SET holder = $2, until = {now_plus("$3")},
         epoch = held.epoch + CASE WHEN held.holder <> $2 OR held.until <= clock_timestamp() THEN 1 ELSE 0 END
     WHERE held.until <= clock_timestamp() OR held.holder = $2 RETURNING epoch"""
-_HOLD_OFF: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {now_plus("$2")})
+_PAUSE_BUCKET: Final = f"""INSERT INTO buckets AS held (bucket, not_before) VALUES ($1, {now_plus("$2")})
     ON CONFLICT (bucket) DO UPDATE SET not_before = greatest(held.not_before, excluded.not_before)"""
-_HELD_OFF: Final = """SELECT bucket, extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
+_PAUSED_BUCKETS: Final = """SELECT bucket, extract(epoch FROM not_before - clock_timestamp())::float8 FROM buckets
     WHERE bucket IN ({names}) AND not_before > clock_timestamp()"""
 _MESSAGES: Final = f"""SELECT {asks.LOAD_COLUMNS}, show_holder,
         extract(epoch FROM show_until - clock_timestamp())::float8
@@ -52,63 +51,63 @@ _REVISIONS: Final = "SELECT id, revision FROM asks WHERE id IN ({names})"
 
 
 class PostgresClaims(PostgresDatabase):
-    """The part of `answerback.ports.store.Store` that is about claims."""
+    """The claims of `answerback.ports.store.Store`."""
 
     @cached_property
     def _messages(self) -> CoalescedReads[str, Row]:
-        """The columns of asks by their ids, with who holds their messages, and for how long."""
+        """The columns of asks by id, with the holder of the message's claim and its remaining seconds."""
 
         async def read(ask_ids: Sequence[str]) -> Mapping[str, Row]:
-            return {row[1]: row for row in await self._named(_MESSAGES, ask_ids)}
+            return {row[1]: row for row in await self._read_named(_MESSAGES, ask_ids)}
 
         return CoalescedReads(read)
 
     @cached_property
     def _buckets(self) -> CoalescedReads[str, float]:
-        """The seconds for which buckets have to be left alone."""
+        """The seconds for which buckets must be left alone."""
 
         async def read(buckets: Sequence[str]) -> Mapping[str, float]:
-            return dict(await self._named(_HELD_OFF, buckets))
+            return dict(await self._read_named(_PAUSED_BUCKETS, buckets))
 
         return CoalescedReads(read)
 
-    async def _named(self, statement: str, names: Collection[str]) -> list[Row]:
-        """Runs a statement about what has these names."""
-        given = Parameters()
-        wanted = given.rows([(name,) for name in names], ("text",))
-        names_of = f"SELECT c0 FROM ({wanted}) AS wanted (c0, n)"
-        return await self._database.read(statement.format(names=names_of), given.values)
+    async def _read_named(self, statement: str, names: Collection[str]) -> list[Row]:
+        """Run a statement about the items with these names."""
+        params = Parameters()
+        wanted = params.rows([(name,) for name in names], ("text",))
+        names_query = f"SELECT c0 FROM ({wanted}) AS wanted (c0, n)"
+        return await self._database.read(statement.format(names=names_query), params.values)
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
-        """The ask, its message claimed; None where there is no such ask, or another holds its message."""
-        found = await self._do(lambda: self._messages.get(ask_id))
+        """Claim the message of an ask. Return the ask, or None if it does not exist or another holds its message."""
+        found = await self._run(lambda: self._messages.get(ask_id))
         if found is None:
             return None
-        *row, holder, left = found
+        *row, holder, seconds_left = found
         ask = asks.parse_row(self._requests, tuple(row)).ask
-        held = holder is not None and left > 0
+        held = holder is not None and seconds_left > 0
         if ask.shown_revision >= ask.revision:
             return ask
         if held and holder != claim.holder:
             return None
-        if held and left >= MIN_REMAINING_FRACTION * claim.seconds:
+        if held and seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
         taken = await self._write(_TAKE_MESSAGE, ask_id, claim.holder, claim.seconds)
         return asks.parse_row(self._requests, taken[0]).ask if taken else None
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
+        """Claim the timers of due asks, and return the asks' ids, earliest first."""
         found = await self._write(_DUE, claim.holder, claim.seconds, now, limit)
         return [name for (name,) in found]
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come and that nobody holds, oldest first, claimed."""
-        return await self._do(lambda: self._outbox.claim(claim, now, limit))
+        """Claim due pending deliveries that nobody holds, and return them, oldest first."""
+        return await self._run(lambda: self._outbox.claim(claim, now, limit))
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        """Renews a claim; False: the delivery is not the holder's."""
+        """Renew a claim. Return False if this holder does not have the delivery."""
         renewed = await self._write(
             f"""UPDATE deliveries SET claimed_until = {now_plus("$3")}
                 WHERE id = $1 AND holder = $2 AND state = 'pending' RETURNING 1""",
@@ -117,37 +116,37 @@ class PostgresClaims(PostgresDatabase):
         return bool(renewed)
 
     async def release(self, work: ClaimKind, holder: str) -> None:
-        """Gives back everything of a kind that the holder has claimed."""
+        """Release everything of a kind that the holder has claimed."""
         await self._write(_RELEASE[work], holder)
 
     async def lease(self, name: str, claim: Claim) -> int | None:
-        """Takes or renews the lease of this name: its epoch, or None while another holds it."""
+        """Take or renew the lease of this name. Return its epoch, or None while another holder has it."""
         found = await self._write(_LEASE, name, claim.holder, claim.seconds)
         return found[0][0] if found else None
 
     async def release_lease(self, name: str, holder: str) -> None:
-        """Ends a lease, if this holder has it."""
+        """End a lease, if this holder has it."""
         await self._write(
             "UPDATE leases SET until = clock_timestamp() WHERE name = $1 AND holder = $2",
             *(name, holder),
         )
 
     async def time(self) -> float:
-        """The time by the database's clock."""
+        """Return the time of the database's clock."""
         found = await self._read("SELECT extract(epoch FROM clock_timestamp())::float8")
         now: float = found[0][0]
         return now
 
     async def set_retry_after(self, bucket: str, seconds: float) -> None:
-        """Notes that a platform takes nothing for a bucket of its rate limits, for so long at least."""
-        await self._write(_HOLD_OFF, bucket, seconds)
+        """Send nothing to this rate-limit bucket for at least the given number of seconds."""
+        await self._write(_PAUSE_BUCKET, bucket, seconds)
 
     async def get_retry_after(self, bucket: str) -> float:
-        """The seconds for which a bucket still has to be left alone; 0: it need not be."""
-        return await self._do(lambda: self._buckets.get(bucket)) or 0.0
+        """Return the seconds for which a bucket must still be left alone, or 0."""
+        return await self._run(lambda: self._buckets.get(bucket)) or 0.0
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
-        """The revisions of asks, read at once; those that do not exist are left out."""
+        """Return the revisions of asks, read together; asks that do not exist are left out."""
         if not ask_ids:
             return {}
-        return dict(await self._do(lambda: self._named(_REVISIONS, ask_ids)))
+        return dict(await self._run(lambda: self._read_named(_REVISIONS, ask_ids)))

@@ -1,4 +1,4 @@
-"""Reads that many ask for at the same time, as one statement: whoever asks while it runs shares the next."""
+"""Concurrent reads combined into one statement: callers that arrive while it runs share the next one."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 MAX_KEYS: Final = 64
-"""Keys that one statement asks for, at the most."""
+"""The most keys in one statement."""
 
 
 class CoalescedReads(Generic[K, V]):
-    """Looks keys up, one statement at a time.
+    """Looks up keys, one statement at a time.
 
-    A key is read by a statement that begins after it was asked for, so nobody is told anything older than that.
+    A key is read by a statement that starts after the request for it, so nobody gets a value older than their request.
 
     Args:
-        read: reads what there is of these keys; one that is left out has nothing.
+        read: reads the values of these keys. A key that is left out of the result has none.
     """
 
     def __init__(self, read: Callable[[Sequence[K]], Awaitable[Mapping[K, V]]]) -> None:
         self._read = read
         self._turn = asyncio.Lock()
-        self._wanted: dict[K, None] = {}
+        self._pending_keys: dict[K, None] = {}
         self._next: asyncio.Task[Mapping[K, V]] | None = None
 
     async def get(self, key: K) -> V | None:
-        """What there is of a key now, or None. What makes the statement fail is raised to all who share it."""
-        if self._next is None or len(self._wanted) >= MAX_KEYS:
-            self._wanted = {}
-            self._next = asyncio.create_task(self._look(self._wanted))
-        self._wanted[key] = None
+        """Return the current value of a key, or None. If the statement fails, all its callers get the error."""
+        if self._next is None or len(self._pending_keys) >= MAX_KEYS:
+            self._pending_keys = {}
+            self._next = asyncio.create_task(self._read_batch(self._pending_keys))
+        self._pending_keys[key] = None
         return (await asyncio.shield(self._next)).get(key)
 
-    async def _look(self, wanted: Mapping[K, None]) -> Mapping[K, V]:
+    async def _read_batch(self, keys: Mapping[K, None]) -> Mapping[K, V]:
         async with self._turn:
-            if wanted is self._wanted:
+            if keys is self._pending_keys:
                 self._next = None
-            return await self._read(list(wanted))
+            return await self._read(list(keys))

@@ -1,8 +1,8 @@
-"""The connections to a PostgreSQL server: opened when they are needed, dropped when they break; what failed in words.
+"""The connections to a PostgreSQL server: opened on demand, and dropped when they break.
 
-Every statement is a transaction of its own, so that no lock of ours is ever held while this process does something
-else, or is paused. psycopg's own pool is not used: it hides why no connection can be had, and halves the clicks a
-second (1,700 to 3,000 compare-and-sets a second on 4 connections beside 800 to 1,200 with it).
+Every statement is a transaction of its own, so that no lock of ours is held while this process does something else or
+is paused. psycopg's pool is not used: it hides why no connection is available, and halves the throughput (800 to 1,200
+compare-and-sets a second on 4 connections, against 1,700 to 3,000 without it).
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from answerback_storage.postgres.value_encoding import ADAPTERS
 from answerback_storage.rows import Row
 
 MAX_CONNECTIONS: Final = 8
-"""Connections that statements share, at the most; the listening one comes on top."""
+"""The most connections that statements share, not counting the listening one."""
 STATEMENT_TIMEOUT: Final = 10.0
-"""Seconds that one statement may take: then its connection is given up."""
+"""Seconds that one statement may take before its connection is abandoned."""
 IDLE_TRANSACTION_TIMEOUT: Final = 5.0
-"""Seconds after which the server ends a transaction that stands still: a paused process holds up no other."""
-_TRIES: Final = 3
-"""How often a statement is tried that other transactions were in the way of."""
-_IN_THE_WAY: Final = frozenset({"40001", "40P01"})
-"""A serialization failure, a deadlock: nothing was stored, and the next try may succeed."""
+"""Seconds after which the server ends an idle transaction, so that a paused process does not block others."""
+_MAX_ATTEMPTS: Final = 3
+"""The number of attempts for a statement that fails because of other transactions."""
+_CONFLICT_STATES: Final = frozenset({"40001", "40P01"})
+"""A serialization failure and a deadlock: nothing was stored, and the next attempt may succeed."""
 _DEFAULTS: Final[Mapping[str, int | str]] = {
     "application_name": "answerback",
     "client_encoding": "UTF8",
@@ -42,20 +42,20 @@ _DEFAULTS: Final[Mapping[str, int | str]] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 10_000,
 }
-"""What holds unless the address says something else: a server that vanishes is noticed within seconds."""
+"""Defaults that the address can override. They make a vanished server noticeable within seconds."""
 
 Connection = AsyncConnection[Row]
 
 
 async def connect(url: str, *, pooled: bool = False) -> Connection:
-    """A new connection, in autocommit mode.
+    """Open a new connection in autocommit mode.
 
     Args:
-        url: the database, as libpq takes it.
-        pooled: a pooler stands in between: no statement is prepared.
+        url: the database, in libpq's format.
+        pooled: whether a pooler is in between. If so, no statement is prepared.
 
     Raises:
-        StoreError: there is none to be had; in words.
+        StoreError: no connection is available. The message says why.
     """
     name = driver_errors.display_name(url)
     try:
@@ -65,30 +65,30 @@ async def connect(url: str, *, pooled: bool = False) -> Connection:
             prepare_threshold=None if pooled else 3,
             cursor_factory=AsyncRawCursor,
             context=AdapterContext(),
-            **_missing(url),
+            **_missing_defaults(url),
         )
     except psycopg.Error as error:
         raise StoreError(driver_errors.describe_connection_error(name, error)) from error
 
 
-def _missing(url: str) -> dict[str, Any]:
-    given = conninfo_to_dict(url)
-    return {key: value for key, value in _DEFAULTS.items() if key not in given}
+def _missing_defaults(url: str) -> dict[str, Any]:
+    specified = conninfo_to_dict(url)
+    return {key: value for key, value in _DEFAULTS.items() if key not in specified}
 
 
 class AdapterContext:
-    """What psycopg takes adapters from."""
+    """The source of psycopg's adapters."""
 
     adapters = ADAPTERS
     connection = None
 
 
 class Database:
-    """Statements on a few connections.
+    """Runs statements on a few connections.
 
     Args:
-        url: the database, as libpq takes it.
-        pooled: a pooler stands in between: no statement is prepared.
+        url: the database, in libpq's format.
+        pooled: whether a pooler is in between. If so, no statement is prepared.
     """
 
     def __init__(self, url: str, *, pooled: bool = False) -> None:
@@ -96,53 +96,58 @@ class Database:
         self.name = driver_errors.display_name(url)
         self._pooled = pooled
         self._idle: list[Connection] = []
-        self._free = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._slots = asyncio.Semaphore(MAX_CONNECTIONS)
 
     async def close(self) -> None:
-        """Closes what is idle; whatever is in use closes by itself."""
+        """Close idle connections. A connection in use is closed when it is returned."""
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.close()
 
     async def read(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """The rows that a statement finds. It is tried again where its connection broke, since it changes nothing.
+        """Run a statement and return its rows.
+
+        If the connection breaks, the statement runs again, since it changes nothing.
 
         Raises:
-            StoreError: it could not be done; in words.
+            StoreError: it failed. The message says why.
         """
-        return await self._tried(statement, values, again=True)
+        return await self._run_with_retries(statement, values, idempotent=True)
 
     async def write(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        """Runs one statement as one durable transaction; the rows that it returns.
+        """Run one statement as one durable transaction, and return its rows.
 
         Raises:
-            CommitUnknownError: the connection broke: nobody knows whether it is stored.
-            StoreError: it is not stored; in words. An `IntegrityError` is its cause where a key was there already.
+            CommitUnknownError: the connection broke, so it is unknown whether the change is stored.
+            StoreError: it is not stored. The message says why. The cause is an `IntegrityError` if a key existed
+                already.
         """
-        return await self._tried(statement, values, again=False)
+        return await self._run_with_retries(statement, values, idempotent=False)
 
-    async def _tried(self, statement: str, values: Sequence[Any], *, again: bool) -> list[Row]:
-        for attempt in range(1, _TRIES + 1):
+    async def _run_with_retries(
+        self, statement: str, values: Sequence[Any], *, idempotent: bool
+    ) -> list[Row]:
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
             try:
                 async with self._connection() as connection:
                     return await self._run(connection, statement, values)
             except psycopg.Error as error:
-                lost = error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
-                repeatable = again if lost else error.sqlstate in _IN_THE_WAY
-                if not repeatable or attempt == _TRIES:
-                    raise self.failure(error, unknown=lost and not again) from error
+                disconnected = error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+                repeatable = idempotent if disconnected else error.sqlstate in _CONFLICT_STATES
+                if not repeatable or attempt == _MAX_ATTEMPTS:
+                    raise self.failure(error, unknown=disconnected and not idempotent) from error
         raise AssertionError("the last try returns or raises")
 
     def failure(self, error: psycopg.Error | StoreError, *, unknown: bool = False) -> StoreError:
-        """The error for whoever asked for what failed."""
+        """Build the error that the caller gets."""
         if isinstance(error, StoreError):
             return error
-        said = driver_errors.describe_error(self.name, error)
+        description = driver_errors.describe_error(self.name, error)
         if unknown:
             return CommitUnknownError(
-                f"{said} Whether the last change is stored is not known: read again before trying again."
+                f"{description} It is not known whether the last change was stored. Read again before retrying."
             )
-        return StoreError(said)
+        return StoreError(description)
 
     async def _run(
         self, connection: Connection, statement: str, values: Sequence[Any]
@@ -159,17 +164,17 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """Several statements as one transaction, for rare work.
+        """Run several statements as one transaction, for rare operations.
 
         Raises:
             CommitUnknownError: the COMMIT failed.
-            StoreError: nothing of it is stored; in words.
+            StoreError: none of it is stored. The message says why.
         """
         committing = False
         try:
             async with self._connection() as connection, connection.transaction():
-                longest = f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TRANSACTION_TIMEOUT * 1_000:.0f}"
-                await connection.execute(longest.encode())
+                set_timeout = f"SET LOCAL idle_in_transaction_session_timeout = {IDLE_TRANSACTION_TIMEOUT * 1_000:.0f}"
+                await connection.execute(set_timeout.encode())
                 yield connection
                 committing = True
         except psycopg.Error as error:
@@ -177,8 +182,8 @@ class Database:
 
     @asynccontextmanager
     async def _connection(self) -> AsyncIterator[Connection]:
-        async with self._free:
-            connection = self._alive() or await connect(self.url, pooled=self._pooled)
+        async with self._slots:
+            connection = self._pop_live_connection() or await connect(self.url, pooled=self._pooled)
             try:
                 yield connection
             finally:
@@ -188,19 +193,19 @@ class Database:
                 else:
                     await connection.close()
 
-    def _alive(self) -> Connection | None:
-        """An idle connection that its server has not closed meanwhile: such a one would make an outcome unknown."""
+    def _pop_live_connection(self) -> Connection | None:
+        """Return an idle connection that the server has not closed: with a closed one, an outcome would be unknown."""
         while self._idle:
             connection = self._idle.pop()
-            if not _has_news(connection):
+            if not _has_input(connection):
                 return connection
             with contextlib.suppress(psycopg.Error):
                 connection.pgconn.finish()
         return None
 
 
-def _has_news(connection: Connection) -> bool:
-    """Whether there is something to read on a connection that nobody asked anything: the server's farewell."""
+def _has_input(connection: Connection) -> bool:
+    """Return whether an idle connection has something to read: the server has closed it."""
     poll = select.poll()
     poll.register(connection.fileno(), select.POLLIN)
     return bool(poll.poll(0))

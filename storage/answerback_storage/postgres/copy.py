@@ -1,4 +1,4 @@
-"""A PostgreSQL database, to be copied or copied to: see `answerback_storage.copy`."""
+"""A PostgreSQL database as the source or target of a copy; see `answerback_storage.copy`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from answerback_storage.postgres.asks import message_id, unique_hash
 from answerback_storage.postgres.connections import AdapterContext, Database
 from answerback_storage.postgres.migrations import migrate
 
-_MADE: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = {
+_DERIVED_COLUMNS: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = {
     "asks": (
         "message_id",
         lambda row: message_id(None if row["message"] is None else from_json(row["message"])),
@@ -32,12 +32,12 @@ _MADE: Final[Mapping[str, tuple[str, Callable[[Mapping[str, Any]], object]]]] = 
     ),
     "drafts": ("hash", lambda row: unique_hash(row["key"])),
 }
-"""A column of a table that only this store has, and what it is made of."""
+"""The column of each table that only this store has, and the function that computes it from the row."""
 _NUMBERED: Final = ("requests", "record", "deliveries", "owed")
 
 
 class PostgresCopyEndpoint:
-    """The database; it is there already, its tables need not be."""
+    """The database. It must exist; its tables need not."""
 
     def __init__(self, url: str) -> None:
         self._url = url
@@ -45,8 +45,8 @@ class PostgresCopyEndpoint:
 
     @contextmanager
     def begin_transaction(self) -> Iterator[PostgresCopyTransaction]:
-        """The database as it is at one moment, in a transaction."""
-        asyncio.run(_up_to_date(self._url))
+        """Open a transaction on a snapshot of the database."""
+        asyncio.run(_migrate(self._url))
         try:
             with psycopg.connect(self._url, context=AdapterContext()) as connection:
                 connection.isolation_level = IsolationLevel.REPEATABLE_READ
@@ -63,17 +63,17 @@ class PostgresCopyTransaction:
         self._connection = connection
 
     def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
-        """All rows of a table, in parts."""
+        """Yield all rows of a table in batches."""
         with self._connection.cursor(name="copied") as cursor:
             cursor.execute(f"SELECT {', '.join(columns)} FROM {table}".encode())
-            while part := cursor.fetchmany(at_once):
-                yield part
+            while batch := cursor.fetchmany(at_once):
+                yield batch
 
     def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
-        """Adds rows to a table."""
+        """Insert rows into a table."""
         if table == "listed":
             self._connection.execute(b"DELETE FROM listed")
-        name, make = _MADE.get(table, ("", None))
+        name, make = _DERIVED_COLUMNS.get(table, ("", None))
         if make is not None:
             found = [(*row, make(dict(zip(columns, row, strict=True)))) for row in found]
             columns = (*columns, name)
@@ -86,7 +86,7 @@ class PostgresCopyTransaction:
             )
 
     def finish(self) -> None:
-        """Has new rows numbered behind those that were added, and the asks found by their words."""
+        """Advance the sequences past the inserted rows, and index the asks for search."""
         for (seq,) in self._connection.execute(b"SELECT seq FROM asks").fetchall():
             found = self._connection.execute(search.select_indexable_row(seq)).fetchall()
             for statement in search.index_statements(seq, found):
@@ -98,7 +98,7 @@ class PostgresCopyTransaction:
             )
 
 
-async def _up_to_date(url: str) -> None:
+async def _migrate(url: str) -> None:
     database = Database(url)
     try:
         await migrate(database)

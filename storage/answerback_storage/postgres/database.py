@@ -1,4 +1,4 @@
-"""The PostgreSQL database as an asynchronous resource: its connections, its changes under way, its news."""
+"""The PostgreSQL database as an asynchronous resource: its connections, its changes in progress, its notifications."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ _NOT_OPEN: Final = "The store is not open."
 
 
 class PostgresDatabase:
-    """A database that is opened and closed.
+    """A database that can be opened and closed.
 
     Args:
-        url: the database, as libpq takes it; it is there already, its tables need not be.
-        listen_url: the server itself, where ``url`` is a pooler that hands connections on between transactions.
-        timed: is told how many seconds a write took which somebody waited for.
+        url: the database, in libpq's format. It must exist; its tables need not.
+        listen_url: the server itself, if ``url`` is a pooler that reassigns connections between transactions.
+        timed: called with the seconds that a caller waited for a write.
     """
 
     def __init__(
@@ -40,49 +40,49 @@ class PostgresDatabase:
         self._requests = rows.RequestCache()
         self._database = Database(url, pooled=listen_url is not None)
         self._reader = asks.Reader(self._database, self._requests)
-        self._outbox = Outbox(self._database, self._reader.told)
-        self._news = ChangeNotifier(self._database, listen_url or url)
-        self._changes = ChangeQueue(self._database, self._requests, self._news.notify)
-        self._doing: set[asyncio.Future[Any]] = set()
+        self._outbox = Outbox(self._database, self._reader.logged_rows)
+        self._notifier = ChangeNotifier(self._database, listen_url or url)
+        self._changes = ChangeQueue(self._database, self._requests, self._notifier.notify)
+        self._running: set[asyncio.Future[Any]] = set()
         self._open = False
 
     async def open(self) -> None:
-        """Connects, and migrates. Reads nothing else: the number of asks makes no difference."""
+        """Connect and migrate. Reads nothing else, so the time does not depend on the number of asks."""
         try:
             await migrate(self._database)
-            await self._news.open()
+            await self._notifier.open()
         except StoreError:
             await self._database.close()
             raise
         self._open = True
 
     async def close(self) -> None:
-        """Finishes what was handed in and closes the connections."""
+        """Finish the submitted work and close the connections."""
         self._open = False
-        while self._doing:
-            await asyncio.wait(self._doing)
+        while self._running:
+            await asyncio.wait(self._running)
         await self._changes.finish()
-        await self._news.close()
+        await self._notifier.close()
         await self._database.close()
 
-    async def _do(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Does it to its end, even if the caller leaves."""
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """Run ``work`` to completion, even if the caller stops waiting."""
         if not self._open:
             raise StoreError(_NOT_OPEN)
-        doing = asyncio.ensure_future(work())
-        self._doing.add(doing)
-        doing.add_done_callback(self._doing.discard)
-        return await asyncio.shield(doing)
+        task = asyncio.ensure_future(work())
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
 
     async def _read(self, statement: str, *values: object) -> list[rows.Row]:
-        return await self._do(lambda: self._database.read(statement, values))
+        return await self._run(lambda: self._database.read(statement, values))
 
     async def _write(self, statement: str, *values: object) -> list[rows.Row]:
-        return await self._do(lambda: self._database.write(statement, values))
+        return await self._run(lambda: self._database.write(statement, values))
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Has ``heard`` told of each ask that another process changes; of None, where news may have been lost."""
-        self._news.listen(heard)
+        """Call ``heard`` with each ask that another process changes, or None if notifications may have been lost."""
+        self._notifier.listen(heard)
 
     async def _change(self, job: ChangeJob[T]) -> tuple[T, bool]:
         if not self._open:

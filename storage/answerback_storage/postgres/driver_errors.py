@@ -1,4 +1,4 @@
-"""PostgreSQL's errors in words: what went wrong, where, and what to do about it."""
+"""Explanations of PostgreSQL's errors: what went wrong, where, and what to do about it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _REFUSED: Final = (
     ("too many", "53300"),
     ("remaining connection slots", "53300"),
 )
-"""How messages of a server that opens no connection contain what libpq gives no code for."""
+"""Parts of messages from a server that refuses a connection, for which libpq gives no code, and the code for each."""
 
 _LOST: Final = "08006"
 _UNREACHABLE: Final = (
@@ -64,7 +64,7 @@ _DEFECT: Final = "PostgreSQL refused what was asked; this is a defect of Answerb
 
 
 def display_name(url: str) -> str:
-    """The database as people know it, without a password.
+    """Return the name of the database as people know it, without a password.
 
     Raises:
         psycopg.ProgrammingError: it is not the address of a database.
@@ -76,7 +76,7 @@ def display_name(url: str) -> str:
 
 
 def describe_error(name: str, error: psycopg.Error) -> str:
-    """What a statement that failed came to."""
+    """Describe why a statement failed, and what to do."""
     if error.sqlstate is None and not isinstance(error, psycopg.OperationalError):
         why, code = _DEFECT, type(error).__name__
     else:
@@ -86,9 +86,9 @@ def describe_error(name: str, error: psycopg.Error) -> str:
 
 
 def describe_connection_error(name: str, error: psycopg.Error) -> str:
-    """Why no connection could be opened. libpq gives no code for that, only the server's message."""
+    """Describe why no connection could be opened. libpq gives no code for that, only the server's message."""
     text = str(error)
-    code = error.sqlstate or next((code for words, code in _REFUSED if words in text), None)
+    code = error.sqlstate or next((code for fragment, code in _REFUSED if fragment in text), None)
     if "FATAL" not in text or code is None:
         return f"The database {name}: {_UNREACHABLE} ({_reason(text)})."
     why = _CODES.get(code) or _CLASSES[code[:2]]
@@ -96,9 +96,9 @@ def describe_connection_error(name: str, error: psycopg.Error) -> str:
 
 
 def _first_line(error: psycopg.Error) -> str:
-    """Without the details, which may quote what a row holds."""
-    found = error.diag.message_primary or str(error)
-    return found.partition("\n")[0].strip().rstrip(".")
+    """Return the message without its details, which may quote the row's contents."""
+    message = error.diag.message_primary or str(error)
+    return message.partition("\n")[0].strip().rstrip(".")
 
 
 def _reason(text: str) -> str:

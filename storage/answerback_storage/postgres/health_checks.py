@@ -1,4 +1,4 @@
-"""What `answerback doctor` looks at in a PostgreSQL database. It changes nothing: no table is made or upgraded."""
+"""The checks of `answerback doctor` for a PostgreSQL database. They change nothing: no table is created or upgraded."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from answerback_storage.postgres.connections import (
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.rows import Row
 
-_AGAIN: Final = "Run this again when that is done."
-CLOCK_OFF: Final = 5.0
+_RUN_AGAIN: Final = "Run this again when that is done."
+MAX_CLOCK_DIFFERENCE: Final = 5.0
 """Seconds by which clocks may differ before people notice it in logs."""
 _RIGHTS: Final = """SELECT current_user, current_schema(),
     current_setting('transaction_read_only') = 'on' OR pg_is_in_recovery(),
@@ -33,7 +33,7 @@ _RIGHTS: Final = """SELECT current_user, current_schema(),
             AND has_table_privilege(format('%I.%I', schemaname, tablename), 'DELETE')) ORDER BY 1),
     array(SELECT DISTINCT tableowner::text FROM pg_tables WHERE schemaname = current_schema()
         AND NOT pg_has_role(tableowner, 'USAGE') ORDER BY 1)"""
-_FREE: Final = """SELECT least(
+_FREE_CONNECTIONS: Final = """SELECT least(
         current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int
             - coalesce(current_setting('reserved_connections', true)::int, 0) - count(*),
         (SELECT rolconnlimit FROM pg_roles WHERE rolname = current_user AND rolconnlimit >= 0)
@@ -41,21 +41,21 @@ _FREE: Final = """SELECT least(
         (SELECT datconnlimit FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0)
             - count(*) FILTER (WHERE datname = current_database())
     )::int + 1 FROM pg_stat_activity WHERE backend_type = 'client backend'"""
-"""What the server, the role and the database leave; this very connection is free again in a moment."""
+"""The connections that the server, the role and the database still allow, counting this one, which is about to end."""
 
 
 async def findings(url: str, listen_url: str | None) -> AsyncIterator[Finding]:
-    """Everything that is looked at, one after the other; where nothing can be reached, that alone.
+    """Run all checks in turn. If the database cannot be reached, report only that.
 
     Args:
-        url: the database, as libpq takes it.
-        listen_url: where notifications are heard, if not there.
+        url: the database, in libpq's format.
+        listen_url: the address for notifications, if it is another one.
     """
     database = Database(url, pooled=True)
     try:
         connection = await connect(url, pooled=True)
     except StoreError as error:
-        yield Finding("database", str(error), _AGAIN)
+        yield Finding("database", str(error), _RUN_AGAIN)
         return
     try:
         yield await _schema(connection, database.name)
@@ -64,10 +64,10 @@ async def findings(url: str, listen_url: str | None) -> AsyncIterator[Finding]:
         yield await _connections(connection)
         yield await _pooler(connection, listen_url)
     except psycopg.Error as error:
-        yield Finding("database", str(database.failure(error)), _AGAIN)
+        yield Finding("database", str(database.failure(error)), _RUN_AGAIN)
         return
     except StoreError as error:
-        yield Finding("database", str(error), _AGAIN)
+        yield Finding("database", str(error), _RUN_AGAIN)
         return
     finally:
         await connection.close()
@@ -75,7 +75,7 @@ async def findings(url: str, listen_url: str | None) -> AsyncIterator[Finding]:
     await database.close()
 
 
-async def _one(connection: Connection, statement: str) -> Row:
+async def _fetch_one(connection: Connection, statement: str) -> Row:
     found = await (await connection.execute(statement.encode())).fetchone()
     assert found is not None
     return found
@@ -92,7 +92,7 @@ async def _schema(connection: Connection, name: str) -> Finding:
 
 
 async def _rights(connection: Connection) -> Finding:
-    role, schema, read_only, may_create, lacking, owners = await _one(connection, _RIGHTS)
+    role, schema, read_only, may_create, lacking, owners = await _fetch_one(connection, _RIGHTS)
     what = f"rights of the role {role}"
     if schema is None:
         fix = f"Run `CREATE SCHEMA AUTHORIZATION {role}`, or set the role's `search_path` to a schema that exists."
@@ -121,13 +121,13 @@ async def _rights(connection: Connection) -> Finding:
 
 async def _clock(connection: Connection) -> Finding:
     before = time.time()
-    (theirs,) = await _one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
+    (theirs,) = await _fetch_one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
     return clock_finding((before + time.time()) / 2 - theirs)
 
 
 def clock_finding(ahead: float) -> Finding:
-    """What there is to say of a clock that is so many seconds ahead of the database's."""
-    if abs(ahead) <= CLOCK_OFF:
+    """Build the finding about a clock that is the given number of seconds ahead of the database's."""
+    if abs(ahead) <= MAX_CLOCK_DIFFERENCE:
         return Finding("clock: the database's and this machine's agree")
     wrong = f"this machine's is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
     fix = (
@@ -138,7 +138,7 @@ def clock_finding(ahead: float) -> Finding:
 
 
 async def _connections(connection: Connection) -> Finding:
-    (free,) = await _one(connection, _FREE)
+    (free,) = await _fetch_one(connection, _FREE_CONNECTIONS)
     needed = MAX_CONNECTIONS + 1
     if free >= needed:
         return Finding(
@@ -153,8 +153,8 @@ async def _connections(connection: Connection) -> Finding:
 
 
 async def _pooled(connection: Connection) -> bool:
-    """Whether a pooler stands in between: what it calls the server's process is not what the server calls it."""
-    (pid,) = await _one(connection, "SELECT pg_backend_pid()")
+    """Return whether a pooler is in between: its id for the server's process then differs from the server's own."""
+    (pid,) = await _fetch_one(connection, "SELECT pg_backend_pid()")
     return bool(pid != connection.info.backend_pid)
 
 
@@ -173,22 +173,22 @@ async def _pooler(connection: Connection, listen_url: str | None) -> Finding:
         return Finding("pooler", wrong, fix, warning=True)
     direct = await connect(listen_url, pooled=True)
     try:
-        through = await _pooled(direct)
+        direct_is_pooled = await _pooled(direct)
     finally:
         await direct.close()
-    if not through:
+    if not direct_is_pooled:
         return Finding("pooler: statements go through one, notifications do not")
     wrong = "there is one at `storage.listen_url` too, which may lose notifications"
     return Finding("pooler", wrong, "Set it to the address of the server itself.", warning=True)
 
 
 async def _notifications(database: Database, listen_url: str | None) -> Finding:
-    news = ChangeNotifier(database, listen_url or database.url)
+    notifier = ChangeNotifier(database, listen_url or database.url)
     began = time.perf_counter()
     try:
-        await news.open()
+        await notifier.open()
     except StoreError as error:
-        return Finding("notifications", str(error), _AGAIN)
-    took = time.perf_counter() - began
-    await news.close()
-    return Finding(f"notifications arrive ({took * 1000:.0f} ms with the connection)")
+        return Finding("notifications", str(error), _RUN_AGAIN)
+    elapsed = time.perf_counter() - began
+    await notifier.close()
+    return Finding(f"notifications arrive ({elapsed * 1000:.0f} ms with the connection)")

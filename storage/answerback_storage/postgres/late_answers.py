@@ -1,4 +1,4 @@
-"""What agents are still to be told, in PostgreSQL; see `answerback.ports.late_answers`."""
+"""Which late answers agents have yet to see, in PostgreSQL; see `answerback.ports.late_answers`."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from answerback_storage.postgres.sql import Parameters
 
 
 class PostgresLateAnswers(PostgresDatabase):
-    """The part of the store that knows what agents have been told."""
+    """Late answers in the PostgreSQL store."""
 
     async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
-        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`. Where nothing is owed, nothing is written."""
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`.
+
+        If nothing is owed, nothing is written.
+        """
         database, reader = self._database, self._reader
-        given = Parameters()
-        some = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(given, owing)} LIMIT 1"
+        params = Parameters()
+        any_owed = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(params, owing)} LIMIT 1"
 
         async def run() -> list[LateAnswer]:
-            if not await database.read(some, given.values):
+            if not await database.read(any_owed, params.values):
                 return []
             async with database.transaction() as connection:
                 return await late_answer_statements.list_owed(connection, reader, owing, at)
 
-        return await self._do(run)
+        return await self._run(run)
 
     async def set_seen_state(
         self, ask_ids: Collection[str], told: SeenState, at: float
@@ -33,12 +36,12 @@ class PostgresLateAnswers(PostgresDatabase):
         """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         if not ask_ids:
             return []
-        given = Parameters()
-        to, when = given.add(int(told), "bigint"), given.add(at, "float8")
-        news = "told > 0" if told is SeenState.UNSEEN else f"told < {to}"
-        named = given.rows([(name,) for name in ask_ids], ("text",))
+        params = Parameters()
+        to, when = params.add(int(told), "bigint"), params.add(at, "float8")
+        is_change = "told > 0" if told is SeenState.UNSEEN else f"told < {to}"
+        wanted = params.rows([(name,) for name in ask_ids], ("text",))
         statement = f"""UPDATE owed SET told = {to}, at = {when}
-            FROM ({named}) AS named (name, n) WHERE ask_id = name AND {news} RETURNING ask_id"""
-        changed = await self._do(lambda: self._database.write(statement, given.values))
-        news_of = {name for (name,) in changed}
-        return [name for name in ask_ids if name in news_of]
+            FROM ({wanted}) AS named (name, n) WHERE ask_id = name AND {is_change} RETURNING ask_id"""
+        changed = await self._run(lambda: self._database.write(statement, params.values))
+        changed_ids = {name for (name,) in changed}
+        return [name for name in ask_ids if name in changed_ids]

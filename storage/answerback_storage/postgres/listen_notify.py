@@ -1,8 +1,8 @@
-"""News between processes: which asks were changed, told after the commit, and heard on a connection of its own.
+"""Notifications between processes about changed asks: sent after the commit, and received on a separate connection.
 
-A ``NOTIFY`` inside a transaction takes a lock of the whole server when it commits, so that all clicks would wait for
-each other; told afterwards, many at a time, it costs them nothing. What is lost is found by whoever reads the
-revisions of what it waits for: after each new connection, which is told here, and every few seconds.
+A ``NOTIFY`` inside a transaction takes a server-wide lock at commit, which would make all clicks wait for each other.
+Sent afterwards, many at a time, notifications cost the clicks nothing. Waiters catch lost notifications by reading the
+revisions of the asks that they wait for: after each new connection, which is announced here, and every few seconds.
 """
 
 from __future__ import annotations
@@ -22,106 +22,110 @@ from answerback_storage.postgres.sql import Parameters
 logger = logging.getLogger(__name__)
 
 CHANNEL: Final = "answerback"
-_GATHERING: Final = 0.003
-"""Seconds for which changes are gathered before they are told."""
-_MOST_TOLD: Final = 500
-"""Asks that one statement tells of, at the most."""
-_PAUSE: Final = 1.0
-"""Seconds before a connection that was lost is opened anew, and tried again."""
+_COLLECT_SECONDS: Final = 0.003
+"""Seconds for which changes are collected before a notification is sent."""
+_MAX_ASKS: Final = 500
+"""The most asks in one statement."""
+_RETRY_SECONDS: Final = 1.0
+"""Seconds before another attempt to reopen a lost connection."""
 NOTIFICATION_TIMEOUT: Final = 3.0
 """Seconds that a first notification may take from one connection to the other."""
 
 
 class ChangeNotifier:
-    """Tells other processes of changes, and hears of theirs.
+    """Notifies other processes of changes, and receives their notifications.
 
     Args:
-        database: tells.
-        listen_url: where one is heard: the server itself, never a pooler.
+        database: sends notifications.
+        listen_url: the address for receiving them: the server itself, never a pooler.
     """
 
     def __init__(self, database: Database, listen_url: str) -> None:
         self._database = database
         self._url = listen_url
-        self._me = secrets.token_hex(4)
-        self._untold: dict[str, None] = {}
-        self._telling: asyncio.Task[None] | None = None
+        self._own_id = secrets.token_hex(4)
+        self._pending: dict[str, None] = {}
+        self._sending: asyncio.Task[None] | None = None
         self._listening: asyncio.Task[None] | None = None
-        self._hearing: Connection | None = None
-        self._heard: list[Callable[[str | None], None]] = []
+        self._connection: Connection | None = None
+        self._callbacks: list[Callable[[str | None], None]] = []
 
     async def open(self) -> None:
-        """Listens.
+        """Start listening.
 
         Raises:
-            StoreError: no connection can be had, or none that hears anything; in words.
+            StoreError: no connection is available, or none that receives notifications. The message says which.
         """
-        self._hearing = await self._connect()
-        self._listening = asyncio.create_task(self._listen(self._hearing))
+        self._connection = await self._connect()
+        self._listening = asyncio.create_task(self._listen(self._connection))
 
     async def close(self) -> None:
-        """Tells what is to be told, and hears nothing any more."""
-        if self._telling is not None:
-            await self._telling
+        """Send the remaining notifications and stop listening."""
+        if self._sending is not None:
+            await self._sending
         if self._listening is not None:
             self._listening.cancel()
             await asyncio.wait([self._listening])
-        if self._hearing is not None:
-            await self._hearing.close()
-        self._heard.clear()
+        if self._connection is not None:
+            await self._connection.close()
+        self._callbacks.clear()
 
     def notify(self, ask_ids: Iterable[str]) -> None:
-        """Tells the other processes, soon, that these asks were changed."""
-        self._untold |= dict.fromkeys(ask_ids)
-        if self._untold and self._telling is None:
-            self._telling = asyncio.create_task(self._tell())
+        """Soon notify the other processes that these asks were changed."""
+        self._pending |= dict.fromkeys(ask_ids)
+        if self._pending and self._sending is None:
+            self._sending = asyncio.create_task(self._send_pending())
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Has this told of each ask that another process changes; of None, where news may have been lost."""
-        self._heard.append(heard)
+        """Call ``heard`` with each ask that another process changes, or None if notifications may have been lost."""
+        self._callbacks.append(heard)
 
-    async def _tell(self) -> None:
+    async def _send_pending(self) -> None:
         try:
-            while self._untold:
-                await asyncio.sleep(_GATHERING)
-                told = list(self._untold)[:_MOST_TOLD]
-                for name in told:
-                    del self._untold[name]
-                await self._notify(told)
+            while self._pending:
+                await asyncio.sleep(_COLLECT_SECONDS)
+                batch = list(self._pending)[:_MAX_ASKS]
+                for name in batch:
+                    del self._pending[name]
+                await self._notify(batch)
         except StoreError as error:
-            # The others look by themselves every few seconds.
-            logger.warning("Other processes were not told: %s", error, extra={"action": "notify"})
-            self._untold.clear()
+            # The others check for themselves every few seconds.
+            logger.warning(
+                "Other processes were not notified: %s", error, extra={"action": "notify"}
+            )
+            self._pending.clear()
         finally:
-            self._telling = None
+            self._sending = None
 
     async def _notify(self, names: Iterable[str]) -> None:
-        given = Parameters()
-        values = given.rows([(f"{self._me} {name}",) for name in names], ("text",))
+        params = Parameters()
+        values = params.rows([(f"{self._own_id} {name}",) for name in names], ("text",))
         await self._database.write(
-            f"SELECT pg_notify('{CHANNEL}', c0) FROM ({values}) AS news (c0, n)", given.values
+            f"SELECT pg_notify('{CHANNEL}', c0) FROM ({values}) AS news (c0, n)", params.values
         )
 
     async def _connect(self) -> Connection:
-        """A connection that hears what this process tells itself."""
+        """Open a connection and verify that it receives a notification that this process sends."""
         connection = await connect(self._url)
-        hears = False
+        works = False
         try:
             await connection.execute(f"LISTEN {CHANNEL}".encode())
             await self._notify([""])
-            # Whoever told it, it is heard.
-            hears = bool(
+            # A notification from any process proves that the connection works.
+            works = bool(
                 [
-                    one
-                    async for one in connection.notifies(timeout=NOTIFICATION_TIMEOUT, stop_after=1)
+                    notification
+                    async for notification in connection.notifies(
+                        timeout=NOTIFICATION_TIMEOUT, stop_after=1
+                    )
                 ]
             )
         except (psycopg.Error, StoreError) as error:
             raise self._database.failure(error) from error
         finally:
-            if not hears:
+            if not works:
                 await connection.close()
-        if hears:
+        if works:
             return connection
         raise StoreError(
             f"The database {self._database.name}: notifications do not arrive, because a pooler hands the connection"
@@ -132,34 +136,42 @@ class ChangeNotifier:
     async def _listen(self, connection: Connection) -> None:
         while True:
             try:
-                await self._hear(connection)
+                await self._receive(connection)
             except psycopg.Error as error:
-                said = self._database.failure(error)
-                logger.warning("Listening anew: %s", said, extra={"action": "listen"})
+                description = self._database.failure(error)
+                logger.warning(
+                    "The listening connection was lost and is being reopened: %s",
+                    description,
+                    extra={"action": "listen"},
+                )
             await connection.close()
-            self._hearing = connection = await self._anew()
+            self._connection = connection = await self._reconnect()
 
-    async def _anew(self) -> Connection:
-        """Another connection, however long that takes."""
+    async def _reconnect(self) -> Connection:
+        """Open another connection, however long it takes."""
         while True:
             try:
                 return await self._connect()
             except StoreError as error:
-                self._say(None)
-                logger.warning("Not listening: %s", error, extra={"action": "listen"})
-                await asyncio.sleep(_PAUSE)
+                self._call_back(None)
+                logger.warning(
+                    "The listening connection cannot be reopened: %s",
+                    error,
+                    extra={"action": "listen"},
+                )
+                await asyncio.sleep(_RETRY_SECONDS)
 
-    async def _hear(self, connection: Connection) -> None:
-        """Returns only with an error."""
-        self._say(None)
+    async def _receive(self, connection: Connection) -> None:
+        """Receive notifications. Returns only by raising an error."""
+        self._call_back(None)
         async for notification in connection.notifies():
-            self._take(notification.payload)
+            self._handle(notification.payload)
 
-    def _take(self, payload: str) -> None:
+    def _handle(self, payload: str) -> None:
         sender, _, name = payload.partition(" ")
-        if name and sender != self._me:
-            self._say(name)
+        if name and sender != self._own_id:
+            self._call_back(name)
 
-    def _say(self, name: str | None) -> None:
-        for heard in self._heard:
+    def _call_back(self, name: str | None) -> None:
+        for heard in self._callbacks:
             heard(name)

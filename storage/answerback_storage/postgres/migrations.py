@@ -1,8 +1,8 @@
 """The schema of the PostgreSQL database, as migrations that are applied in order and never edited once released.
 
-Owns every table, index and trigger. A migration only adds to what the version before it uses; what no version uses
-any more goes a release later: while replicas are upgraded one by one, old and new ones run side by side. Times are
-seconds since the epoch, UTC; JSON is text, since ``jsonb`` refuses U+0000.
+Owns every table, index and trigger. A migration only adds to what the previous version uses. What no version uses any
+more is removed one release later, because old and new replicas run side by side during a rolling upgrade. Times are
+seconds since the epoch, UTC. JSON is stored as text, since ``jsonb`` rejects U+0000.
 """
 
 from __future__ import annotations
@@ -15,28 +15,30 @@ from answerback_storage.postgres import search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
 
-LEAST_VERSION: Final = 14
+MIN_VERSION: Final = 14
 """The oldest PostgreSQL that is still maintained: https://www.postgresql.org/support/versioning/"""
 _LOCK: Final = 0x416E7362
-"""Held by whoever migrates, for its transaction: "Ansb"."""
+"""The advisory lock that a migrating process holds for its transaction: "Ansb"."""
 
 
 class Migration(NamedTuple):
-    """One step: its name, never changed once released, and its statements."""
+    """One step: its name, which never changes once released, and its statements."""
 
     name: str
     statements: tuple[str, ...]
     then: Callable[[Connection], Awaitable[None]] | None = None
-    """What is done next, in the same transaction."""
+    """Further work in the same transaction."""
 
 
-def _indexed(*columns: str) -> str:
+def _index_columns(*columns: str) -> str:
     return ", ".join(map(index_expression, columns))
 
 
-def _counted(table: str, column: str) -> tuple[str, ...]:
-    """Keeps count of a table's rows by a column. Each server process has one of 64 rows a name to add to, so that
-    they seldom wait for each other."""
+def _counter_statements(table: str, column: str) -> tuple[str, ...]:
+    """Return the statements that count a table's rows by a column.
+
+    Each server process adds to one of 64 rows per name, so that processes seldom wait for each other.
+    """
     return (
         f"""CREATE FUNCTION count_{table}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
             IF TG_OP <> 'INSERT' THEN
@@ -55,13 +57,13 @@ def _counted(table: str, column: str) -> tuple[str, ...]:
 
 
 _FIRST: Final = (
-    # What the agent sent can be 256 KiB and never changes: a row of its own, so that a click does
-    # not write it again.
+    # What the agent sent can be 256 KiB and never changes. It has a row of its own, so that a click does not write it
+    # again.
     """CREATE TABLE requests (
         seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         request text NOT NULL
     )""",
-    # `version` grows with every write, and is what a write compares; `revision` is what people see.
+    # `version` grows with every write, and writes compare it; `revision` is what people see.
     """CREATE TABLE asks (
         seq bigint PRIMARY KEY,
         id text COLLATE "C" NOT NULL UNIQUE,
@@ -87,23 +89,23 @@ _FIRST: Final = (
         due_until timestamptz
     )""",
     "CREATE INDEX asks_by_status ON asks (status, seq)",
-    f"CREATE INDEX asks_by_surface ON asks ({_indexed('surface')}, seq)",
-    f"CREATE INDEX asks_by_surface_status ON asks ({_indexed('surface')}, status, seq)",
-    f"CREATE INDEX asks_by_agent ON asks ({_indexed('agent')}, seq) WHERE agent IS NOT NULL",
-    f"CREATE INDEX asks_by_agent_status ON asks ({_indexed('agent')}, status, seq) WHERE agent IS NOT NULL",
-    f"""CREATE INDEX asks_by_conversation ON asks ({_indexed("conversation")}, seq)
+    f"CREATE INDEX asks_by_surface ON asks ({_index_columns('surface')}, seq)",
+    f"CREATE INDEX asks_by_surface_status ON asks ({_index_columns('surface')}, status, seq)",
+    f"CREATE INDEX asks_by_agent ON asks ({_index_columns('agent')}, seq) WHERE agent IS NOT NULL",
+    f"CREATE INDEX asks_by_agent_status ON asks ({_index_columns('agent')}, status, seq) WHERE agent IS NOT NULL",
+    f"""CREATE INDEX asks_by_conversation ON asks ({_index_columns("conversation")}, seq)
         WHERE conversation IS NOT NULL""",
-    f"""CREATE INDEX asks_in_channel ON asks ({_indexed("surface", "channel")}, seq)
+    f"""CREATE INDEX asks_in_channel ON asks ({_index_columns("surface", "channel")}, seq)
         WHERE status = 'open' AND channel IS NOT NULL""",
-    f"""CREATE INDEX asks_in_thread ON asks ({_indexed("surface", "channel", "thread_id")}, seq)
+    f"""CREATE INDEX asks_in_thread ON asks ({_index_columns("surface", "channel", "thread_id")}, seq)
         WHERE status = 'open' AND thread_id IS NOT NULL""",
-    f"""CREATE INDEX asks_by_message ON asks ({_indexed("surface", "message_id")})
+    f"""CREATE INDEX asks_by_message ON asks ({_index_columns("surface", "message_id")})
         WHERE status = 'open' AND message_id IS NOT NULL""",
     "CREATE INDEX asks_due ON asks (due) WHERE due IS NOT NULL",
     "CREATE INDEX asks_due_claimed ON asks (due_holder) WHERE due_holder IS NOT NULL",
-    f"""CREATE INDEX asks_behind ON asks ({_indexed("surface", "channel")}, (message IS NULL), updated_at)
+    f"""CREATE INDEX asks_behind ON asks ({_index_columns("surface", "channel")}, (message IS NULL), updated_at)
         WHERE shown_revision < revision""",
-    # The record refers to an ask by its id only: it outlives the ask.
+    # The record refers to an ask only by id, because it outlives the ask.
     """CREATE TABLE record (
         seq bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
         ask_id text COLLATE "C",
@@ -136,15 +138,15 @@ _FIRST: Final = (
         claimed_until timestamptz
     )""",
     "CREATE INDEX deliveries_by_state ON deliveries (state, seq)",
-    f"CREATE INDEX deliveries_by_agent ON deliveries ({_indexed('agent')}, seq) WHERE agent IS NOT NULL",
-    f"""CREATE INDEX deliveries_by_agent_state ON deliveries ({_indexed("agent")}, state, seq)
+    f"CREATE INDEX deliveries_by_agent ON deliveries ({_index_columns('agent')}, seq) WHERE agent IS NOT NULL",
+    f"""CREATE INDEX deliveries_by_agent_state ON deliveries ({_index_columns("agent")}, state, seq)
         WHERE agent IS NOT NULL""",
     "CREATE INDEX deliveries_due ON deliveries (next_at) WHERE state = 'pending'",
     "CREATE INDEX deliveries_claimed ON deliveries (holder) WHERE state = 'pending' AND holder IS NOT NULL",
     "CREATE INDEX deliveries_waiting ON deliveries (ask_id, seq) WHERE state = 'pending'",
     'CREATE TABLE seen (id text COLLATE "C" PRIMARY KEY, at double precision NOT NULL)',
     "CREATE INDEX seen_by_time ON seen (at)",
-    # A key may be longer than what an index holds: what is unique is its SHA-256, made by `asks.unique_hash`.
+    # A key may be longer than an index entry can be, so its SHA-256 (`asks.unique_hash`) is what is unique.
     """CREATE TABLE idempotency (
         hash bytea PRIMARY KEY,
         agent text NOT NULL,
@@ -181,9 +183,9 @@ _FIRST: Final = (
         number bigint,
         at double precision NOT NULL
     )""",
-    f"CREATE INDEX owed_to_agent ON owed ({_indexed('agent', 'conversation')}) WHERE told < 2",
+    f"CREATE INDEX owed_to_agent ON owed ({_index_columns('agent', 'conversation')}) WHERE told < 2",
     "CREATE INDEX owed_by_time ON owed (at) WHERE told > 0",
-    # The number given last: it grows although rows are forgotten.
+    # The number assigned last: it grows even when rows are deleted.
     "CREATE TABLE listed (id int PRIMARY KEY CHECK (id = 1), last bigint NOT NULL)",
     "INSERT INTO listed VALUES (1, 0)",
     """CREATE TABLE leases (
@@ -197,15 +199,15 @@ _FIRST: Final = (
     # One row that `check` writes, to prove that writing works.
     "CREATE TABLE health (id int PRIMARY KEY CHECK (id = 1), checks bigint NOT NULL)",
     "INSERT INTO health VALUES (1, 0)",
-    # How many rows there are by status and state: count(*) would read them all.
+    # The number of rows by status and state, since count(*) would read them all.
     """CREATE TABLE counters (
         name text,
         slot int,
         n bigint NOT NULL,
         PRIMARY KEY (name, slot)
     ) WITH (fillfactor = 50)""",
-    *_counted("asks", "status"),
-    *_counted("deliveries", "state"),
+    *_counter_statements("asks", "status"),
+    *_counter_statements("deliveries", "state"),
 )
 
 _ERASING: Final = (
@@ -227,7 +229,7 @@ _ERASING: Final = (
     """CREATE TRIGGER record_is_not_deleted BEFORE DELETE ON record FOR EACH ROW
         WHEN (OLD.ask_id IS NOT NULL) EXECUTE FUNCTION refuse_change()""",
 )
-"""What was said in an ended ask can be erased, and lines of no ask forgotten; else the record is append-only."""
+"""Let the content of ended asks be erased, and lines of no ask deleted. Otherwise the record stays append-only."""
 
 _SEARCHED: Final = (
     "CREATE TABLE asks_words (seq bigint PRIMARY KEY, words tsvector NOT NULL)",
@@ -241,14 +243,14 @@ _SEARCHED: Final = (
 )
 
 _DIGESTS: Final = ("ALTER TABLE seen ADD COLUMN digest text NOT NULL DEFAULT ''",)
-"""A delivery whose id is a caller's own key is told from another with that key."""
+"""Tell deliveries apart that share a caller-chosen id but have different content."""
 
 _IN_PLACE: Final = (
-    # Nobody writes meanwhile, and nobody who has read waits for us to write.
+    # Nobody writes in the meantime, and no reader waits for this transaction to write.
     "LOCK TABLE asks IN ACCESS EXCLUSIVE MODE",
     "DROP INDEX asks_behind",
     "DROP INDEX asks_to_erase",
-    # Which messages are behind: a trigger keeps it, so that replicas of before do too.
+    # The asks with outdated messages. A trigger maintains the table, so that replicas of older versions do too.
     "CREATE TABLE behind (seq bigint PRIMARY KEY)",
     """CREATE FUNCTION note_behind() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
         IF NEW.shown_revision < NEW.revision THEN
@@ -264,15 +266,17 @@ _IN_PLACE: Final = (
         WHEN ((OLD.shown_revision < OLD.revision) <> (NEW.shown_revision < NEW.revision))
         EXECUTE FUNCTION note_behind()""",
     "INSERT INTO behind SELECT seq FROM asks WHERE shown_revision < revision",
-    # Room for the next version of a row beside it.
+    # Leave space for the next version of a row next to it.
     "ALTER TABLE asks SET (fillfactor = 70)",
     """ALTER TABLE asks ADD COLUMN settled_at double precision
         GENERATED ALWAYS AS (CASE WHEN status <> 'open' THEN updated_at END) STORED""",
     """CREATE INDEX asks_to_erase ON asks (settled_at)
         WHERE settled_at IS NOT NULL AND erased_at IS NULL""",
 )
-"""A click changes no column that an index of ``asks`` has, so that the server writes none of their ten entries anew:
-https://www.postgresql.org/docs/current/storage-hot.html. Replicas of before only read more slowly."""
+"""Let a click change no indexed column of ``asks``, so that the server does not rewrite the table's ten index entries.
+
+https://www.postgresql.org/docs/current/storage-hot.html. Older replicas only read more slowly.
+"""
 
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
@@ -285,11 +289,11 @@ _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency
 
 
 async def migrate(database: Database) -> None:
-    """Brings the schema up to date. Several that start at once wait for the first.
+    """Bring the schema up to date. If several processes start at once, the others wait for the first.
 
     Raises:
         DatabaseTooNewError: a newer Answerback wrote it.
-        StoreError: it cannot be used; in words.
+        StoreError: it cannot be used. The message says why.
     """
     async with database.transaction() as connection:
         await _check_server(connection, database.name)
@@ -313,11 +317,11 @@ async def migrate(database: Database) -> None:
 
 
 async def unapplied(connection: Connection, name: str) -> list[str] | None:
-    """The migrations that a start would apply; None where there are no tables yet.
+    """Return the migrations that a start would apply, or None if there are no tables yet.
 
     Raises:
         DatabaseTooNewError: a newer Answerback wrote it.
-        StoreError: it cannot be used; in words.
+        StoreError: it cannot be used. The message says why.
     """
     await _check_server(connection, name)
     applied = await _applied(connection, name)
@@ -326,9 +330,9 @@ async def unapplied(connection: Connection, name: str) -> list[str] | None:
 
 async def _check_server(connection: Connection, name: str) -> None:
     version = connection.info.server_version // 10_000
-    if version < LEAST_VERSION:
+    if version < MIN_VERSION:
         raise StoreError(
-            f"The database {name} is on PostgreSQL {version}; Answerback needs {LEAST_VERSION} or newer. Upgrade"
+            f"The database {name} is on PostgreSQL {version}; Answerback needs {MIN_VERSION} or newer. Upgrade"
             " the server, or name another in `storage.url`."
         )
     found = await connection.execute(
@@ -349,7 +353,7 @@ async def _check_server(connection: Connection, name: str) -> None:
 
 
 async def _applied(connection: Connection, name: str) -> set[str]:
-    """The migrations that were applied; refuses a schema that is not ours, or newer than this version."""
+    """Return the migrations that were applied. Refuse a schema that is not ours, or newer than this version."""
     found = await connection.execute(
         "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
     )

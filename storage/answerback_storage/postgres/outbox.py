@@ -24,23 +24,25 @@ _TYPES: Final = (
     *("text", "text", "text", "text", "text", "text", "float8", "text"),
     *("bigint", "float8", "bigint", "text", "float8"),
 )
-_TRIED: Final = ("text", "text", "bigint", "float8", "bigint", "text", "float8")
+_RESULT_TYPES: Final = ("text", "text", "bigint", "float8", "bigint", "text", "float8")
 # A delivery waits for every earlier one of its ask that is still pending.
-_FIRST: Final = """FROM deliveries WHERE state = 'pending' AND NOT EXISTS (
+_FIRST_PENDING: Final = """FROM deliveries WHERE state = 'pending' AND NOT EXISTS (
     SELECT 1 FROM deliveries AS earlier WHERE earlier.state = 'pending'
     AND earlier.ask_id = deliveries.ask_id AND earlier.seq < deliveries.seq)"""
 
 
-def insert(given: Parameters, deliveries: Sequence[tuple[str, Delivery]], moved: str) -> str:
-    """The part of a statement that stores new deliveries, to be sent at once, of the asks in ``moved``."""
-    found = [(name, *rows.delivery_row(rows.new_delivery(one))) for name, one in deliveries]
+def insert(params: Parameters, deliveries: Sequence[tuple[str, Delivery]], moved: str) -> str:
+    """Build the part of a statement that stores new deliveries of the asks in ``moved``, to be sent at once."""
+    found = [
+        (name, *rows.delivery_row(rows.new_delivery(delivery))) for name, delivery in deliveries
+    ]
     return f"""INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) SELECT {column_list(1, len(_TYPES))}
-        FROM ({given.rows(found, ("text", *_TYPES))}) AS new ({column_list(0, len(_TYPES))}, n)
+        FROM ({params.rows(found, ("text", *_TYPES))}) AS new ({column_list(0, len(_TYPES))}, n)
         JOIN {moved} ON {moved}.id = c0 ORDER BY n"""
 
 
 _CLAIM: Final = f"""WITH found AS (
-        SELECT seq {_FIRST} AND next_at <= $3 AND {unclaimed("holder", "claimed_until")}
+        SELECT seq {_FIRST_PENDING} AND next_at <= $3 AND {unclaimed("holder", "claimed_until")}
         ORDER BY next_at, seq LIMIT $4 FOR UPDATE SKIP LOCKED
     ), taken AS (
         UPDATE deliveries SET holder = $1, claimed_until = {now_plus("$2")} FROM found
@@ -49,56 +51,61 @@ _CLAIM: Final = f"""WITH found AS (
 
 
 class Outbox:
-    """Deliveries on a database; those that cannot be read are left out of lists."""
+    """Reads and writes deliveries. Lists skip those that cannot be read."""
 
-    def __init__(self, database: Database, told: set[tuple[str, str]]) -> None:
+    def __init__(self, database: Database, logged_rows: set[tuple[str, str]]) -> None:
         self._database = database
-        self._told = told
+        self._logged_rows = logged_rows
 
-    def _readable(self, found: Sequence[rows.Row]) -> list[StoredDelivery]:
+    def _parse_readable(self, found: Sequence[rows.Row]) -> list[StoredDelivery]:
         return asks.read_valid_rows(
-            self._told, "deliveries", [(row[0], row) for row in found], rows.delivery_from_row
+            self._logged_rows,
+            "deliveries",
+            [(row[0], row) for row in found],
+            rows.delivery_from_row,
         )
 
     async def claim(self, claim: Claim, now: float, limit: int) -> list[StoredDelivery]:
-        """The first pending delivery of each ask whose time has come and that nobody holds, oldest first, claimed."""
+        """Claim the first pending delivery of each ask if it is due and unclaimed, and return them, oldest first."""
         found = await self._database.write(_CLAIM, (claim.holder, claim.seconds, now, limit))
-        return self._readable(found)
+        return self._parse_readable(found)
 
     async def next_due(self, after: float) -> float | None:
-        """When, later than ``after``, the next delivery may be sent."""
+        """Return when, later than ``after``, the next delivery may be sent."""
         found = await self._database.read(
-            f"SELECT next_at {_FIRST} AND next_at > $1 ORDER BY next_at LIMIT 1", (after,)
+            f"SELECT next_at {_FIRST_PENDING} AND next_at > $1 ORDER BY next_at LIMIT 1", (after,)
         )
         return found[0][0] if found else None
 
-    async def tried(
+    async def save_results(
         self,
         results: Sequence[StoredDelivery],
         entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None,
     ) -> None:
-        """Stores what became of deliveries that are the holder's (None: anybody's), and the record's lines about it."""
-        given, parts = Parameters(), {}
-        whose = "" if holder is None else f"AND holder = {given.add(holder)}"
+        """Store the results of deliveries that the holder has claimed (None: of all), and the entries about them."""
+        params, parts = Parameters(), {}
+        holder_condition = "" if holder is None else f"AND holder = {params.add(holder)}"
         if results:
-            changed = [(one.delivery.id, *rows.delivery_row(one)[7:]) for one in results]
+            changed = [(result.delivery.id, *rows.delivery_row(result)[7:]) for result in results]
             parts[
                 "told"
             ] = f"""UPDATE deliveries SET state = c1, tries = c2, next_at = c3, last_status = c4,
                 last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
-                FROM ({given.rows(changed, _TRIED)}) AS new ({column_list(0, len(_TRIED) - 1)}, n)
-                WHERE deliveries.id = c0 {whose} RETURNING ask_id AS id, state, updated_at"""
+                FROM ({params.rows(changed, _RESULT_TYPES)}) AS new ({column_list(0, len(_RESULT_TYPES) - 1)}, n)
+                WHERE deliveries.id = c0 {holder_condition} RETURNING ask_id AS id, state, updated_at"""
             parts["heard"] = late_answer_statements.MARK_TOLD_BY_DELIVERY
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
-            ours = "(SELECT DISTINCT id FROM told) AS ours"
-            parts["noted"] = asks.record_lines(given, lines, None if holder is None else ours)
+            claimed_asks = "(SELECT DISTINCT id FROM told) AS ours"
+            parts["noted"] = asks.record_lines(
+                params, lines, None if holder is None else claimed_asks
+            )
         if parts:
-            await self._database.write(combine_statements(parts, "SELECT 1"), given.values)
+            await self._database.write(combine_statements(parts, "SELECT 1"), params.values)
 
     async def get(self, delivery_id: str) -> StoredDelivery | None:
-        """One delivery."""
+        """Return one delivery, or None."""
         found = await self._database.read(
             f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = $1", (delivery_id,)
         )
@@ -107,13 +114,13 @@ class Outbox:
     async def page(
         self, filters: dict[str, str | None], after: int, limit: int
     ) -> Page[StoredDelivery]:
-        """Deliveries whose columns have these values (None: any), newest first, behind a row, so many."""
-        given = Parameters()
-        where = f"{equality_conditions(given, filters)} seq < {given.add(after, 'bigint')}"
+        """Return a page of deliveries with these column values (None: any), newest first, after row ``after``."""
+        params = Parameters()
+        where = f"{equality_conditions(params, filters)} seq < {params.add(after, 'bigint')}"
         found = await self._database.read(
             f"SELECT seq, {rows.DELIVERY_COLUMNS} FROM deliveries WHERE {where}"
             f" ORDER BY seq DESC LIMIT {limit + 1}",
-            given.values,
+            params.values,
         )
-        more = rows.cursor("deliveries", found[limit - 1][0]) if len(found) > limit else None
-        return Page(tuple(self._readable([row[1:] for row in found[:limit]])), more)
+        cursor = rows.cursor("deliveries", found[limit - 1][0]) if len(found) > limit else None
+        return Page(tuple(self._parse_readable([row[1:] for row in found[:limit]])), cursor)

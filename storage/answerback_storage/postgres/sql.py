@@ -1,7 +1,7 @@
-"""How statements are put together: numbered values, rows of them, several statements as one.
+"""Helpers that build statements: numbered parameters, rows of values, and several statements combined into one.
 
-Rows are an array for each column, so that a statement reads the same for one row and for fifty: the server parses and
-plans it once for each connection.
+Rows are passed as one array per column, so that a statement has the same text for one row as for fifty, and the server
+parses and plans it once per connection.
 """
 
 from __future__ import annotations
@@ -11,29 +11,29 @@ from typing import Any, Final
 
 from answerback_storage.rows import Row
 
-_INDEXED: Final = 128
-"""Characters of a name that an index holds: an entry has at most 2,704 bytes, and names can be longer."""
+_INDEXED_CHARACTERS: Final = 128
+"""Characters of a name that an index holds. An index entry has at most 2,704 bytes, and names can be longer."""
 
 
 class Parameters:
-    """The values of a statement, numbered as they come."""
+    """The parameters of a statement, numbered in the order in which they are added."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
 
     def add(self, value: Any, kind: str = "text") -> str:
-        """How the statement refers to a value."""
+        """Add a value, and return the reference to it."""
         self.values.append(value)
         return f"${len(self.values)}::{kind}"
 
     def row(self, row: Row, kinds: Sequence[str]) -> str:
-        """How the statement refers to several values, each of its type."""
+        """Add several values, each with its type, and return the references to them."""
         first = len(self.values) + 1
         self.values += row
         return ", ".join(f"${number}::{kind}" for number, kind in enumerate(kinds, first))
 
     def rows(self, found: Iterable[Row], kinds: Sequence[str]) -> str:
-        """Rows as the statement selects them, each with its number behind its columns."""
+        """Add rows, and return the query that selects them, each with its number after its columns."""
         columns = list(zip(*found, strict=True)) or [()] * len(kinds)
         arrays = (
             self.add(_array(values), f"{kind}[]")
@@ -43,7 +43,7 @@ class Parameters:
 
 
 def _array(values: Iterable[Any]) -> str:
-    """An array as PostgreSQL reads it: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO."""
+    """Format an array for PostgreSQL: https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO."""
     return f"{{{','.join(map(_element, values))}}}"
 
 
@@ -59,38 +59,38 @@ def _element(value: str | float | bytes | None) -> str:
 
 
 def column_list(first: int, last: int) -> str:
-    """The names of columns of rows: c0, c1, …"""
+    """Return the names of the columns of rows: c0, c1, …"""
     return ", ".join(f"c{number}" for number in range(first, last + 1))
 
 
 def combine_statements(parts: Mapping[str, str], last: str) -> str:
-    """Several statements as one, which is one transaction and one round trip."""
+    """Combine several statements into one, which is one transaction and one round trip."""
     return f"WITH {', '.join(f'{name} AS ({part})' for name, part in parts.items())} {last}"
 
 
 def index_expression(column: str) -> str:
-    """What of a column that holds names is in an index."""
-    return f"left({column}, {_INDEXED})"
+    """Return the expression that an index has for a column of names."""
+    return f"left({column}, {_INDEXED_CHARACTERS})"
 
 
-def equality_conditions(given: Parameters, filters: Mapping[str, str | None]) -> str:
-    """The conditions that columns have these values (None: any), as the indexes on them have it."""
+def equality_conditions(params: Parameters, filters: Mapping[str, str | None]) -> str:
+    """Build the conditions that columns have these values (None: any), in the form that the indexes use."""
     terms = []
     for name, value in filters.items():
         if value is None:
             continue
-        wanted = given.add(value)
+        reference = params.add(value)
         if name not in {"status", "state"}:
-            terms.append(f"{index_expression(name)} = {index_expression(wanted)} AND ")
-        terms.append(f"{name} = {wanted} AND ")
+            terms.append(f"{index_expression(name)} = {index_expression(reference)} AND ")
+        terms.append(f"{name} = {reference} AND ")
     return "".join(terms)
 
 
 def unclaimed(holder: str, until: str) -> str:
-    """The condition that nobody holds what these two columns are about."""
+    """Return the SQL condition that nobody holds the claim in these two columns."""
     return f"({holder} IS NULL OR {until} <= clock_timestamp())"
 
 
 def now_plus(seconds: str) -> str:
-    """The time in so many seconds."""
+    """Return the expression for the time in the given number of seconds."""
     return f"clock_timestamp() + {seconds}::float8 * interval '1 second'"

@@ -1,6 +1,7 @@
-"""`PostgresStore`: the asks in a PostgreSQL database, which any number of processes share.
+"""`PostgresStore`: asks in a PostgreSQL database that any number of processes share.
 
-Everything that writes is one statement, and so one transaction; only the clock's set-back and migrations are several.
+Every write is a single statement, and so a single transaction. The exceptions are erasure, late answers, clock changes
+and migrations.
 """
 
 from __future__ import annotations
@@ -40,35 +41,35 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
     """The protocol `answerback.ports.store.Store` on a PostgreSQL database."""
 
     async def check(self) -> None:
-        """Writes a row, durably, and reads it."""
+        """Durably write a row, and read it."""
         await self._write("UPDATE health SET checks = checks + 1")
         await self._read("SELECT checks FROM health")
 
     async def last_entry_time(self) -> float | None:
-        """When the last line of the record was written, or None."""
+        """Return when the last line of the record was written, or None."""
         found = await self._read("SELECT at FROM record ORDER BY seq DESC LIMIT 1")
         return found[0][0] if found else None
 
     async def shift_schedule(self, seconds: float, at: float) -> None:
-        """Plans anew because the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
-        await self._do(lambda: maintenance.set_back(self._database, self._requests, seconds, at))
+        """Reschedule after the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
+        await self._run(lambda: maintenance.set_back(self._database, self._requests, seconds, at))
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
-        """Stores a new ask, or finds the one that this idempotency key stored before."""
+        """Store a new ask, or find the one that this idempotency key stored before."""
 
         async def run() -> Created | Existing:
-            statement, given = ask_writes.build_insert(write, idempotency)
+            statement, params = ask_writes.build_insert(write, idempotency)
             while True:
-                if await self._database.write(statement, given.values):
-                    self._news.notify([write.ask.id])
+                if await self._database.write(statement, params.values):
+                    self._notifier.notify([write.ask.id])
                     return Created(write.ask)
-                # Who was first is found, unless its key is forgotten in this very moment.
+                # The first one is found, unless its key is being pruned at this very moment.
                 if idempotency and (existing := await self._existing(idempotency)):
                     return existing
 
         began = time.perf_counter()
         try:
-            return await self._do(run)
+            return await self._run(run)
         finally:
             self._timed(time.perf_counter() - began)
 
@@ -79,12 +80,14 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         )
         if not found:
             return None
-        first = await asks.load(self._database, self._requests, found[0][0])
-        return None if first is None else Existing(first, found[0][1] == idempotency.digest)
+        stored_ask = await asks.load(self._database, self._requests, found[0][0])
+        return (
+            None if stored_ask is None else Existing(stored_ask, found[0][1] == idempotency.digest)
+        )
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
-        """What this idempotency key stored before, or None."""
-        return await self._do(lambda: self._existing(idempotency))
+        """Return what this idempotency key stored before, or None."""
+        return await self._run(lambda: self._existing(idempotency))
 
     async def change(
         self,
@@ -96,7 +99,7 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
-        """Loads an ask, decides and stores, unless somebody else changed it meanwhile: then once more."""
+        """Load an ask, decide and store. If somebody else changed the ask in the meantime, start again."""
         began = time.perf_counter()
         try:
             return await self._change(ChangeJob(ask_id, decide, delivery, digest, then, fence))
@@ -104,19 +107,19 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
             self._timed(time.perf_counter() - began)
 
     async def get(self, ask_id: str) -> Ask | None:
-        """An ask, or None."""
-        return await self._do(lambda: asks.load(self._database, self._requests, ask_id))
+        """Return an ask, or None."""
+        return await self._run(lambda: asks.load(self._database, self._requests, ask_id))
 
     async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
-        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
+        """Return the open asks in this thread (None: in this channel), newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
-        return await self._do(lambda: self._reader.find(place, limit, after))
+        return await self._run(lambda: self._reader.find(place, limit, after))
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
-        """The open ask whose reference to its live message has this ``id``, or None."""
-        return await self._do(lambda: self._reader.shown_at(surface, message_id))
+        """Return the open ask whose live message has this ``id``, or None."""
+        return await self._run(lambda: self._reader.shown_at(surface, message_id))
 
     async def page(
         self,
@@ -128,7 +131,7 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         after: str | None = None,
         limit: int = 50,
     ) -> Page[Ask]:
-        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        """Return a page of asks, newest first. Raises ValueError if ``after`` is not the cursor of a page."""
         filters = {
             "status": status and status.value,
             "surface": surface,
@@ -136,12 +139,12 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
             "agent": agent,
         }
         behind = rows.parse_descending_cursor("asks", after)
-        return await self._do(lambda: self._reader.page(filters, behind, limit))
+        return await self._run(lambda: self._reader.page(filters, behind, limit))
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
         behind = rows.parse_descending_cursor("search", after)
-        return await self._do(
+        return await self._run(
             lambda: search.search(self._database, self._reader, wanted, behind, limit)
         )
 
@@ -150,20 +153,20 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
     ) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.list_for_responder`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
-        return await self._do(
+        return await self._run(
             lambda: search.waiting(self._database, self._reader, place, behind, limit)
         )
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
-        """The record of an ask behind a number, oldest first."""
-        return await self._do(lambda: asks.record(self._database, ask_id, after, limit))
+        """Return the entries of an ask after a line number, oldest first."""
+        return await self._run(lambda: asks.record(self._database, ask_id, after, limit))
 
     async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
-        """Adds a line to the record that no change of an ask comes with."""
-        await self._do(lambda: asks.add_entry(self._database, ask_id, entry))
+        """Append an entry to the record that does not come with a change of an ask."""
+        await self._run(lambda: asks.add_entry(self._database, ask_id, entry))
 
     async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.message_state.record_shown`."""
+        """Record what the live message shows, using `answerback.ports.message_state.record_shown`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
@@ -178,15 +181,15 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
             )
             return Decision(Write(now), now)
 
-        noted_ask, _ = await self._change(ChangeJob(ask_id, decide))
-        return noted_ask
+        updated, _ = await self._change(ChangeJob(ask_id, decide))
+        return updated
 
     async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
         """See `answerback.ports.live_messages.MessageQueries.list_outdated`."""
-        return [name for (name,) in await self._read(maintenance.BEHIND, limit, free_for)]
+        return [name for (name,) in await self._read(maintenance.OUTDATED, limit, free_for)]
 
     async def next_due(self, after: float) -> float | None:
-        """When, later than ``after``, the clock has something to do next, or None."""
+        """Return when, later than ``after``, a timer is due next, or None."""
         found = await self._read("SELECT min(due) FROM asks WHERE due > $1", after)
         when: float | None = found[0][0]
         return when
@@ -194,19 +197,19 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
-        """The remembered answer in a tuple of one, or None."""
+        """Return the remembered answer in a tuple of one, or None."""
         key = asks.unique_hash(agent, conversation, turn, tool, question_id)
         found = await self._read("SELECT value FROM remembered WHERE hash = $1", key)
         return rows.read_value(found[0][0].encode(), "remembered") if found else None
 
     async def draft(self, key: str) -> JsonValue:
-        """A draft, or None."""
+        """Return a draft, or None."""
         found = await self._read("SELECT value FROM drafts WHERE hash = $1", asks.unique_hash(key))
-        kept = rows.read_value(found[0][0].encode(), "drafts") if found else None
-        return None if kept is None else kept[0]
+        stored_draft = rows.read_value(found[0][0].encode(), "drafts") if found else None
+        return None if stored_draft is None else stored_draft[0]
 
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
-        """Stores or (None) drops a draft."""
+        """Store a draft; None deletes it."""
         if value is None:
             await self._write("DELETE FROM drafts WHERE hash = $1", asks.unique_hash(key))
             return
@@ -217,8 +220,8 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         )
 
     async def next_delivery(self, after: float = 0.0) -> float | None:
-        """When, later than ``after``, the next pending delivery is due, or None."""
-        return await self._do(lambda: self._outbox.next_due(after))
+        """Return when, later than ``after``, the next pending delivery is due, or None."""
+        return await self._run(lambda: self._outbox.next_due(after))
 
     async def save_delivery_results(
         self,
@@ -226,23 +229,23 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
-        """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""
-        await self._do(lambda: self._outbox.tried(results, entries, holder))
+        """Store the results of deliveries, which ends their claims, and the entries about the attempts."""
+        await self._run(lambda: self._outbox.save_results(results, entries, holder))
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
-        """One delivery, or None."""
-        return await self._do(lambda: self._outbox.get(delivery_id))
+        """Return one delivery, or None."""
+        return await self._run(lambda: self._outbox.get(delivery_id))
 
     async def deliveries(
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
     ) -> Page[StoredDelivery]:
-        """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        """Return a page of deliveries, newest first. Raises ValueError if ``after`` is not the cursor of a page."""
         filters = {"state": state and state.value, "agent": agent}
         behind = rows.parse_descending_cursor("deliveries", after)
-        return await self._do(lambda: self._outbox.page(filters, behind, limit))
+        return await self._run(lambda: self._outbox.page(filters, behind, limit))
 
     async def secret(self, name: str) -> bytes:
-        """32 random bytes of this name, made once and kept."""
+        """Return 32 random bytes for this name, created once and stored."""
         await self._write(
             "INSERT INTO secrets VALUES ($1, $2) ON CONFLICT DO NOTHING",
             *(name, secrets.token_bytes(32)),
@@ -251,33 +254,33 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         return bytes(found[0][0])
 
     async def prune(self, before: float) -> int:
-        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
-        return await self._do(lambda: maintenance.prune(self._database, before))
+        """Delete older delivery ids, idempotency keys, remembered answers and drafts, and return how many."""
+        return await self._run(lambda: maintenance.prune(self._database, before))
 
     async def prune_audit(self, before: float) -> int:
-        """Forgets the lines of the record that are of no ask and older than that; returns how many."""
-        return await self._do(lambda: maintenance.prune_audit(self._database, before))
+        """Delete older lines of the record that belong to no ask, and return how many."""
+        return await self._run(lambda: maintenance.prune_audit(self._database, before))
 
     async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        """See `answerback.ports.store.Store.erase`. What was overwritten leaves the files with the next VACUUM."""
+        """See `answerback.ports.store.Store.erase`. Overwritten data leaves the files with the next VACUUM."""
 
         async def run() -> Ask | None:
             ask = await erasure.erase(self._database, self._requests, (ask_id, at, opaque))
             self._requests.drop(ask_id)
-            self._news.notify([ask_id])
+            self._notifier.notify([ask_id])
             return ask
 
-        return await self._do(run)
+        return await self._run(run)
 
     async def scrub_erased(self) -> None:
-        """See `Store.scrub_erased`: the server's autovacuum does it."""
+        """See `Store.scrub_erased`. The server's autovacuum does it."""
 
     async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
-        """Ids of asks that ended before then and are not erased, the first to end first."""
+        """Return the ids of asks that ended before the given time and are not erased, in the order they ended."""
         found = await self._read(erasure.ERASABLE, before, limit)
         return [ask_id for (ask_id,) in found]
 
     async def counts(self) -> Mapping[str, int]:
-        """How many asks there are by status, and deliveries by state, from counters; every name is there."""
+        """Return the number of asks by status and of deliveries by state, from counters. Every name is present."""
         found = await self._read("SELECT name, sum(n)::bigint FROM counters GROUP BY name")
         return dict.fromkeys([*Status, *DeliveryState], 0) | dict(found)

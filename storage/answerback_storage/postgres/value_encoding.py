@@ -1,9 +1,8 @@
-"""How Python's values go to PostgreSQL and come back: any text verbatim, and every whole number as a ``bigint``.
+"""How Python's values are sent to PostgreSQL and read back: any text verbatim, and every integer as a ``bigint``.
 
-PostgreSQL's ``text`` holds every character but U+0000
-(https://www.postgresql.org/docs/current/datatype-character.html). So that one is written as U+001A and a
-``0``, and U+001A itself as U+001A and a ``1``. JSON texts contain neither: there, control characters are
-escaped already.
+PostgreSQL's ``text`` holds every character except U+0000
+(https://www.postgresql.org/docs/current/datatype-character.html). That character is written as U+001A and a ``0``, and
+U+001A itself as U+001A and a ``1``. JSON texts contain neither, because they escape control characters.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _ESCAPED: Final = re.compile("\x1a[01]")
 class _Dumper(StrDumper):
     def dump(self, obj: str) -> bytes | bytearray | memoryview | None:
         if "\x1a" in obj or "\x00" in obj:
-            obj = _TO_ESCAPE.sub(lambda found: _WRITTEN[found[0]], obj)
+            obj = _TO_ESCAPE.sub(lambda match: _WRITTEN[match[0]], obj)
         try:
             return super().dump(obj)
         except UnicodeEncodeError as error:
@@ -38,12 +37,12 @@ class _Loader(TextLoader):
     def load(self, data: bytes | bytearray | memoryview) -> str:
         text = str(super().load(data))
         if "\x1a" in text:
-            text = _ESCAPED.sub(lambda found: _READ[found[0]], text)
+            text = _ESCAPED.sub(lambda match: _READ[match[0]], text)
         return text
 
 
 ADAPTERS: Final = AdaptersMap(postgres.adapters)
 ADAPTERS.register_dumper(str, _Dumper)
-# Else a number's size decides its type, and a statement is prepared anew for each mixture of them.
+# Otherwise a number's size determines its type, and a statement is prepared again for each combination.
 ADAPTERS.register_dumper(int, Int8Dumper)
 ADAPTERS.register_loader("text", _Loader)

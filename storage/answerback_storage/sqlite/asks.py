@@ -1,4 +1,4 @@
-"""The statements about asks, on a connection inside a transaction of the caller's."""
+"""The statements about asks. They run on a connection inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-_MOST_TOLD: Final = 10_000
-"""Rows that are logged as unreadable, at the most."""
+_MAX_LOGGED: Final = 10_000
+"""The most rows that are logged as unreadable."""
 _LOAD: Final = f"SELECT {rows.ASK_COLUMNS}, show_holder, show_until FROM asks WHERE id = ?"
 _LOAD_ROW: Final = f"SELECT {rows.ASK_COLUMNS} FROM asks WHERE seq = ?"
 _INSERT: Final = """INSERT INTO asks (seq, id, created_at, conversation, agent, status, surface,
     channel, thread_id, due, message, thread, revision, updated_at, shown_revision, state,
     show_holder, show_until)
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"""
-_MOVE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
+_UPDATE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thread_id = ?4, due = ?5,
     message = ?6, thread = ?7, revision = ?8, updated_at = ?9, shown_revision = ?10, state = ?11,
     due_holder = CASE WHEN due IS ?5 THEN due_holder END,
     {claims.claim_assignments(revision="?8", shown="?10", holder="?14", now="?15", until="?16")}
@@ -38,25 +38,25 @@ _MOVE: Final = f"""UPDATE asks SET status = ?1, surface = ?2, channel = ?3, thre
 
 
 def load(db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str) -> Ask | None:
-    """The ask as it stands."""
+    """Return the current state of an ask."""
     return load_with_claim(db, cache, ask_id)[0]
 
 
 def load_with_claim(
     db: sqlite3.Connection, cache: rows.RequestCache, ask_id: str
 ) -> tuple[Ask | None, str | None, float]:
-    """The ask as it stands, who has claimed its message, and until when."""
+    """Return the current state of an ask, the holder of its message's claim, and when that claim ends."""
     try:
         row = db.execute(_LOAD, (ask_id,)).fetchone()
         return (None, None, 0.0) if row is None else (ask(db, cache, row[:-2]), *row[-2:])
     except sqlite3.Error as error:
         if rows.concerns_one_row(error):
-            raise rows.unreadable_ask_error(ask_id, error) from None  # which quotes the row
+            raise rows.unreadable_ask_error(ask_id, error) from None  # the error quotes the row
         raise
 
 
 def revisions(db: sqlite3.Connection, ask_ids: list[str]) -> list[tuple[str, int]]:
-    """The revisions of asks."""
+    """Return the revisions of asks."""
     wanted = rows.dump([*ask_ids])
     return db.execute(
         "SELECT id, revision FROM asks WHERE id IN (SELECT value FROM json_each(?))", (wanted,)
@@ -66,24 +66,24 @@ def revisions(db: sqlite3.Connection, ask_ids: list[str]) -> list[tuple[str, int
 def load_many(
     db: sqlite3.Connection, cache: rows.RequestCache, seqs: Iterable[int]
 ) -> Iterator[Ask]:
-    """The asks of these rows, but for those that cannot be read."""
+    """Yield the asks of these rows, skipping those that cannot be read."""
 
     def read(seq: int) -> Ask:
         return ask(db, cache, db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return read_valid_rows(db, cache.told, ("asks", seqs), read)
+    return read_valid_rows(db, cache.logged_rows, ("asks", seqs), read)
 
 
 def read_valid_rows(
     db: sqlite3.Connection,
-    told: set[tuple[str, int]],
+    logged: set[tuple[str, int]],
     rows_of: tuple[str, Iterable[int]],
     read: Callable[[int], T],
 ) -> Iterator[T]:
-    """What ``read`` gives for rows of a table; a row that cannot be read is left out, and logged once.
+    """Yield what ``read`` returns for rows of a table. A row that cannot be read is skipped, and logged once.
 
     Args:
-        told: the rows that were logged before.
+        logged: the rows that were logged before.
         rows_of: the table and the rows' numbers.
     """
     table, seqs = rows_of
@@ -93,20 +93,20 @@ def read_valid_rows(
         except (UnreadableRowError, ValueError, sqlite3.Error) as error:
             if isinstance(error, sqlite3.Error) and not rows.concerns_one_row(error):
                 raise
-            if (table, seq) not in told and len(told) < _MOST_TOLD:
-                told.add((table, seq))
-                _tell(db, table, seq, error)
+            if (table, seq) not in logged and len(logged) < _MAX_LOGGED:
+                logged.add((table, seq))
+                _log_unreadable(db, table, seq, error)
 
 
-def _tell(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
+def _log_unreadable(db: sqlite3.Connection, table: str, seq: int, error: Exception) -> None:
     (name,) = db.execute(f"SELECT CAST(id AS BLOB) FROM {table} WHERE seq = ?", (seq,)).fetchone()
     why = error if isinstance(error, UnreadableRowError) else type(error).__name__
     extra = {"action": "unreadable", "table": table, "id": name.decode(errors="replace")}
-    logger.error("A row cannot be read and is left out: %s", why, extra=extra)
+    logger.error("A stored row cannot be read and is skipped: %s", why, extra=extra)
 
 
 def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
-    """The ask of a row of `rows.ASK_COLUMNS`."""
+    """Build the ask of a row of `rows.ASK_COLUMNS`."""
 
     def read() -> str:
         found = db.execute("SELECT request FROM requests WHERE seq = ?", row[:1]).fetchone()
@@ -127,32 +127,32 @@ def ask(db: sqlite3.Connection, cache: rows.RequestCache, row: rows.Row) -> Ask:
 
 
 def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
-    """Stores a new ask, its message claimed if it is to be shown."""
+    """Store a new ask, and claim its message if it is to be shown."""
     request = new.request
     (seq,) = db.execute(
         "INSERT INTO requests (request) VALUES (?) RETURNING seq", (rows.dump_request(request),)
     ).fetchone()
-    named = (seq, new.id, new.created_at, request.conversation, request.agent)
+    identity = (seq, new.id, new.created_at, request.conversation, request.agent)
     behind = new.shown_revision < new.revision
     holder, _, until = rows.claim_row(claim if behind else None)
-    db.execute(_INSERT, (*named, *rows.lookup_columns(new), *_stepped(new), holder, until))
+    db.execute(_INSERT, (*identity, *rows.lookup_columns(new), *_step_columns(new), holder, until))
     full_text_index.insert(db, seq, new)
 
 
 def existing(
     db: sqlite3.Connection, cache: rows.RequestCache, idempotency: Idempotency
 ) -> Existing | None:
-    """What an idempotency key stored before, as it stands."""
+    """Return the current state of the ask that an idempotency key stored before, or None."""
     found = db.execute(
         "SELECT ask_id, digest FROM idempotency WHERE agent = ? AND key = ?",
         (idempotency.agent, idempotency.key),
     ).fetchone()
-    first = None if found is None else load(db, cache, found[0])
-    return None if first is None else Existing(first, found[1] == idempotency.digest)
+    stored_ask = None if found is None else load(db, cache, found[0])
+    return None if stored_ask is None else Existing(stored_ask, found[1] == idempotency.digest)
 
 
 def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new: Ask) -> None:
-    """Notes the idempotency key that a new ask was submitted with."""
+    """Record the idempotency key that a new ask was submitted with."""
     db.execute(
         "INSERT INTO idempotency (agent, key, digest, ask_id, at) VALUES (?, ?, ?, ?, ?)",
         (idempotency.agent, idempotency.key, idempotency.digest, new.id, new.created_at),
@@ -160,24 +160,24 @@ def insert_idempotency_key(db: sqlite3.Connection, idempotency: Idempotency, new
 
 
 def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = None) -> None:
-    """Stores what became of ``old``, which this transaction has read, with all its columns."""
+    """Store the new state of ``old``, which this transaction has read, with all its columns."""
     at = (old.id, old.revision)
-    values = (*rows.lookup_columns(new), *_stepped(new), *at, *rows.claim_row(claim))
-    if db.execute(_MOVE, values).rowcount != 1:
+    values = (*rows.lookup_columns(new), *_step_columns(new), *at, *rows.claim_row(claim))
+    if db.execute(_UPDATE, values).rowcount != 1:
         raise AssertionError(f"{old.id} is not at revision {old.revision} in its own transaction")
     if old.open and not new.open:
         full_text_index.add_answers(db, new)
 
 
 def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:
-    """Has reminders and escalations come as soon as they would have come, had the clock not been set back to ``at``."""
+    """Make reminders and escalations due earlier, by as much as the clock was set back to ``at``."""
     seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
-    for one in load_many(db, cache, seqs):
-        if not at - rows.CLOCK_CHANGE_WINDOW <= one.created_at <= at:
-            update(db, one, replace(one, set_back=one.set_back + seconds))
+    for old in load_many(db, cache, seqs):
+        if not at - rows.CLOCK_CHANGE_WINDOW <= old.created_at <= at:
+            update(db, old, replace(old, set_back=old.set_back + seconds))
 
 
-def _stepped(new: Ask) -> rows.Row:
+def _step_columns(new: Ask) -> rows.Row:
     return new.revision, new.updated_at, new.shown_revision, rows.dump_state(new)
 
 
@@ -187,17 +187,17 @@ def find(
     place: tuple[str, str, str | None],
     span: tuple[int, str | None],
 ) -> list[Ask]:
-    """The open asks at (surface, channel, thread; None: anywhere in the channel), newest first.
+    """Return the open asks at (surface, channel, thread), newest first; without a thread, anywhere in the channel.
 
-    ``span`` is how many at the most, and the ask that they are older than (None: all of them).
+    ``span`` is the maximum number of asks, and the ask that they must be older than (None: no limit).
     """
     (surface, channel, thread), (limit, after) = place, span
-    named = {
+    conditions = {
         "AND thread_id = ?": thread,
         "AND seq < (SELECT seq FROM asks WHERE id = ?)": after,
     }
-    where = " ".join(term for term, value in named.items() if value is not None)
-    values = [value for value in named.values() if value is not None]
+    where = " ".join(term for term, value in conditions.items() if value is not None)
+    values = [value for value in conditions.values() if value is not None]
     found = db.execute(
         "SELECT seq FROM asks WHERE status = 'open' AND surface = ?"
         f" AND channel = ? {where} ORDER BY seq DESC",
@@ -213,7 +213,7 @@ _SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
 def shown_at(
     db: sqlite3.Connection, cache: rows.RequestCache, message: tuple[str, str]
 ) -> Ask | None:
-    """The open ask whose message on a surface has this id."""
+    """Return the open ask whose message on a surface has this id."""
     row = db.execute(_SHOWN_AT, message).fetchone()
     return None if row is None else ask(db, cache, row)
 
@@ -225,7 +225,7 @@ def page(
     after: int,
     limit: int,
 ) -> Page[Ask]:
-    """Asks whose columns have these values (None: any), newest first, behind row ``after``."""
+    """Return a page of the asks whose columns have these values (None: any), newest first, after row ``after``."""
     seqs, cursor = newest_first(db, "asks", filters, (after, limit))
     return Page(tuple(load_many(db, cache, seqs)), cursor)
 
@@ -236,20 +236,23 @@ def newest_first(
     filters: dict[str, str | None],
     span: tuple[int, int],
 ) -> tuple[Sequence[int], str | None]:
-    """The numbers of rows of a table behind a row, as many as a page takes, and the cursor of the next page."""
+    """Return the numbers of one page's rows, newest first, and the cursor of the next page.
+
+    ``span`` is the row that they come after, and the maximum number of rows.
+    """
     after, limit = span
-    named = {name: value for name, value in filters.items() if value is not None}
-    where = "".join(f"{name} = ? AND " for name in named)
+    filters_set = {name: value for name, value in filters.items() if value is not None}
+    where = "".join(f"{name} = ? AND " for name in filters_set)
     found = db.execute(
         f"SELECT seq FROM {table} WHERE {where}seq < ? ORDER BY seq DESC LIMIT ?",
-        (*named.values(), after, limit + 1),
+        (*filters_set.values(), after, limit + 1),
     ).fetchall()
     more = len(found) > limit
     seqs = [seq for (seq,) in found[:limit]]
     return seqs, rows.cursor(table, seqs[-1]) if more else None
 
 
-_BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
+_OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
         PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
     ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
         AND (?1 IS NULL OR show_holder = ?1 OR {claims.unclaimed("show_holder", "show_until", "?2")})
@@ -257,12 +260,12 @@ _BEHIND: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
 
 
 def behind(db: sqlite3.Connection, limit: int, free_for: str | None) -> list[str]:
-    """Ids of asks whose message shows an older revision and is not another's, all places in turn."""
-    return [ask_id for (ask_id,) in db.execute(_BEHIND, (free_for, time.monotonic(), limit))]
+    """Return the ids of asks whose message is outdated and not claimed by another, taking places in turn."""
+    return [ask_id for (ask_id,) in db.execute(_OUTDATED, (free_for, time.monotonic(), limit))]
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:
-    """When the clock has something to do next."""
+    """Return the next time at which a reminder, an escalation or an expiry is due."""
     when: float | None
     (when,) = db.execute("SELECT min(due) FROM asks WHERE due > ?", (after,)).fetchone()
     return when

@@ -1,6 +1,7 @@
-"""The statements about claims of asks and about leases, on a connection inside a transaction of the caller's.
+"""The statements about leases and the claims of asks. They run on a connection inside the caller's transaction.
 
-A claim is two columns of what is claimed: the holder, and when it is over by the monotonic clock (`rows.claim_row`).
+A claim is two columns of the claimed row: the holder, and when the claim ends by the monotonic clock
+(`rows.claim_row`).
 """
 
 from __future__ import annotations
@@ -16,15 +17,15 @@ from answerback_storage import rows
 
 
 def unclaimed(holder: str, until: str, now: str) -> str:
-    """The condition that nobody holds what these two columns are about."""
+    """Return the SQL condition that nobody holds the claim in these two columns."""
     return f"({holder} IS NULL OR {until} <= {now})"
 
 
 def claim_assignments(*, revision: str, shown: str, holder: str, now: str, until: str) -> str:
-    """What an UPDATE of asks sets: a message that is up to date is nobody's, another is claimed if it is free."""
-    mine = f"{holder} IS NOT NULL AND ({unclaimed('show_holder', 'show_until', now)} OR show_holder = {holder})"
+    """Return the SET list of an UPDATE of asks. An up-to-date message loses its claim; any other is claimed if free."""
+    is_available = f"{holder} IS NOT NULL AND ({unclaimed('show_holder', 'show_until', now)} OR show_holder = {holder})"
     return ", ".join(
-        f"{column} = CASE WHEN {shown} >= {revision} THEN NULL WHEN {mine} THEN {value} ELSE {column} END"
+        f"{column} = CASE WHEN {shown} >= {revision} THEN NULL WHEN {is_available} THEN {value} ELSE {column} END"
         for column, value in (("show_holder", holder), ("show_until", until))
     )
 
@@ -46,19 +47,19 @@ _RELEASE: Final = {
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
     ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> ?1 OR until <= ?2), holder = ?1, until = ?3
     WHERE until <= ?2 OR holder = ?1 RETURNING epoch"""
-_END: Final = "UPDATE leases SET until = ? WHERE name = ? AND holder = ?"
+_END_LEASE: Final = "UPDATE leases SET until = ? WHERE name = ? AND holder = ?"
 _FENCE: Final = "SELECT 1 FROM leases WHERE name = ? AND epoch = ? AND until > ?"
 
 
 def take_message(db: sqlite3.Connection, ask_id: str, claim: Claim) -> bool:
-    """Claims the message of an ask, unless another holds it."""
+    """Claim the message of an ask, unless another holder has it."""
     return db.execute(_TAKE_MESSAGE, (*rows.claim_row(claim), ask_id)).rowcount == 1
 
 
 def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tuple[str, bool]]:
-    """Ids of asks for which the clock has something to do, earliest first, without those that another holds.
+    """Return the ids of asks whose timer is due, earliest first, without those that another holder has.
 
-    With each, whether the holder has claimed it for long enough.
+    With each id comes whether this holder's claim on it lasts long enough.
     """
     holder, at, until = rows.claim_row(Claim(claim.holder, claim.seconds * MIN_REMAINING_FRACTION))
     found = db.execute(_DUE, (holder, at, now, limit, until)).fetchall()
@@ -66,28 +67,28 @@ def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tu
 
 
 def take_due(db: sqlite3.Connection, claim: Claim, now: float, ids: Sequence[str]) -> set[str]:
-    """Claims the timers of these asks, as far as no other holds them; which those are."""
+    """Claim the timers of these asks unless another holder has them, and return the ids that were claimed."""
     values = (*rows.claim_row(claim), rows.dump(list(ids)), now)
     return {ask_id for (ask_id,) in db.execute(_TAKE_DUE, values)}
 
 
-def release(db: sqlite3.Connection, work: ClaimKind, holder: str) -> None:
-    """Gives back everything of a kind that the holder has claimed."""
-    db.execute(_RELEASE[work], (holder,))
+def release(db: sqlite3.Connection, kind: ClaimKind, holder: str) -> None:
+    """Release everything of a kind that the holder has claimed."""
+    db.execute(_RELEASE[kind], (holder,))
 
 
 def lease(db: sqlite3.Connection, name: str, claim: Claim) -> int | None:
-    """Takes or renews a lease; its epoch, or None while another holds it."""
+    """Take or renew a lease. Return its epoch, or None while another holder has it."""
     row = db.execute(_LEASE, (*rows.claim_row(claim), name)).fetchone()
     return None if row is None else int(row[0])
 
 
 def release_lease(db: sqlite3.Connection, name: str, holder: str) -> None:
-    """Ends a lease of this holder."""
-    db.execute(_END, (time.monotonic(), name, holder))
+    """End a lease of this holder."""
+    db.execute(_END_LEASE, (time.monotonic(), name, holder))
 
 
 def check_fence(db: sqlite3.Connection, fence: Fence) -> None:
-    """LeaseLostError unless the lease is held in that epoch."""
+    """Raise LeaseLostError unless the lease is held in that epoch."""
     if db.execute(_FENCE, (fence.lease, fence.epoch, time.monotonic())).fetchone() is None:
         raise LeaseLostError(fence.lease)

@@ -1,4 +1,4 @@
-"""Claims in the SQLite file: see `answerback.ports.claims.Claims`."""
+"""Claims in the SQLite file; see `answerback.ports.claims.Claims`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from answerback_storage.sqlite.database import SqliteDatabase
 
 
 class SqliteClaims(SqliteDatabase, RateLimitPauses):
-    """The part of `answerback.ports.store.Store` that is about claims.
+    """The claims of `answerback.ports.store.Store`.
 
-    What is looked for is looked for by the thread that reads: only what is found costs a transaction.
+    The reader thread does the searching, so that only what is found costs a transaction.
     """
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
-        """The ask, its message claimed; None where there is no such ask, or another holds its message."""
+        """Claim the message of an ask. Return the ask, or None if it does not exist or another holds its message."""
         ask, holder, until = await self._read(
             lambda db: asks.load_with_claim(db, self._requests, ask_id)
         )
@@ -36,45 +36,45 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
         return await self._read(lambda db: asks.load(db, self._requests, ask_id))
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
-        """Ids of asks for which the clock has something to do, earliest first, their timers claimed."""
+        """Claim the timers of due asks, and return the asks' ids, earliest first."""
         found = await self._read(lambda db: claim_statements.due(db, claim, now, limit))
-        mine = {ask_id for ask_id, held in found if held}
+        ours = {ask_id for ask_id, held in found if held}
         if others := [ask_id for ask_id, held in found if not held]:
-            mine |= await self._write(lambda db: claim_statements.take_due(db, claim, now, others))
-        return [ask_id for ask_id, _ in found if ask_id in mine]
+            ours |= await self._write(lambda db: claim_statements.take_due(db, claim, now, others))
+        return [ask_id for ask_id, _ in found if ask_id in ours]
 
     async def claim_deliveries(
         self, claim: Claim, now: float, limit: int
     ) -> Sequence[StoredDelivery]:
-        """Pending deliveries whose time has come and that nobody holds, oldest first, claimed."""
-        told = self._requests.told
-        found = await self._read(lambda db: outbox.claimable(db, told, now, limit))
+        """Claim due pending deliveries that nobody holds, and return them, oldest first."""
+        logged = self._requests.logged_rows
+        found = await self._read(lambda db: outbox.claimable(db, logged, now, limit))
         return await self._write(lambda db: outbox.claim(db, found, claim)) if found else ()
 
     async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        """Renews a claim; False: the delivery is not the holder's."""
+        """Renew a claim. Return False if this holder does not have the delivery."""
         return await self._write(lambda db: outbox.renew(db, delivery_id, claim))
 
     async def release(self, work: ClaimKind, holder: str) -> None:
-        """Gives back everything of a kind that the holder has claimed."""
+        """Release everything of a kind that the holder has claimed."""
         await self._write(lambda db: claim_statements.release(db, work, holder))
 
     async def lease(self, name: str, claim: Claim) -> int | None:
-        """Takes or renews the lease of this name: its epoch, or None while another holds it."""
+        """Take or renew the lease of this name. Return its epoch, or None while another holder has it."""
         return await self._write(lambda db: claim_statements.lease(db, name, claim))
 
     async def release_lease(self, name: str, holder: str) -> None:
-        """Ends a lease, if this holder has it."""
+        """End a lease, if this holder has it."""
         await self._write(lambda db: claim_statements.release_lease(db, name, holder))
 
     async def time(self) -> float | None:
-        """None: it has no clock of its own."""
+        """Return None: the store has no clock of its own."""
         return None
 
     def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Tells nothing: the file is one process's (`hold_exclusive_lock`), and `change` tells whoever waits there."""
+        """Do nothing: one process owns the file (`hold_exclusive_lock`), and `change` notifies its waiters."""
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
-        """The revisions of asks, read at once; those that do not exist are left out."""
+        """Return the revisions of asks, read together; asks that do not exist are left out."""
         wanted = list(ask_ids)
         return dict(await self._read(lambda db: asks.revisions(db, wanted)))

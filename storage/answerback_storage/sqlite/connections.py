@@ -1,7 +1,7 @@
-"""The SQLite file: how it is made, recognised, opened, migrated, and reopened; its errors in words.
+"""The SQLite file: how it is created, recognised, opened, migrated and reopened, and what its errors mean.
 
-Owns the two connections, one that writes and one that reads, each used by one thread. Every
-method blocks: none may be called on the event loop.
+Owns the two connections, one that writes and one that reads, each used by one thread. Every method blocks, so none may
+be called on the event loop.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from answerback_storage.sqlite.writer_thread import Job
 logger = logging.getLogger(__name__)
 
 _WAL_PAUSE: Final = 0.01
-"""Seconds between two tries to switch the file to its log."""
+"""Seconds between two attempts to switch the file to write-ahead logging."""
 
 MAX_VACUUM_BYTES: Final = 32 * 1024 * 1024
-"""Bytes of a file that is written anew after something was erased: of a larger one, clicks would wait too long."""
+"""The largest file, in bytes, that is rewritten after an erasure: with a larger one, clicks would wait too long."""
 
 _PRAGMAS: Final = (
     "synchronous = FULL",
-    "recursive_triggers = ON",  # else INSERT OR REPLACE deletes behind a trigger's back
-    "secure_delete = ON",  # what is erased is overwritten, also in pages that are no longer used
-    f"journal_size_limit = {64 * 1024 * 1024}",  # bytes the log is cut back to after a burst
+    "recursive_triggers = ON",  # otherwise INSERT OR REPLACE deletes rows without firing triggers
+    "secure_delete = ON",  # overwrite erased data, including pages that are no longer used
+    f"journal_size_limit = {64 * 1024 * 1024}",  # bytes to which the log is truncated after a burst
 )
 
-_WORDS: Final = {
+_EXPLANATIONS: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit. Free some space;"
     " nothing has to be restarted",
     sqlite3.SQLITE_BUSY: "another process holds it locked. Stop that process (a second Answerback,"
@@ -60,24 +60,24 @@ _WORDS: Final = {
 
 
 def describe_error(path: Path, error: sqlite3.Error) -> str:
-    """What went wrong with the database, and what to do."""
-    why = _WORDS.get(
+    """Describe what went wrong with the database, and what to do."""
+    why = _EXPLANATIONS.get(
         _code(error), "SQLite refused what was asked; this is a defect of Answerback's"
     )
     return f"The database {path}: {why} ({getattr(error, 'sqlite_errorname', '?')}: {error})."
 
 
 def _code(error: sqlite3.Error) -> int:
-    """SQLite's primary result code; 0 when the error is not SQLite's own."""
+    """Return SQLite's primary result code, or 0 if the error is not SQLite's own."""
     extended: int = getattr(error, "sqlite_errorcode", 0)
     return extended & 0xFF
 
 
 def make_file(path: Path) -> None:
-    """Makes the file, readable by its owner only; SQLite's two files beside it take after it.
+    """Create the file, readable by its owner only. SQLite's two files next to it inherit its permissions.
 
     Raises:
-        StoreError: it cannot be made or used; in words.
+        StoreError: it cannot be created or used. The message says why.
     """
     directory = path.parent
     if not directory.is_dir():
@@ -87,8 +87,7 @@ def make_file(path: Path) -> None:
         )
     if path.is_dir():
         raise StoreError(f"The database {path} is a directory: set `storage.url` to a file in it.")
-    # A file that exists is not opened here: closing it would drop the locks that another
-    # connection of this process holds on it.
+    # Do not open an existing file: closing it would drop the locks that other connections of this process hold on it.
     with contextlib.suppress(FileExistsError, PermissionError):
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     for needed in (directory, path):
@@ -104,7 +103,7 @@ class Connections:
     """The file's two connections, and how batches of jobs run on them.
 
     Args:
-        path: the file; it is made when it is missing, its directory is not.
+        path: the file. It is created if it is missing; its directory is not.
         busy_timeout: seconds to wait for another process's lock.
         batch: what the changes among the jobs of a transaction share.
     """
@@ -115,12 +114,12 @@ class Connections:
         self._busy_timeout = busy_timeout
         self._writer: sqlite3.Connection | None = None
         self._reader: sqlite3.Connection | None = None
-        self._reading = threading.Lock()
+        self._reader_lock = threading.Lock()
         """Held while the reading connection is used, opened or closed."""
         self._inode = (0, 0)
 
     def open(self) -> None:
-        """Makes the file if need be, recognises it, migrates it.
+        """Create the file if necessary, recognise it, and migrate it.
 
         Raises:
             DatabaseTooNewError: a newer Answerback wrote it.
@@ -141,34 +140,34 @@ class Connections:
         self._inode = (stat.st_dev, stat.st_ino)
 
     def close(self) -> None:
-        """Closes both; each is opened anew when it is needed. The last one to close tidies up the log."""
-        with self._reading:
+        """Close both connections. Each is reopened when it is needed. The last one to close checkpoints the log."""
+        with self._reader_lock:
             connections = [c for c in (self._reader, self._writer) if c is not None]
             self._reader = self._writer = None
             self._batch.forget()
             for connection in connections:
-                # A cursor that an exception keeps alive would keep the transaction open, and its lock.
+                # A cursor that an exception keeps alive would keep the transaction and its lock open.
                 with contextlib.suppress(sqlite3.Error):
                     connection.rollback()
                 connection.close()
 
     def write(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
-        """Runs jobs in one durable transaction. One that fails leaves the others as they would be without it."""
+        """Run jobs in one durable transaction. A job that fails does not affect the others."""
         try:
             connection = self._begin()
             if not self._attempt_all(jobs, connection):
                 connection.rollback()
                 self._batch.forget()
-                # Nobody of this batch is stored: each is run again on its own.
-                for one in jobs if len(jobs) > 1 else ():
-                    self.write([one])
+                # Nothing of this batch is stored, so run each job again in a transaction of its own.
+                for job in jobs if len(jobs) > 1 else ():
+                    self.write([job])
                 return
         except sqlite3.Error as error:
             self._batch.forget()
             if len(jobs) > 1 and concerns_one_row(error):
                 self.close()
-                for one in jobs:
-                    self.write([one])
+                for job in jobs:
+                    self.write([job])
                 return
             self._fail(jobs, error)
             if _code(error) != sqlite3.SQLITE_BUSY:
@@ -182,35 +181,37 @@ class Connections:
     def _attempt_all(
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], connection: sqlite3.Connection
     ) -> bool:
-        """Whether all of them did their writing, or none of it: else the transaction is spoilt."""
+        """Return whether every job completed its writes or wrote nothing. Otherwise the transaction cannot be used."""
         try:
             self._batch.begin(connection, [job.run for job in jobs])
-        except (StoreError, ValueError) as error:  # what one of them wants cannot be read
+        except (StoreError, ValueError) as error:  # what one of the jobs needs cannot be read
             for job in jobs:
                 job.error = error if isinstance(error, StoreError) else invalid_text_error(error)
             return False
         changes = [job for job in jobs if isinstance(job.run, ChangeJob)]
         others = [job for job in jobs if not isinstance(job.run, ChangeJob)]
-        if not all(self._attempted(job, connection) for job in changes):
+        if not all(self._left_consistent(job, connection) for job in changes):
             return False
-        # Before the others, which could make old what the changes have read.
+        # Before the other jobs, which could outdate what the changes have read.
         self._batch.finish(connection)
         if others:
             self._batch.forget_lines()
-        return all(self._attempted(job, connection) for job in others)
+        return all(self._left_consistent(job, connection) for job in others)
 
-    def _attempted(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> bool:
-        """Whether a job did its writing, or none of it."""
+    def _left_consistent(
+        self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection
+    ) -> bool:
+        """Return whether a job completed its writes or wrote nothing."""
         before = connection.total_changes
         self._attempt(job, connection)
         if job.error is None:
             return True
-        # Where the disk is full, SQLite rolls everything back by itself.
+        # If the disk is full, SQLite itself rolls everything back.
         return connection.in_transaction and connection.total_changes == before
 
     def read(self, jobs: Sequence[Job[sqlite3.Connection, Any]]) -> None:
-        """Runs jobs that only read; each sees everything that was committed before it was handed in."""
-        with self._reading:
+        """Run jobs that only read. Each sees everything that was committed before it was submitted."""
+        with self._reader_lock:
             try:
                 if self._reader is None:
                     self._reader = self._connect()
@@ -222,13 +223,14 @@ class Connections:
                 self._attempt(job, self._reader)
 
     def tidy(self) -> None:
-        """Has nothing in the file and its log of what was overwritten.
+        """Remove overwritten data from the file and its log.
 
-        SQLite overwrites what it deletes, but not the copies that are left in unused parts of a page when rows move to
-        another one. So a file of moderate size is written anew.
+        SQLite overwrites what it deletes, but not the copies that remain in unused parts of a page when rows move to
+        another one. A file of moderate size is therefore rewritten.
 
         Raises:
-            StoreError: somebody reads the file for long, or it cannot be written; what was committed stays so.
+            StoreError: another process keeps reading the file, or it cannot be written. What was committed remains
+                committed.
         """
         try:
             with contextlib.closing(self._connect()) as connection:
@@ -245,7 +247,7 @@ class Connections:
             )
 
     def check_in_place(self) -> None:
-        """Raises StoreError when the file that is open is no longer the one at its path."""
+        """Raise StoreError if the open file is no longer the one at its path."""
         try:
             stat = self.path.stat()
         except FileNotFoundError:
@@ -271,10 +273,10 @@ class Connections:
         jobs: Sequence[Job[sqlite3.Connection, Any]],
         error: sqlite3.Error,
         kind: type[StoreError] = StoreError,
-        more: str = "",
+        suffix: str = "",
     ) -> None:
         for job in jobs:
-            job.error = kind(describe_error(self.path, error) + more)
+            job.error = kind(describe_error(self.path, error) + suffix)
             job.error.__cause__ = error
 
     def _begin(self) -> sqlite3.Connection:
@@ -286,9 +288,9 @@ class Connections:
     def _outcome_unknown(
         self, jobs: Sequence[Job[sqlite3.Connection, Any]], error: sqlite3.Error
     ) -> None:
-        """A COMMIT failed: SQLite's recovery settles whether it is on disk.
+        """Report that a COMMIT failed and its outcome is unknown: SQLite's recovery settles whether it is on disk.
 
-        It runs at the next open, if nobody has the file open: so both connections are closed.
+        Recovery runs at the next open if nobody has the file open, so both connections are closed.
         """
         logger.error(
             "commit failed", extra={"action": "commit", "error": describe_error(self.path, error)}
@@ -299,7 +301,7 @@ class Connections:
         self.close()
 
     def _connect(self) -> sqlite3.Connection:
-        # A connection is used by one thread at a time, but closed and reopened by the writer's.
+        # One thread at a time uses a connection, but the writer's thread closes and reopens it.
         return sqlite3.connect(
             self.path,
             timeout=self._busy_timeout,
@@ -321,10 +323,10 @@ class Connections:
 
 
 def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
-    """Switches the file to its write-ahead log, which it then keeps.
+    """Switch the file to write-ahead logging permanently.
 
-    Of two that switch at the same moment SQLite refuses one at once, whatever its busy timeout:
-    each would wait for the other. So the waiting, of ``patience`` seconds, is ours.
+    If two connections switch at the same moment, SQLite refuses one at once, whatever its busy timeout, because each
+    would wait for the other. So this function waits instead, for up to ``patience`` seconds.
     """
     until = time.monotonic() + patience
     while True:
@@ -339,17 +341,17 @@ def _use_wal(connection: sqlite3.Connection, patience: float) -> None:
 
 
 def _recognise(connection: sqlite3.Connection, path: Path) -> None:
-    """Refuses files that are not ours, before anything in them is touched."""
+    """Refuse files that are not ours, before anything in them is touched."""
     db = Database(connection, execute_plugins=False)
-    connection.execute("BEGIN")  # of one moment, whoever else makes this file right now
+    connection.execute("BEGIN")  # one snapshot, even if another process is creating this file
     (application,) = connection.execute("PRAGMA application_id").fetchone()
-    others = [name for name in db.table_names() if name != migrations.migrations_table]
+    other_tables = [name for name in db.table_names() if name != migrations.migrations_table]
     connection.execute("COMMIT")
     if application != APPLICATION_ID:
-        if application != 0 or others:
+        if application != 0 or other_tables:
             raise StoreError(
                 f"The database {path} belongs to another program (it has the tables"
-                f" {', '.join(others[:5]) or 'of nobody we know'}). Nothing in it was touched: set"
+                f" {', '.join(other_tables[:5]) or 'of nobody we know'}). Nothing in it was touched: set"
                 " `storage.url` to a file of Answerback's own."
             )
         return
@@ -363,7 +365,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _migrate(connection: sqlite3.Connection) -> None:
-    """Applies what is missing, all or nothing; a second process that starts now waits for us."""
+    """Apply missing migrations, all or none. A second process that starts now waits for this one."""
     db = Database(connection, execute_plugins=False)
     if not migrations.pending(db):
         return

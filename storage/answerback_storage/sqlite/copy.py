@@ -1,4 +1,4 @@
-"""An SQLite file, to be copied or copied to: see `answerback_storage.copy`."""
+"""An SQLite file as the source or target of a copy; see `answerback_storage.copy`."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from answerback_storage.sqlite.store import SqliteStore
 
 
 class SqliteCopyEndpoint:
-    """The file; it is made when it is missing. Nobody else may use it meanwhile."""
+    """The file. It is created if it is missing. Nobody else may use it during the copy."""
 
     def __init__(self, path: Path) -> None:
         self._path = path.absolute()
 
     @contextmanager
     def begin_transaction(self) -> Iterator[SqliteCopyTransaction]:
-        """The file in a transaction."""
-        asyncio.run(_up_to_date(self._path))
+        """Open a transaction on the file."""
+        asyncio.run(_migrate(self._path))
         with closing(sqlite3.connect(self._path, isolation_level=None)) as db:
             try:
                 db.execute("PRAGMA synchronous = FULL")
@@ -44,25 +44,25 @@ class SqliteCopyTransaction:
         self._db = db
 
     def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
-        """All rows of a table, in parts."""
+        """Yield all rows of a table in batches."""
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
-        while part := cursor.fetchmany(at_once):
-            yield part
+        while batch := cursor.fetchmany(at_once):
+            yield batch
 
     def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
-        """Adds rows to a table."""
+        """Insert rows into a table."""
         self._db.executemany(
             f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
             found,
         )
 
     def finish(self) -> None:
-        """Has asks found by their words, and their records; SQLite numbers rows behind the last one by itself."""
+        """Index the asks for search and link their records. SQLite itself numbers new rows after the last one."""
         record_lines.link_lines(self._db)
         full_text_index.index_existing_asks(self._db)
 
 
-async def _up_to_date(path: Path) -> None:
+async def _migrate(path: Path) -> None:
     async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()

@@ -1,8 +1,7 @@
-"""The SQLite file as an asynchronous resource: which thread and transaction each statement runs in.
+"""The SQLite file as an asynchronous resource: in which thread and transaction each statement runs.
 
-Everything that writes goes through one thread with one connection, where calls that arrive
-together share a durable transaction; everything that reads has a thread of its own, and neither
-ever blocks the event loop.
+All writes go through one thread with one connection, where calls that arrive together share a durable transaction. All
+reads go through a second thread. Neither ever blocks the event loop.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from answerback_storage.sqlite.writer_thread import JobThread
 T = TypeVar("T")
 
 _BUSY_TIMEOUT: Final = 2.0
-"""Seconds to wait for another process's lock: a chat platform wants its acknowledgement within 3."""
-_PROBE: Final = 256 * 1024
-"""Bytes that a check writes: a disk with room for less cannot take every ask."""
+"""Seconds to wait for another process's lock: a chat platform expects its acknowledgement within 3."""
+_PROBE_BYTES: Final = 256 * 1024
+"""Bytes that a check writes: a disk with less space cannot store every ask."""
 _NOT_OPEN: Final = "The store is not open."
 
 
@@ -36,9 +35,9 @@ class SqliteDatabase:
     """A file with one connection that writes and one that reads.
 
     Args:
-        path: the file; it is made when it is missing, its directory is not.
+        path: the file. It is created if it is missing; its directory is not.
         busy_timeout: seconds to wait for another process's lock.
-        timed: is told how many seconds a write took which somebody waited for.
+        timed: called with the seconds that a caller waited for a write.
     """
 
     def __init__(
@@ -58,13 +57,16 @@ class SqliteDatabase:
         self._reader: JobThread[sqlite3.Connection] | None = None
 
     async def open(self) -> None:
-        """Makes the file if need be, and migrates it. Reads nothing else: the number of asks makes no difference."""
+        """Create the file if necessary, and migrate it.
+
+        Reads nothing else, so the time does not depend on the number of asks.
+        """
         await asyncio.to_thread(self._connections.open)
         self._writer = JobThread("sqlite-writer", self._connections.write)
         self._reader = JobThread("sqlite-reader", self._connections.read)
 
     async def close(self) -> None:
-        """Finishes what was handed in and closes the file."""
+        """Finish the submitted jobs and close the file."""
         for worker in (self._writer, self._reader):
             if worker is not None:
                 await worker.stop()
@@ -84,7 +86,7 @@ class SqliteDatabase:
         return self._reader.submit(run)
 
     async def scrub_erased(self) -> None:
-        """Has nothing in the file and its log of what was erased; see `answerback.ports.store.Store.scrub_erased`."""
+        """Remove erased data from the file and its log; see `answerback.ports.store.Store.scrub_erased`."""
         await asyncio.to_thread(self._connections.tidy)
 
     async def change(
@@ -97,26 +99,26 @@ class SqliteDatabase:
         then: Callable[[T], None] | None = None,
         fence: Fence | None = None,
     ) -> tuple[T, bool]:
-        """Loads an ask, decides and stores, in one transaction that nobody else's can interleave."""
+        """Load an ask, decide and store in one transaction that no other can interleave."""
 
-        def done(told: tuple[T, bool]) -> None:
-            result, repeated = told
+        def notify(outcome: tuple[T, bool]) -> None:
+            result, repeated = outcome
             if then is not None and not repeated:
                 then(result)
 
         began = time.perf_counter()
         try:
             return await self._write(
-                ChangeJob(self._batch, ask_id, decide, delivery, digest, fence), done
+                ChangeJob(self._batch, ask_id, decide, delivery, digest, fence), notify
             )
         finally:
             self._timed(time.perf_counter() - began)
 
     async def check(self) -> None:
-        """Writes as much as a large ask takes, durably, and reads it; finds the file where it was opened."""
+        """Durably write as much as a large ask takes, read it, and verify that the file is still in place."""
         self._checks += 1
-        # Other text than last time: SQLite does not write pages that stay as they are.
-        filling = "ab"[self._checks % 2] * _PROBE
+        # Different text from last time, because SQLite does not write unchanged pages.
+        filling = "ab"[self._checks % 2] * _PROBE_BYTES
 
         def write(db: sqlite3.Connection) -> None:
             self._connections.check_in_place()

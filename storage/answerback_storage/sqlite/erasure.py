@@ -1,4 +1,4 @@
-"""Erasing what was written in ended asks, in SQLite; see `answerback.ports.store.Store.erase`."""
+"""Erase what was written in ended asks, in SQLite; see `answerback.ports.store.Store.erase`."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from answerback_storage.sqlite.change_batches import Batch
 
 T = TypeVar("T")
 
-_STEP: Final = 1_000
-"""Lines of a record that are in memory at the same time."""
-_OF_ASK: Final = (
+_MAX_LINES: Final = 1_000
+"""Record lines held in memory at once."""
+_DELETE_RELATED: Final = (
     "DELETE FROM idempotency WHERE ask_id = ?1",
     "DELETE FROM owed WHERE ask_id = ?1",
-    # Keys of drafts are made of ids, after a word for what they are.
+    # Keys of drafts consist of ids, after a word for the kind of draft.
     "DELETE FROM drafts WHERE instr(':' || key || ':', ':' || ?1 || ':') > 0",
 )
-"""What is forgotten of an ask, by its id."""
-_REMEMBERED: Final = """DELETE FROM remembered
+"""What is deleted along with an ask's content, by the ask's id."""
+_DELETE_REMEMBERED: Final = """DELETE FROM remembered
     WHERE agent = ? AND conversation = ? AND turn = ? AND tool = ? AND question_id = ?"""
-_DELIVERIES: Final = """UPDATE deliveries SET body = ?, url = ?, state = ?, next_at = ?, last_error = ?, updated_at = ?,
-    holder = NULL, claimed_until = NULL WHERE ask_id = ?"""
+_ERASE_DELIVERIES: Final = """UPDATE deliveries
+    SET body = ?, url = ?, state = ?, next_at = ?, last_error = ?, updated_at = ?, holder = NULL, claimed_until = NULL
+    WHERE ask_id = ?"""
 
 
 class _Workers(Protocol):
-    """What runs statements: the store that this is a part of."""
+    """The store that this class is a part of, which runs statements."""
 
     _requests: rows.RequestCache
     _batch: Batch
@@ -41,7 +42,7 @@ class _Workers(Protocol):
 
 
 class SqliteErasure:
-    """The part of the store that erases."""
+    """Erasure in the SQLite store."""
 
     async def erase(self: _Workers, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
         """See `Store.erase`. SQLite overwrites what is deleted; `scrub_erased` does the rest."""
@@ -80,13 +81,13 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
         "UPDATE requests SET request = ? WHERE seq = (SELECT seq FROM asks WHERE id = ?)",
         (rows.dump_request(new.request), new.id),
     )
-    db.execute(_DELIVERIES, (*rows.erased_delivery_columns(new.updated_at), new.id))
-    db.executemany(_REMEMBERED, rows.memory_keys(old.request))
-    for statement in _OF_ASK:
+    db.execute(_ERASE_DELIVERIES, (*rows.erased_delivery_columns(new.updated_at), new.id))
+    db.executemany(_DELETE_REMEMBERED, rows.memory_keys(old.request))
+    for statement in _DELETE_RELATED:
         db.execute(statement, (new.id,))
     after = 0
-    while found := record_lines.read(db, new.id, after, _STEP):
-        kept = [(rows.dump_entry(erase_entry(line.entry, opaque)), line.seq) for line in found]
-        db.executemany("UPDATE record SET entry = ? WHERE seq = ?", kept)
+    while found := record_lines.read(db, new.id, after, _MAX_LINES):
+        erased = [(rows.dump_entry(erase_entry(line.entry, opaque)), line.seq) for line in found]
+        db.executemany("UPDATE record SET entry = ? WHERE seq = ?", erased)
         after = found[-1].seq
     record_lines.add(db, [(new.id, rows.erasure_entry(new.updated_at))])

@@ -1,4 +1,4 @@
-"""One running service a database: two would show every ask twice, and never wake each other's waiters."""
+"""Allow one running service per database: two would show every ask twice, and never wake each other's waiters."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ _guard: Final = Lock()
 
 @asynccontextmanager
 async def hold_exclusive_lock(path: Path) -> AsyncIterator[None]:
-    """Holds a database for this process, until the context or the process ends, however it ends.
+    """Lock a database for this process until the context or the process ends, however it ends.
 
-    The lock is on the database file itself, so it holds under every name of the file. It is a `flock`, which SQLite's
-    own locks (`fcntl`) do not meet. Closing any handle of a file drops the `fcntl` locks that this process has on it
-    (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_): so the
-    store is opened inside this context and closed before it ends, and a database that is held here is not opened again.
+    The lock is on the database file itself, so it holds under every name of the file. It is a `flock`, which does not
+    interact with SQLite's own locks (`fcntl`). Closing any handle of a file drops the `fcntl` locks that this process
+    has on it
+    (https://www.sqlite.org/howtocorrupt.html#_posix_advisory_locks_canceled_by_a_separate_thread_doing_close_).
+    So the store must be opened inside this context and closed before it ends, and a database that is held here must
+    not be opened again.
 
     Raises:
-        StoreError: another service holds it, or it cannot be opened or made; in words.
+        StoreError: another service holds it, or it cannot be opened or created. The message says which.
     """
     handle = None
-    while handle is None:  # again only where another program replaced the file in this very moment
-        handle = await asyncio.to_thread(_locked, path)
+    while handle is None:  # loops only if another program replaced the file at this very moment
+        handle = await asyncio.to_thread(_open_locked, path)
     try:
         yield
     finally:
@@ -46,12 +48,12 @@ def _release(handle: int) -> None:
         os.close(handle)
 
 
-def _locked(path: Path) -> int | None:
-    """A handle with the lock; None where the path leads to another file meanwhile."""
+def _open_locked(path: Path) -> int | None:
+    """Return a handle with the lock, or None if the path now leads to another file."""
     make_file(path)
     with _guard:
         if path.exists() and _identity(path.stat()) in _held:
-            raise _in_use(path)
+            raise _in_use_error(path)
         try:
             handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
@@ -69,17 +71,17 @@ def _locked(path: Path) -> int | None:
 
 
 def _lock(handle: int, path: Path) -> None:
-    names = os.fstat(handle).st_nlink
-    if names > 1:
+    link_count = os.fstat(handle).st_nlink
+    if link_count > 1:
         raise StoreError(
-            f"The database {path} has {names} names (hard links). SQLite keeps its log beside the name that a file "
-            "is opened by: under another name, what is in the log would be lost. Remove the other names; a symbolic "
-            "link can be used."
+            f"The database {path} has {link_count} names (hard links). SQLite keeps its log next to the name that "
+            "a file is opened by, so its contents would be lost under another name. Remove the other names. A symbolic "
+            "link is fine."
         )
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        raise _in_use(path) from None
+        raise _in_use_error(path) from None
     except OSError as error:
         raise StoreError(
             f"The database {path} cannot be locked ({error.strerror}). Set `storage.url` to a file on a local disk."
@@ -90,7 +92,7 @@ def _identity(stat: os.stat_result) -> tuple[int, int]:
     return stat.st_dev, stat.st_ino
 
 
-def _in_use(path: Path) -> StoreError:
+def _in_use_error(path: Path) -> StoreError:
     return StoreError(
         f"Another Answerback is running on the database {path}. Stop it first, or set `storage.url` to "
         "another file: two on one file would ask everybody twice."

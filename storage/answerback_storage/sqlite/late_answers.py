@@ -1,4 +1,4 @@
-"""What agents are still to be told, in SQLite; see `answerback.ports.late_answers`."""
+"""Which late answers agents have yet to see, in SQLite; see `answerback.ports.late_answers`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class _Workers(Protocol):
-    """What runs statements: the store that this is a part of."""
+    """The store that this class is a part of, which runs statements."""
 
     _requests: rows.RequestCache
 
@@ -29,16 +29,21 @@ class _Workers(Protocol):
 
 
 class SqliteLateAnswers:
-    """The part of the store that knows what agents have been told."""
+    """Late answers in the SQLite store."""
 
     async def list_late_answers(
         self: _Workers, owing: LateAnswerQuery, at: float
     ) -> Sequence[LateAnswer]:
-        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`. Where nothing is owed, nothing is written."""
-        where, values = _theirs(owing)
-        found = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
-        (some,) = await self._read(lambda db: db.execute(found, values).fetchone())
-        return await self._write(lambda db: _listed(db, self._requests, owing, at)) if some else []
+        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`.
+
+        If nothing is owed, nothing is written.
+        """
+        where, values = _owed_condition(owing)
+        exists = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
+        (any_owed,) = await self._read(lambda db: db.execute(exists, values).fetchone())
+        if not any_owed:
+            return []
+        return await self._write(lambda db: _list_owed(db, self._requests, owing, at))
 
     async def set_seen_state(
         self: _Workers, ask_ids: Collection[str], told: SeenState, at: float
@@ -49,7 +54,7 @@ class SqliteLateAnswers:
 
 
 def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
-    """Notes that an agent is to be told how an ask ended."""
+    """Record that an agent is owed the outcome of an ask."""
     request = ask.request
     values = (ask.id, request.agent or "", request.conversation or "", ask.updated_at)
     db.execute(
@@ -58,31 +63,31 @@ def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
 
 
 def mark_told_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
-    """Notes that a webhook has told an agent."""
+    """Record that an agent has received an outcome by webhook."""
     update_told(db, [delivery.ask_id], SeenState.SEEN, at)
 
 
 def update_told(
     db: sqlite3.Connection, ask_ids: Iterable[str], told: SeenState, at: float
 ) -> list[str]:
-    """Notes how far agents have been told of asks; the ids of those for which that was news."""
-    news = "told > 0" if told is SeenState.UNSEEN else "told < ?1"
-    statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {news}"
-    return [one for one in ask_ids if db.execute(statement, (told, at, one)).rowcount]
+    """Set how far agents have seen these asks, and return the ids for which that changed."""
+    is_change = "told > 0" if told is SeenState.UNSEEN else "told < ?1"
+    statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {is_change}"
+    return [ask_id for ask_id in ask_ids if db.execute(statement, (told, at, ask_id)).rowcount]
 
 
-def _theirs(owing: LateAnswerQuery) -> tuple[str, list[Any]]:
-    """What is owed to an agent, as a condition and its values."""
+def _owed_condition(owing: LateAnswerQuery) -> tuple[str, list[Any]]:
+    """Return the condition for what is owed to an agent, and its values."""
     where, values = "owed.agent = ?", [owing.agent]
     if owing.conversation is not None:
         where, values = f"{where} AND owed.conversation = ?", [*values, owing.conversation]
     return f"{where} AND owed.told < {1 if owing.after is None else 2}", values
 
 
-def _listed(
+def _list_owed(
     db: sqlite3.Connection, cache: rows.RequestCache, owing: LateAnswerQuery, at: float
 ) -> list[LateAnswer]:
-    where, values = _theirs(owing)
+    where, values = _owed_condition(owing)
     if owing.after is not None:
         db.execute(
             f"UPDATE owed SET told = 2, at = ? WHERE {where} AND number <= ?",
@@ -94,18 +99,18 @@ def _listed(
             ORDER BY number IS NULL, number, owed.seq""",
         (*values, to_json(sorted(owing.without)).decode()),
     ).fetchall()
-    readable = ((row, one) for row in found for one in asks.load_many(db, cache, row[:1]))
+    readable = ((row, ask) for row in found for ask in asks.load_many(db, cache, row[:1]))
     return [
-        LateAnswer(_number(db, owed, number), one)
-        for (_, owed, number), one in islice(readable, owing.limit)
+        LateAnswer(_ensure_number(db, owed, number), ask)
+        for (_, owed, number), ask in islice(readable, owing.limit)
     ]
 
 
-def _number(db: sqlite3.Connection, seq: int, number: int | None) -> int:
-    """The number of a row, given now where it has none."""
+def _ensure_number(db: sqlite3.Connection, seq: int, number: int | None) -> int:
+    """Return the number of a row, assigning one if it has none."""
     if number is not None:
         return number
-    given: int
-    (given,) = db.execute("UPDATE listed SET last = last + 1 RETURNING last").fetchone()
-    db.execute("UPDATE owed SET number = ? WHERE seq = ?", (given, seq))
-    return given
+    new_number: int
+    (new_number,) = db.execute("UPDATE listed SET last = last + 1 RETURNING last").fetchone()
+    db.execute("UPDATE owed SET number = ? WHERE seq = ?", (new_number, seq))
+    return new_number

@@ -1,7 +1,7 @@
 """The schema of the SQLite file, as migrations that are applied in order and never edited once released.
 
-Owns every table, index and trigger. Times are seconds since the epoch, UTC, but for those of claims and leases
-(``…until``), which are of the machine's monotonic clock. JSON is UTF-8 text.
+Owns every table, index and trigger. Times are seconds since the epoch, UTC, except those of claims and leases
+(``…until``), which use the machine's monotonic clock. JSON is UTF-8 text.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ migrations: Final = Migrations("answerback")
 
 _FIRST: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
-    # What the agent sent can be 256 KiB and never changes: a row of its own, so that a click does
-    # not write it again.
+    # What the agent sent can be 256 KiB and never changes. It has a row of its own, so that a click does not write it
+    # again.
     "CREATE TABLE requests (seq INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT",
     """CREATE TABLE asks (
         seq INTEGER PRIMARY KEY,
@@ -40,7 +40,7 @@ _FIRST: Final = (
         thread TEXT,
         state TEXT NOT NULL
     ) STRICT""",
-    # An index ends in the row's seq, so each of these also gives its rows newest first.
+    # An index ends in the row's seq, so each of these also returns its rows newest first.
     "CREATE INDEX asks_by_status ON asks (status)",
     "CREATE INDEX asks_by_surface ON asks (surface)",
     "CREATE INDEX asks_by_surface_status ON asks (surface, status)",
@@ -53,7 +53,7 @@ _FIRST: Final = (
         WHERE status = 'open' AND thread_id IS NOT NULL""",
     "CREATE INDEX asks_due ON asks (due) WHERE due IS NOT NULL",
     "CREATE INDEX asks_behind ON asks (updated_at) WHERE shown_revision < revision",
-    # The record refers to an ask by its id only: it outlives the ask.
+    # The record refers to an ask only by id, because it outlives the ask.
     """CREATE TABLE record (
         seq INTEGER PRIMARY KEY,
         ask_id TEXT,
@@ -119,7 +119,7 @@ _FIRST: Final = (
     # One row that `check` writes, to prove that writing works.
     "CREATE TABLE health (id INTEGER PRIMARY KEY CHECK (id = 1), checks INTEGER NOT NULL) STRICT",
     "INSERT INTO health VALUES (1, 0)",
-    # How many rows there are by status and state: count(*) would read them all.
+    # The number of rows by status and state, since count(*) would read them all.
     """CREATE TABLE counters (name TEXT PRIMARY KEY, n INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
     """INSERT INTO counters VALUES ('open', 0), ('answered', 0), ('cancelled', 0),
         ('turn_ended', 0), ('expired', 0), ('withdrawn', 0), ('failed', 0),
@@ -143,14 +143,14 @@ _FIRST: Final = (
 
 @migrations()
 def asks_record_and_outbox(db: Database) -> None:
-    """Everything of the first release."""
+    """Create the schema of the first release."""
     for statement in _FIRST:
         db.execute(statement)
 
 
 @migrations()
 def remembered_by_agent(db: Database) -> None:
-    """An agent's answers are remembered for that agent; those of the turns under way are asked for again."""
+    """Remember answers per agent. Answers remembered for turns in progress are asked for again."""
     db.execute("DROP TABLE remembered")
     db.execute(
         """CREATE TABLE remembered (
@@ -169,7 +169,7 @@ def remembered_by_agent(db: Database) -> None:
 
 @migrations()
 def asks_by_message(db: Database) -> None:
-    """An open ask is found by the id of its live message, when the platform tells that it was deleted."""
+    """Find an open ask by the id of its live message, when the platform reports that message as deleted."""
     db.execute(
         """CREATE INDEX asks_by_message ON asks (surface, json_extract(message, '$.id'))
             WHERE status = 'open' AND message IS NOT NULL"""
@@ -178,13 +178,13 @@ def asks_by_message(db: Database) -> None:
 
 @migrations()
 def health_of_size(db: Database) -> None:
-    """A check writes as much as a large ask takes: a disk may have room for a number and for nothing else."""
+    """Let a check write as much as a large ask takes: a disk may have space for a number and nothing else."""
     db.execute("ALTER TABLE health ADD COLUMN filling TEXT NOT NULL DEFAULT ''")
 
 
 @migrations()
 def behind_by_place(db: Database) -> None:
-    """Asks whose message is behind are found place by place, without a look at any other."""
+    """Find asks with outdated messages place by place, without reading any other ask."""
     db.execute("DROP INDEX asks_behind")
     db.execute(
         """CREATE INDEX asks_behind ON asks (surface, channel, message IS NULL, updated_at)
@@ -194,7 +194,7 @@ def behind_by_place(db: Database) -> None:
 
 @migrations()
 def owed(db: Database) -> None:
-    """Agents are told late how asks ended; those that ended before this version count as told."""
+    """Record which outcomes agents have yet to see. Those of asks that ended before this version count as seen."""
     db.execute(
         """CREATE TABLE owed (
             seq INTEGER PRIMARY KEY,
@@ -208,7 +208,7 @@ def owed(db: Database) -> None:
     )
     db.execute("CREATE INDEX owed_to_agent ON owed (agent, conversation) WHERE told < 2")
     db.execute("CREATE INDEX owed_by_time ON owed (at) WHERE told > 0")
-    # The number given last: it grows although rows are forgotten.
+    # The number assigned last: it grows even when rows are deleted.
     db.execute(
         "CREATE TABLE listed (id INTEGER PRIMARY KEY CHECK (id = 1), last INTEGER NOT NULL) STRICT"
     )
@@ -217,14 +217,14 @@ def owed(db: Database) -> None:
 
 @migrations()
 def claims(db: Database) -> None:
-    """Messages to show, timers and deliveries are claimed, and there are named leases."""
+    """Add claims of messages, timers and deliveries, and named leases."""
     for table, columns in (
         ("asks", "show_holder TEXT, show_until REAL, due_holder TEXT, due_until REAL"),
         ("deliveries", "holder TEXT, claimed_until REAL"),
     ):
         for column in columns.split(", "):
             db.execute(f"ALTER TABLE {table} ADD COLUMN {column}")
-    # What is at hand is not stepped over by every look for what is free.
+    # The search for free deliveries does not have to skip those that are being processed.
     db.execute(
         "CREATE INDEX deliveries_free ON deliveries (next_at)"
         " WHERE state = 'pending' AND holder IS NULL"
@@ -246,7 +246,7 @@ def claims(db: Database) -> None:
 
 @migrations()
 def erasing(db: Database) -> None:
-    """What was said in an ended ask can be erased, and lines of no ask forgotten; else the record is append-only."""
+    """Let the content of ended asks be erased, and lines of no ask deleted. Otherwise the record stays append-only."""
     db.execute("ALTER TABLE asks ADD COLUMN erased_at REAL")
     db.execute(
         """CREATE INDEX asks_to_erase ON asks (updated_at)
@@ -273,7 +273,7 @@ def erasing(db: Database) -> None:
 
 @migrations()
 def searched(db: Database) -> None:
-    """Asks are found by their words; those that this version cannot read are not."""
+    """Index asks for search, except those that this version cannot read."""
     db.execute(
         "CREATE VIRTUAL TABLE asks_words"
         " USING fts5(words, detail=none, columnsize=0, tokenize='unicode61 remove_diacritics 0')"
@@ -287,13 +287,13 @@ def searched(db: Database) -> None:
 
 @migrations()
 def digests(db: Database) -> None:
-    """A delivery whose id is a caller's own key is told from another with that key."""
+    """Tell deliveries apart that share a caller-chosen id but have different content."""
     db.execute("ALTER TABLE seen ADD COLUMN digest TEXT NOT NULL DEFAULT ''")
 
 
 @migrations()
 def chained(db: Database) -> None:
-    """The lines of an ask are found one by the other: of an index, each click would have a page of its own written."""
+    """Link the lines of each ask in a chain. With an index, each click would write one more page."""
     db.execute("ALTER TABLE record ADD COLUMN before INTEGER")
     db.execute("ALTER TABLE asks ADD COLUMN last_line INTEGER")
     db.execute("DROP TRIGGER record_is_not_changed")
@@ -312,5 +312,5 @@ def chained(db: Database) -> None:
 
 @migrations()
 def unindexed(db: Database) -> None:
-    """Deliveries are forgotten by their keys: of an index by time, each click would have a page of its own written."""
+    """Prune deliveries by scanning their keys. With an index by time, each click would write one more page."""
     db.execute("DROP INDEX seen_by_time")

@@ -1,4 +1,4 @@
-"""The statements about webhook deliveries, on a connection inside a transaction of the caller's."""
+"""The statements about webhook deliveries. They run on a connection inside the caller's transaction."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks, late_answers
 from answerback_storage.sqlite import claim_statements as claims
 
-# A delivery waits for every earlier one of its ask that is still pending. The indexes hold the pending
-# ones in the order of their times: without the hints SQLite sorts them all.
+# A delivery waits for every earlier one of its ask that is still pending. The indexes hold pending deliveries in time
+# order; without the hints, SQLite sorts them all.
 _PENDING: Final = """FROM deliveries INDEXED BY {} WHERE state = 'pending'
     AND NOT EXISTS (SELECT 1 FROM deliveries AS earlier WHERE earlier.state = 'pending'
         AND earlier.ask_id = deliveries.ask_id AND earlier.seq < deliveries.seq)"""
-_FIRST: Final = _PENDING.format("deliveries_due")
-_LEFT: Final = f"""SELECT seq {_PENDING.format("deliveries_held")} AND holder IS NOT NULL
+_FIRST_PENDING: Final = _PENDING.format("deliveries_due")
+_EXPIRED: Final = f"""SELECT seq {_PENDING.format("deliveries_held")} AND holder IS NOT NULL
     AND claimed_until <= ? AND next_at <= ? ORDER BY claimed_until"""
 _FREE: Final = f"""SELECT seq {_PENDING.format("deliveries_free")} AND holder IS NULL
     AND next_at <= ? ORDER BY next_at"""
 
 
-Told = set[tuple[str, int]]
-"""The rows that were logged as unreadable, by table and number."""
+LoggedRows = set[tuple[str, int]]
+"""The rows that were already logged as unreadable, by table and number."""
 
 _LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
 
 
 def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
-    """Stores new deliveries, to be sent at once."""
+    """Store new deliveries, to be sent at once."""
     db.executemany(
         f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -41,7 +41,7 @@ def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
     )
 
 
-# A plus keeps SQLite from looking through all that is pending for the few that were found.
+# The plus keeps SQLite from scanning all pending rows for the few that were found.
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
     WHERE id = wanted AND tries = tried AND +state = 'pending'
@@ -51,63 +51,69 @@ _RENEW: Final = (
 )
 
 
-def claimable(db: sqlite3.Connection, told: Told, now: float, limit: int) -> list[StoredDelivery]:
-    """The first pending delivery of each ask, where its time has come and nobody holds it any more, oldest first."""
-    left = db.execute(_LEFT, (time.monotonic(), now))  # by holders whose claims are over
-    found = chain(left, db.execute(_FREE, (now,)))
-    return list(islice(_loaded(db, told, (seq for (seq,) in found)), limit))
+def claimable(
+    db: sqlite3.Connection, logged: LoggedRows, now: float, limit: int
+) -> list[StoredDelivery]:
+    """Return the first pending delivery of each ask if it is due and unclaimed, oldest first."""
+    expired = db.execute(_EXPIRED, (time.monotonic(), now))  # with claims that have expired
+    found = chain(expired, db.execute(_FREE, (now,)))
+    return list(islice(_load_readable(db, logged, (seq for (seq,) in found)), limit))
 
 
 def claim(
     db: sqlite3.Connection, found: Sequence[StoredDelivery], claim: Claim
 ) -> list[StoredDelivery]:
-    """Those of the deliveries that are still as they were found, and nobody's: claimed."""
-    wanted = rows.dump([[one.delivery.id, one.tries] for one in found])
+    """Claim those of the deliveries that are unchanged and unclaimed, and return them."""
+    wanted = rows.dump([[stored.delivery.id, stored.tries] for stored in found])
     taken = {row[0] for row in db.execute(_CLAIM, (*rows.claim_row(claim), wanted))}
-    return [one for one in found if one.delivery.id in taken]
+    return [stored for stored in found if stored.delivery.id in taken]
 
 
 def renew(db: sqlite3.Connection, delivery_id: str, claim: Claim) -> bool:
-    """Whether a delivery is still the holder's; its claim is renewed."""
+    """Renew a delivery's claim. Return whether this holder still has it."""
     holder, _, until = rows.claim_row(claim)
     return db.execute(_RENEW, (until, delivery_id, holder)).rowcount == 1
 
 
-def _loaded(db: sqlite3.Connection, told: Told, seqs: Iterable[int]) -> Iterator[StoredDelivery]:
+def _load_readable(
+    db: sqlite3.Connection, logged: LoggedRows, seqs: Iterable[int]
+) -> Iterator[StoredDelivery]:
     def read(seq: int) -> StoredDelivery:
         return rows.delivery_from_row(db.execute(_LOAD_ROW, (seq,)).fetchone())
 
-    return asks.read_valid_rows(db, told, ("deliveries", seqs), read)
+    return asks.read_valid_rows(db, logged, ("deliveries", seqs), read)
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:
-    """When, later than ``after``, the next delivery may be sent."""
+    """Return when, later than ``after``, the next delivery may be sent."""
     found = db.execute(
-        f"SELECT next_at {_FIRST} AND next_at > ? ORDER BY next_at LIMIT 1", (after,)
+        f"SELECT next_at {_FIRST_PENDING} AND next_at > ? ORDER BY next_at LIMIT 1", (after,)
     ).fetchone()
     return None if found is None else found[0]
 
 
-def tried(db: sqlite3.Connection, results: Iterable[StoredDelivery], holder: str | None) -> int:
-    """Stores what became of deliveries that are the holder's (None: anybody's); how many those are."""
-    return sum(_tried(db, result, holder) for result in results)
+def save_results(
+    db: sqlite3.Connection, results: Iterable[StoredDelivery], holder: str | None
+) -> int:
+    """Store the results of deliveries that the holder has claimed (None: of all), and return how many were stored."""
+    return sum(_save_result(db, result, holder) for result in results)
 
 
-def _tried(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
-    """Whether the delivery is the holder's; whoever got it has been told."""
-    ours = db.execute(
+def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
+    """Store one result if the holder has the delivery. If it was delivered, its agent has seen the outcome."""
+    updated = db.execute(
         """UPDATE deliveries SET state = ?, tries = ?, next_at = ?, last_status = ?,
             last_error = ?, updated_at = ?, holder = NULL, claimed_until = NULL
             WHERE id = ? AND (? IS NULL OR holder = ?)""",
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
-    if ours.rowcount and result.state is DeliveryState.DELIVERED:
+    if updated.rowcount and result.state is DeliveryState.DELIVERED:
         late_answers.mark_told_by_delivery(db, result.delivery, result.updated_at)
-    return ours.rowcount > 0
+    return updated.rowcount > 0
 
 
 def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:
-    """Has what was planned by a clock that was then set back to ``at`` come as soon as it would have come."""
+    """Make planned attempts due earlier, by as much as the clock was set back to ``at``."""
     db.execute(
         "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",
         (seconds, at),
@@ -115,7 +121,7 @@ def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:
 
 
 def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
-    """One delivery."""
+    """Return one delivery, or None."""
     row = db.execute(
         f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?", (delivery_id,)
     ).fetchone()
@@ -124,10 +130,13 @@ def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
 
 def page(
     db: sqlite3.Connection,
-    told: Told,
+    logged: LoggedRows,
     filters: dict[str, str | None],
     span: tuple[int, int],
 ) -> Page[StoredDelivery]:
-    """Deliveries whose columns have these values (None: any), newest first: behind a row, so many."""
+    """Return a page of deliveries whose columns have these values (None: any), newest first.
+
+    ``span`` is the row that they come after, and the maximum number of deliveries.
+    """
     seqs, cursor = asks.newest_first(db, "deliveries", filters, span)
-    return Page(tuple(_loaded(db, told, seqs)), cursor)
+    return Page(tuple(_load_readable(db, logged, seqs)), cursor)

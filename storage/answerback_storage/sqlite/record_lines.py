@@ -1,8 +1,8 @@
-"""The record's lines in SQLite, on a connection inside a transaction of the caller's: added at the end, read by ask.
+"""The lines of the record in SQLite, appended and read by ask. Runs on a connection inside the caller's transaction.
 
-Changes of many asks at once number their lines themselves (`changes`).
-Each line names the ask's line before it, and each ask its last one. With an index by ask instead, each ask that is
-clicked on has one page more written, and a click takes 5 % more of the processor.
+Batches of changes number their lines themselves (`change_batches`). Each line names the previous line of its ask, and
+each ask its last line. With an index by ask instead, each clicked ask would write one more page, and a click would take
+5 % more CPU time.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _READ: Final = """SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE seq IN (
             UNION ALL SELECT before FROM line JOIN record USING (seq) WHERE before > ?2
         ) SELECT seq FROM line WHERE seq > ?2
     ) ORDER BY seq LIMIT ?3"""
-_CHAIN: Final = (
+_LINK: Final = (
     """UPDATE record SET before = found.before FROM (
             SELECT seq, lag(seq) OVER (PARTITION BY ask_id ORDER BY seq) AS before FROM record WHERE ask_id IS NOT NULL
         ) AS found WHERE record.seq = found.seq AND found.before IS NOT NULL""",
@@ -34,7 +34,7 @@ _CHAIN: Final = (
 
 
 def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]]) -> None:
-    """Adds lines to the record, each of an ask or (None) of none."""
+    """Append entries to the record, each for an ask or (None) for none."""
     for ask_id, entry in entries:
         [row] = rows.entry_rows(ask_id, [entry])
         (seq,) = db.execute(_ADD, row).fetchone()
@@ -42,12 +42,12 @@ def add(db: sqlite3.Connection, entries: Iterable[tuple[str | None, RecordEntry]
 
 
 def read(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[StoredEntry]:
-    """The record of an ask behind a number, oldest first."""
+    """Return the entries of an ask after a line number, oldest first."""
     found = db.execute(_READ, (ask_id, after, limit))
     return [StoredEntry(line[0], rows.entry_from_json(ask_id, *line)) for line in found]
 
 
 def link_lines(db: sqlite3.Connection) -> None:
-    """Has each line name the one before it, and each ask its last, where they came without."""
-    for statement in _CHAIN:
+    """Link each line to the previous one and each ask to its last line, for rows that lack these links."""
+    for statement in _LINK:
         db.execute(statement)

@@ -1,4 +1,4 @@
-"""The statements of search and of people's inboxes."""
+"""The statements for search and for people's inboxes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerback_storage import rows
 from answerback_storage.sqlite import asks
 from answerback_storage.sqlite.database import SqliteDatabase
 
-_HAS: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
+_HAS_WORD: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
 _WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? AND seq > ?
     AND (instr(state, ?) OR instr(state, '"@') OR instr(state, '"anyone"')) ORDER BY seq"""
 
@@ -21,8 +21,8 @@ _WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? 
 def search(
     db: sqlite3.Connection, cache: rows.RequestCache, wanted: Search, after: int, limit: int
 ) -> Page[Ask]:
-    """Asks that have all that is wanted, newest first, behind row ``after``."""
-    terms: list[tuple[str, Any]] = [(_HAS, f'"{word}"*') for word in wanted.words]
+    """Return a page of the asks that match the search, newest first, after row ``after``."""
+    terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in wanted.words]
     named = {
         "status = ?": wanted.status,
         "agent = ?": wanted.agent,
@@ -48,7 +48,7 @@ def waiting(
     after: int,
     limit: int,
 ) -> Page[Ask]:
-    """The open asks of a surface that may wait for a person, oldest first, behind row ``after``."""
+    """Return a page of the open asks on a surface that may wait for a person, oldest first, after row ``after``."""
     surface, user_id = place
     seqs = db.execute(_WAITING, (surface, after, rows.dump(user_id)))
     found = (
@@ -57,13 +57,13 @@ def waiting(
         for ask in asks.load_many(db, cache, [seq])
         if may_wait_for(ask, user_id)
     )
-    part = list(islice(found, limit + 1))
-    cursor = rows.cursor("waiting", part[limit - 1][0]) if len(part) > limit else None
-    return Page(tuple(ask for _, ask in part[:limit]), cursor)
+    found_asks = list(islice(found, limit + 1))
+    cursor = rows.cursor("waiting", found_asks[limit - 1][0]) if len(found_asks) > limit else None
+    return Page(tuple(ask for _, ask in found_asks[:limit]), cursor)
 
 
 class SqliteSearch(SqliteDatabase):
-    """The part of the store that people search."""
+    """Search in the SQLite store."""
 
     async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
@@ -73,6 +73,6 @@ class SqliteSearch(SqliteDatabase):
     async def list_for_responder(
         self, surface: str, user_id: str, after: str | None, limit: int
     ) -> Page[Ask]:
-        """See `answerback.ports.search.AskSearch.waiting`."""
+        """See `answerback.ports.search.AskSearch.list_for_responder`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._read(lambda db: waiting(db, self._requests, place, behind, limit))

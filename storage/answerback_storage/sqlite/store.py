@@ -1,4 +1,4 @@
-"""`SqliteStore`: the asks in one SQLite file."""
+"""`SqliteStore`: asks in one SQLite file."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from answerback.ports.store_values import (
 from answerback.ports.surface import Shown
 from answerback_storage import rows
 from answerback_storage.sqlite import asks, outbox, record_lines
-from answerback_storage.sqlite.change_batches import ChangeJob, insert_beside
+from answerback_storage.sqlite.change_batches import ChangeJob, insert_related
 from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.erasure import SqliteErasure
 from answerback_storage.sqlite.late_answers import SqliteLateAnswers
@@ -35,26 +35,26 @@ from answerback_storage.sqlite.search import SqliteSearch
 T = TypeVar("T")
 
 _PRUNE_STEP: Final = 1_000
-"""Rows that are forgotten in one transaction, so that nobody's click waits for all of them."""
+"""Rows deleted in one transaction, so that no click waits for all of them."""
 
 
 class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
     """The protocol `answerback.ports.store.Store` on an SQLite file."""
 
     async def last_entry_time(self) -> float | None:
-        """When the last line of the record was written, or None."""
+        """Return when the last line of the record was written, or None."""
         statement = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
         found = await self._read(lambda db: db.execute(statement).fetchone())
         return None if found is None else float(found[0])
 
     async def shift_schedule(self, seconds: float, at: float) -> None:
-        """Plans anew because the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
+        """Reschedule after the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
 
         def run(db: sqlite3.Connection) -> None:
-            noted = db.execute(
+            inserted = db.execute(
                 "INSERT OR IGNORE INTO seen (id, at) VALUES (?, ?)", (f"clock:{at!r}", at)
             )
-            if noted.rowcount:
+            if inserted.rowcount:
                 outbox.set_back(db, seconds, at)
                 asks.set_back(db, self._requests, seconds, at)
                 entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
@@ -64,16 +64,16 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         await self._write(run)
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
-        """Stores a new ask, or finds the one that this idempotency key stored before."""
+        """Store a new ask, or find the one that this idempotency key stored before."""
 
         def run(db: sqlite3.Connection) -> Created | Existing:
             if idempotency is not None:
-                # What it finds may be of this very transaction, and must not be remembered.
+                # The ask may have been stored in this very transaction, so it must not be cached.
                 if existing := asks.existing(db, rows.RequestCache(), idempotency):
                     return existing
                 asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)
-            insert_beside(db, write)
+            insert_related(db, write)
             return Created(write.ask)
 
         began = time.perf_counter()
@@ -83,22 +83,22 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
             self._timed(time.perf_counter() - began)
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
-        """What this idempotency key stored before, or None."""
+        """Return what this idempotency key stored before, or None."""
         return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
 
     async def get(self, ask_id: str) -> Ask | None:
-        """An ask, or None."""
+        """Return an ask, or None."""
         return await self._read(lambda db: asks.load(db, self._requests, ask_id))
 
     async def find_open(
         self, surface: str, channel: str, thread: str | None, limit: int, after: str | None = None
     ) -> Sequence[Ask]:
-        """The open asks whose thread (or, with None, channel) this is, newest first, older than the ask ``after``."""
+        """Return the open asks in this thread (None: in this channel), newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
         return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
-        """The open ask whose reference to its live message has this ``id``, or None."""
+        """Return the open ask whose live message has this ``id``, or None."""
         return await self._read(lambda db: asks.shown_at(db, self._requests, (surface, message_id)))
 
     async def page(
@@ -111,7 +111,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         after: str | None = None,
         limit: int = 50,
     ) -> Page[Ask]:
-        """Asks, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        """Return a page of asks, newest first. Raises ValueError if ``after`` is not the cursor of a page."""
         filters = {
             "status": status and status.value,
             "surface": surface,
@@ -122,15 +122,15 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         return await self._read(lambda db: asks.page(db, self._requests, filters, behind, limit))
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
-        """The record of an ask behind a number, oldest first."""
+        """Return the entries of an ask after a line number, oldest first."""
         return await self._read(lambda db: record_lines.read(db, ask_id, after, limit))
 
     async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
-        """Adds a line to the record that no change of an ask comes with."""
+        """Append an entry to the record that does not come with a change of an ask."""
         await self._write(lambda db: record_lines.add(db, [(ask_id, entry)]))
 
     async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
-        """Notes what the live message shows, by `answerback.ports.message_state.record_shown`."""
+        """Record what the live message shows, using `answerback.ports.message_state.record_shown`."""
 
         def decide(latest: Ask | None) -> Decision[Ask | None]:
             if latest is None:
@@ -145,21 +145,21 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
             )
             return Decision(Write(now), now)
 
-        noted_ask, _ = await self._write(ChangeJob(self._batch, ask_id, decide, None))
-        return noted_ask
+        updated, _ = await self._write(ChangeJob(self._batch, ask_id, decide, None))
+        return updated
 
     async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
         """See `answerback.ports.live_messages.MessageQueries.list_outdated`."""
         return await self._read(lambda db: asks.behind(db, limit, free_for))
 
     async def next_due(self, after: float) -> float | None:
-        """When, later than ``after``, the clock has something to do next, or None."""
+        """Return when, later than ``after``, a timer is due next, or None."""
         return await self._read(lambda db: asks.next_due(db, after))
 
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question_id: str
     ) -> tuple[JsonValue] | None:
-        """The remembered answer in a tuple of one, or None."""
+        """Return the remembered answer in a tuple of one, or None."""
         key = (agent, conversation, turn, tool, question_id)
         found = await self._read(
             lambda db: db.execute(
@@ -171,17 +171,17 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         return None if found is None else rows.read_value(found[0], "remembered")
 
     async def draft(self, key: str) -> JsonValue:
-        """A draft, or None."""
+        """Return a draft, or None."""
         found = await self._read(
             lambda db: db.execute(
                 "SELECT CAST(value AS BLOB) FROM drafts WHERE key = ?", (key,)
             ).fetchone()
         )
-        kept = None if found is None else rows.read_value(found[0], "drafts")
-        return None if kept is None else kept[0]
+        stored_draft = None if found is None else rows.read_value(found[0], "drafts")
+        return None if stored_draft is None else stored_draft[0]
 
     async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
-        """Stores or (None) drops a draft."""
+        """Store a draft; None deletes it."""
 
         def run(db: sqlite3.Connection) -> None:
             if value is None:
@@ -195,7 +195,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         await self._write(run)
 
     async def next_delivery(self, after: float = 0.0) -> float | None:
-        """When, later than ``after``, the next pending delivery is due, or None."""
+        """Return when, later than ``after``, the next pending delivery is due, or None."""
         return await self._read(lambda db: outbox.next_due(db, after))
 
     async def save_delivery_results(
@@ -204,29 +204,29 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         entries: Sequence[tuple[str, RecordEntry]],
         holder: str | None = None,
     ) -> None:
-        """Stores what became of deliveries, which ends their claims, and the record's lines about the tries."""
+        """Store the results of deliveries, which ends their claims, and the entries about the attempts."""
 
         def run(db: sqlite3.Connection) -> None:
-            if outbox.tried(db, results, holder) or holder is None:
+            if outbox.save_results(db, results, holder) or holder is None:
                 record_lines.add(db, entries)
 
         await self._write(run)
 
     async def delivery(self, delivery_id: str) -> StoredDelivery | None:
-        """One delivery, or None."""
+        """Return one delivery, or None."""
         return await self._read(lambda db: outbox.get(db, delivery_id))
 
     async def deliveries(
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
     ) -> Page[StoredDelivery]:
-        """Deliveries, newest first. ``after`` is a cursor that a page gave; a made-up one raises ValueError."""
+        """Return a page of deliveries, newest first. Raises ValueError if ``after`` is not the cursor of a page."""
         filters = {"state": state and state.value, "agent": agent}
         behind = rows.parse_descending_cursor("deliveries", after)
-        told = self._requests.told
-        return await self._read(lambda db: outbox.page(db, told, filters, (behind, limit)))
+        logged = self._requests.logged_rows
+        return await self._read(lambda db: outbox.page(db, logged, filters, (behind, limit)))
 
     async def secret(self, name: str) -> bytes:
-        """32 random bytes of this name, made once and kept."""
+        """Return 32 random bytes for this name, created once and stored."""
 
         def run(db: sqlite3.Connection) -> bytes:
             new = (name, secrets.token_bytes(32))
@@ -238,43 +238,43 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         return await self._write(run)
 
     async def prune(self, before: float) -> int:
-        """Forgets delivery ids, idempotency keys, remembered answers and drafts older than that; returns how many."""
-        forgotten = sum([await self._forget(what, before) for what in _PRUNED])
-        return forgotten + await self._forget_seen(before)
+        """Delete older delivery ids, idempotency keys, remembered answers and drafts, and return how many."""
+        deleted = sum([await self._prune_table(pruned_table, before) for pruned_table in _PRUNED])
+        return deleted + await self._prune_seen(before)
 
     async def prune_audit(self, before: float) -> int:
-        """Forgets the lines of the record that are of no ask and older than that; returns how many."""
-        return await self._forget(("record", "seq", "AND ask_id IS NULL"), before)
+        """Delete older lines of the record that belong to no ask, and return how many."""
+        return await self._prune_table(("record", "seq", "AND ask_id IS NULL"), before)
 
-    async def _forget(self, what: tuple[str, str, str], before: float) -> int:
-        table, key, still = what
+    async def _prune_table(self, pruned_table: tuple[str, str, str], before: float) -> int:
+        table, key, condition = pruned_table
         statement = f"""DELETE FROM {table} WHERE ({key}) IN
-            (SELECT {key} FROM {table} WHERE at < ? {still} ORDER BY at LIMIT {_PRUNE_STEP})"""
-        forgotten, step = 0, _PRUNE_STEP
+            (SELECT {key} FROM {table} WHERE at < ? {condition} ORDER BY at LIMIT {_PRUNE_STEP})"""
+        deleted, step = 0, _PRUNE_STEP
         while step == _PRUNE_STEP:
             step = await self._write(_execute(statement, before))
-            forgotten += step
-        return forgotten
+            deleted += step
+        return deleted
 
-    async def _forget_seen(self, before: float) -> int:
-        """Forgets delivery ids: all are looked through in their order, because no index says which are old."""
-        forgotten, last = 0, ""
-        while found := await self._read(partial(_seen_behind, last)):
+    async def _prune_seen(self, before: float) -> int:
+        """Delete old delivery ids. This scans all of them in key order, because no index says which are old."""
+        deleted, last = 0, ""
+        while found := await self._read(partial(_seen_after, last)):
             if old := [key for key, at in found if at < before]:
-                forgotten += await self._write(_execute(_FORGET_SEEN, rows.dump([*old])))
+                deleted += await self._write(_execute(_DELETE_SEEN, rows.dump([*old])))
             last = found[-1][0]
-        return forgotten
+        return deleted
 
     async def counts(self) -> Mapping[str, int]:
-        """How many asks there are by status, and deliveries by state, from counters; every name is there."""
+        """Return the number of asks by status and of deliveries by state, from counters. Every name is present."""
         return dict(
             await self._read(lambda db: db.execute("SELECT name, n FROM counters").fetchall())
         )
 
 
-_FORGET_SEEN: Final = "DELETE FROM seen WHERE id IN (SELECT value FROM json_each(?))"
+_DELETE_SEEN: Final = "DELETE FROM seen WHERE id IN (SELECT value FROM json_each(?))"
 _PRUNED: Final = (
-    # The key of an open ask is kept: a late repeat must not ask people a second time.
+    # The key of an open ask is kept: a late retry must not ask people a second time.
     (
         "idempotency",
         "agent, key",
@@ -282,13 +282,13 @@ _PRUNED: Final = (
     ),
     ("remembered", "agent, conversation, turn, tool, question_id", ""),
     ("drafts", "key", ""),
-    # What an agent was not told is kept.
+    # Outcomes that an agent has not seen are kept.
     ("owed", "seq", "AND told > 0"),
 )
-"""What is forgotten: the table, its key, and what is kept all the same."""
+"""What is pruned: the table, its key, and a further condition for its old rows."""
 
 
-def _seen_behind(last: str, db: sqlite3.Connection) -> list[tuple[str, float]]:
+def _seen_after(last: str, db: sqlite3.Connection) -> list[tuple[str, float]]:
     statement = "SELECT id, at FROM seen WHERE id > ? ORDER BY id LIMIT ?"
     return db.execute(statement, (last, _PRUNE_STEP)).fetchall()
 

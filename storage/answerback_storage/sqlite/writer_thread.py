@@ -1,6 +1,6 @@
-"""A thread with a queue of jobs, and how the outcome of each gets back to the event loop.
+"""A thread with a queue of jobs, which returns the outcome of each job to the event loop.
 
-Knows nothing of SQL: what a batch of jobs is run in is decided by whoever makes the worker.
+Knows nothing of SQL: whoever creates the thread decides what a batch of jobs runs in.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ C = TypeVar("C")
 T = TypeVar("T")
 
 MAX_BATCH: Final = 256
-"""Jobs that are taken off the queue at once; it bounds how long the first of them waits for the last."""
-_MOST_GATHERED: Final = 64
-"""Jobs that are handed to the thread even if the loop goes on bringing more."""
+"""The most jobs taken off the queue at once. It bounds how long the first of them waits for the last."""
+_MAX_COLLECTED: Final = 64
+"""The number of collected jobs that are handed to the thread even if the loop keeps adding more."""
 
 
 class Job(Generic[C, T]):
-    """One piece of work on a ``C``, and what came of it: ``error``, or else the result."""
+    """One piece of work on a ``C``, and its outcome: an ``error`` or a result."""
 
     __slots__ = ("_future", "_result", "_then", "error", "run")
 
@@ -44,24 +44,24 @@ class Job(Generic[C, T]):
         self.error: Exception | None = None
 
     def execute(self, on: C) -> None:
-        """Runs it, once more if need be; an error is kept for the caller."""
+        """Run the job, possibly more than once. An error is stored for the caller."""
         self._result = self.error = None
         try:
             self._result = self.run(on)
-        except StopIteration as error:  # the one exception that no future takes
+        except StopIteration as error:  # the one exception that a future does not accept
             self.error = RuntimeError("a job raised StopIteration")
             self.error.__cause__ = error
         except Exception as error:  # noqa: BLE001 it is raised again where the job came from
             self.error = error
 
     def resolve(self) -> None:
-        """On the loop: tells whoever is to be told of the result, and the caller, unless it has left."""
+        """On the loop: pass the result to ``then``, and the result or error to the caller, unless it is gone."""
         result: T = self._result  # type: ignore[assignment] # None only when T is None
         if self._then is not None and self.error is None:
             try:
                 self._then(result)
-            except Exception:  # what is done is done, and the others of the batch wait to be told
-                logger.exception("A result was not told on", extra={"action": "tell"})
+            except Exception:  # the work is committed, and other jobs are still to be resolved
+                logger.exception("A callback failed after a write", extra={"action": "tell"})
         if self._future.done():
             return
         if self.error is not None:
@@ -71,85 +71,85 @@ class Job(Generic[C, T]):
 
 
 class JobThread(Generic[C]):
-    """A thread that runs jobs in batches: all that are queued when it gets to them, without lingering.
+    """A thread that runs jobs in batches: everything that is queued when it gets to them, without waiting for more.
 
     Args:
         name: the thread's name.
-        work: runs a batch; it must leave each job with its result or error, and not raise.
+        work: runs a batch. It must leave each job with its result or error, and must not raise.
     """
 
     def __init__(self, name: str, work: Callable[[Sequence[Job[C, Any]]], None]) -> None:
         self._work = work
         self._queue: queue.SimpleQueue[list[Job[C, Any]] | None] = queue.SimpleQueue()
-        self._gathered: list[Job[C, Any]] = []
-        """What was handed in and is not in the queue yet."""
-        self._left: list[Job[C, Any]] = []
-        """What is taken off the queue and too much for one batch."""
+        self._collected: list[Job[C, Any]] = []
+        """Submitted jobs that are not in the queue yet."""
+        self._overflow: list[Job[C, Any]] = []
+        """Jobs taken off the queue that did not fit into the last batch."""
         self._stopping = False
         self._loop = asyncio.get_running_loop()
-        # A daemon: an interpreter that ends without `stop` must not wait for us; what was
-        # acknowledged is on disk already.
+        # A daemon thread, because an interpreter that exits without `stop` must not wait for it. What was acknowledged
+        # is on disk already.
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def submit(
         self, run: Callable[[C], T], then: Callable[[T], None] | None = None
     ) -> asyncio.Future[T]:
-        """What a job will come to. It is run even if whoever waits for it leaves.
+        """Queue a job and return its future. It runs even if its caller stops waiting.
 
         Args:
-            then: is told the result on the loop, whether or not anybody still waits.
+            then: called with the result on the loop, whether or not anybody still waits.
 
         Raises:
-            StoreError: the worker was told to stop.
+            StoreError: the thread is stopping.
         """
         if self._stopping:
             raise StoreError("The store is closed.")
         future: asyncio.Future[T] = self._loop.create_future()
-        if not self._gathered:
+        if not self._collected:
             self._loop.call_soon(self._hand_over, 1)
-        self._gathered.append(Job(run, future, then))
+        self._collected.append(Job(run, future, then))
         return future
 
     async def stop(self) -> None:
-        """Returns once everything that was handed in is done."""
+        """Return once all submitted jobs are done."""
         self._stopping = True
-        self._hand_over(len(self._gathered))
+        self._hand_over(len(self._collected))
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
     def _hand_over(self, known: int) -> None:
-        # Once a round of the loop has brought no more: a thread that is woken by the first of many jobs wrests the
-        # interpreter from the loop that reads the others, again and again. Without this a click takes 6 % more of the
-        # processor (`tests.benchmarks.clever`, `job_by_job`). A job that comes alone waits for nobody.
-        if known < len(self._gathered) < _MOST_GATHERED:
-            self._loop.call_soon(self._hand_over, len(self._gathered))
-        elif self._gathered:
-            self._queue.put(self._gathered)
-            self._gathered = []
+        # Hand over only once a round of the loop has added no more jobs. A thread woken by the first of many jobs
+        # repeatedly takes the interpreter lock from the loop that reads the others. Without this, a click takes 6 %
+        # more CPU time (`tests.benchmarks.clever`, `job_by_job`). A job that comes alone is not delayed.
+        if known < len(self._collected) < _MAX_COLLECTED:
+            self._loop.call_soon(self._hand_over, len(self._collected))
+        elif self._collected:
+            self._queue.put(self._collected)
+            self._collected = []
 
     def _run(self) -> None:
         while batch := self._next_batch():
             try:
                 self._work(batch)
-            except Exception as error:  # noqa: BLE001 a dead thread would let everybody wait for ever
+            except Exception as error:  # noqa: BLE001 a dead thread would make everybody wait forever
                 for job in batch:
                     job.error = error
-            # The loop is gone when the program ends without `stop`: nobody waits any more.
+            # The loop is gone if the program ends without `stop`. Then nobody waits any more.
             with contextlib.suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(_resolve, batch)
-            del batch  # a thread that waits for the next holds nothing of it
+            del batch  # a thread that waits for the next batch must not keep this one alive
 
     def _next_batch(self) -> list[Job[C, Any]]:
-        """All that is queued, without lingering; none at the end."""
-        batch = self._left or self._queue.get() or []
+        """Return all queued jobs, without waiting for more; none at the end."""
+        batch = self._overflow or self._queue.get() or []
         while 0 < len(batch) < MAX_BATCH and not self._queue.empty():
             more = self._queue.get()
             if more is None:
                 self._queue.put(None)
                 break
             batch = batch + more
-        self._left = batch[MAX_BATCH:]
+        self._overflow = batch[MAX_BATCH:]
         return batch[:MAX_BATCH]
 
 

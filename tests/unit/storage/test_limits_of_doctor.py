@@ -6,7 +6,7 @@ from answerback_storage.postgres.health_checks import clock_finding
 from tests.edges import edge
 
 
-@edge("CLOCK_OFF")
+@edge("MAX_CLOCK_DIFFERENCE")
 def test_clocks_may_differ_by_five_seconds() -> None:
     for agreeing in (0.0, 5.0, -5.0):
         assert clock_finding(agreeing).wrong is None

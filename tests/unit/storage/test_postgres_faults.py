@@ -115,7 +115,7 @@ async def test_another_programs_tables_are_left_alone(
 async def test_a_server_that_is_too_old_is_refused(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(migrations, "LEAST_VERSION", 99)
+    monkeypatch.setattr(migrations, "MIN_VERSION", 99)
     await refused(database, "Answerback needs 99 or newer")
 
 
@@ -247,8 +247,8 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
 ) -> None:
     store, cutting = between
     await store.create(Write(new_ask()), None)
-    while (telling := store._news._telling) is not None:
-        await asyncio.wait({telling})  # the news of it would be what is cut
+    while (sending := store._notifier._sending) is not None:
+        await asyncio.wait({sending})  # otherwise its notification would be cut
     told: list[Ask] = []
 
     def decide(ask: Ask | None) -> Decision[Ask]:
@@ -331,7 +331,7 @@ async def test_a_listening_connection_that_is_lost_is_opened_anew(
         )
         async with asyncio.timeout(SOON):
             assert await heard.get() is None, "something may have been lost"
-    assert "Listening anew" in caplog.text
+    assert "is being reopened" in caplog.text
     other = PostgresStore(database)
     await other.open()
     await other.create(Write(new_ask()), None)
@@ -349,10 +349,10 @@ async def test_news_that_cannot_be_told_are_logged(
         raise StoreError("no")
 
     monkeypatch.setattr(store._database, "write", fail)
-    store._news.notify(["ask_1"])
+    store._notifier.notify(["ask_1"])
     with caplog.at_level(logging.WARNING):
         async with asyncio.timeout(SOON):
-            while "were not told" not in caplog.text:  # noqa: ASYNC110 nobody tells
+            while "were not notified" not in caplog.text:  # noqa: ASYNC110 nothing signals it
                 await asyncio.sleep(0.01)
 
 

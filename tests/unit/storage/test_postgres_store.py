@@ -167,7 +167,7 @@ async def test_whoever_is_told_of_a_change_and_fails_harms_nobody(
 
     moved, _ = await store.change("ask_1", answer_decision(), then=fail)
     assert moved.revision == 2
-    assert "A result was not told on" in caplog.text
+    assert "A callback failed after a write" in caplog.text
 
 
 async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhere(
@@ -225,7 +225,7 @@ async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
             assert [ask.id for ask in (await store.page(limit=2)).rows] == ["ask_2"]
             found = await store.find_open("slack", "C1", None, 2)
             assert [ask.id for ask in found] == ["ask_2", "ask_0"]
-    assert caplog.text.count("left out") == 1
+    assert caplog.text.count("is skipped") == 1
 
 
 async def test_a_delivery_that_cannot_be_read_is_left_out(
@@ -285,7 +285,7 @@ async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
     heard: asyncio.Queue[str | None] = asyncio.Queue()
     stores[0].listen(heard.put_nowait)
     await stores[0].create(Write(new_ask(1)), None)
-    await stores[0]._news._notify(["ask_1"])  # before the other tells
+    await stores[0]._notifier._notify(["ask_1"])  # before the other tells
     await stores[1].create(Write(new_ask(2)), None)
     names = []
     async with asyncio.timeout(WAIT):
@@ -364,9 +364,9 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
     await asyncio.gather(
         stores[0].shift_schedule(3_600.0, 96_400.0), stores[1].shift_schedule(3_600.1, 96_407.0)
     )
-    await stores[1].shift_schedule(3_599.9, 96_400.0 + maintenance._SAME_SETTING)
+    await stores[1].shift_schedule(3_599.9, 96_400.0 + maintenance._SAME_CLOCK_CHANGE)
     assert await stores[0].next_due(0.0) in {96_460.0, 100_060.0 - 3_600.1}
-    again = 96_407.0 + 2 * maintenance._SAME_SETTING
+    again = 96_407.0 + 2 * maintenance._SAME_CLOCK_CHANGE
     await stores[1].shift_schedule(1_000.0, again)
     assert await stores[0].next_due(0.0) in {95_460.0, 99_060.0 - 3_600.1}
 

@@ -63,7 +63,7 @@ async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
-    assert "ask_1 is stored in a way that this version cannot read" in str(outcome)
+    assert "This version cannot read the stored ask ask_1" in str(outcome)
     assert "secret" not in str(outcome), "what people and agents wrote is in no message"
     assert await store.get("ask_2") == moved
     with pytest.raises(StoreError, match="cannot read"):
