@@ -8,39 +8,38 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 _CODES: Final = {
-    "08P01": "the pooler in between lost the connection, or has none for us. The pooler's log and the server's say"
-    " more; nothing has to be restarted here",
-    "25P03": "this process stood still in the middle of a transaction, so that the server ended it, and nothing of it"
-    " is stored. Try again",
-    "25006": "it may only be read. Name the primary server in `storage.url` (for several hosts, with"
+    "08P01": "the pooler lost its connection to the server, or has none available. See the logs of the pooler and the"
+    " server; no restart is needed here",
+    "25P03": "this process paused in the middle of a transaction, so the server ended it and stored none of it. Try"
+    " again",
+    "25006": "it is read-only. Name the primary server in `storage.url` (for several hosts, with"
     " `target_session_attrs=read-write`), or end its read-only mode",
-    "26000": "a pooler handed the connection on between two statements. Set `storage.listen_url` to the"
-    " server's own address: then no statement is prepared",
+    "26000": "a pooler reassigned the connection between two statements. Set `storage.listen_url` to the"
+    " server's own address, so that no statement is prepared",
     "3D000": "there is no such database. Create it with `createdb`, or change the name in `storage.url`",
-    "42501": "the role lacks a privilege. Give it the database (`GRANT ALL ON SCHEMA public TO …`), or let it"
-    " own the database",
-    "42P01": "a table is missing: it was dropped, or the role's `search_path` changed. Restore a backup, or"
-    " set the search path back, and restart Answerback",
-    "42P05": "a pooler handed the connection on between two statements. Set `storage.listen_url` to the"
-    " server's own address: then no statement is prepared",
-    "53100": "the server's disk is full. Free some space there; nothing has to be restarted",
-    "53200": "the server is out of memory. Give it more, or lower its `max_connections`",
-    "53300": "the server has no connection left. Raise its `max_connections`, stop what else uses it, or put"
+    "42501": "the role lacks a privilege. Grant it (`GRANT ALL ON SCHEMA public TO …`), or make the role the owner of"
+    " the database",
+    "42P01": "a table is missing: it was dropped, or the role's `search_path` changed. Restore a backup or"
+    " the search path, and restart Answerback",
+    "42P05": "a pooler reassigned the connection between two statements. Set `storage.listen_url` to the"
+    " server's own address, so that no statement is prepared",
+    "53100": "the server's disk is full. Free some space there; no restart is needed",
+    "53200": "the server is out of memory. Give it more memory, or lower its `max_connections`",
+    "53300": "the server has no connection left. Raise its `max_connections`, stop other programs that use it, or put"
     " a pooler in front of it",
-    "55P03": "somebody else holds a lock on it. Stop that program (a migration, a backup, an open `psql`),"
+    "55P03": "another program holds a lock on it. Stop that program (a migration, a backup, an open `psql`),"
     " or try again",
     "57014": "the statement was cancelled, by `statement_timeout` or by an administrator. Raise the timeout"
-    " of Answerback's role, or look for what slows the server down",
+    " of Answerback's role, or find out what slows the server down",
 }
 _CLASSES: Final = {
-    "08": "the connection was lost. Look at the server's log; nothing has to be restarted here",
-    "28": "the server refuses the user or the password. Check both in `storage.url`, and `pg_hba.conf`",
-    "40": "other transactions were in the way each time it was tried. Try again",
-    "53": "the server is short of something it needs. Look at its log",
-    "57": "the server is shutting down or starting. Wait, or look at its log; nothing has to be restarted"
-    " here",
-    "58": "the server's disk failed to read or write. Look at the disk and at the server's log",
-    "XX": "it is damaged, or the server is defective. Look at the server's log, and restore a backup",
+    "08": "the connection was lost. Check the server's log; no restart is needed here",
+    "28": "the server rejects the user or the password. Check both in `storage.url`, and `pg_hba.conf`",
+    "40": "other transactions conflicted with every attempt. Try again",
+    "53": "the server is short of a resource. Check its log",
+    "57": "the server is shutting down or starting. Wait, or check its log; no restart is needed here",
+    "58": "the server's disk failed to read or write. Check the disk and the server's log",
+    "XX": "it is damaged, or the server has a bug. Check the server's log, and restore a backup",
 }
 _REFUSED: Final = (
     ("starting up", "57P03"),
@@ -57,10 +56,10 @@ _REFUSED: Final = (
 
 _LOST: Final = "08006"
 _UNREACHABLE: Final = (
-    "it cannot be reached. Check that the server runs, and that `storage.url` has its host and port; nothing"
-    " has to be restarted here"
+    "it cannot be reached. Check that the server runs, and that `storage.url` has its host and port; no restart"
+    " is needed here"
 )
-_DEFECT: Final = "PostgreSQL refused what was asked; this is a defect of Answerback's"
+_DEFECT: Final = "PostgreSQL rejected the statement. This is a bug in Answerback"
 
 
 def display_name(url: str) -> str:

@@ -20,7 +20,7 @@ from answerback_storage.postgres.connections import (
 from answerback_storage.postgres.listen_notify import ChangeNotifier
 from answerback_storage.rows import Row
 
-_RUN_AGAIN: Final = "Run this again when that is done."
+_RUN_AGAIN: Final = "Fix that, then run this again."
 MAX_CLOCK_DIFFERENCE: Final = 5.0
 """Seconds by which clocks may differ before people notice it in logs."""
 _RIGHTS: Final = """SELECT current_user, current_schema(),
@@ -96,25 +96,25 @@ async def _rights(connection: Connection) -> Finding:
     what = f"rights of the role {role}"
     if schema is None:
         fix = f"Run `CREATE SCHEMA AUTHORIZATION {role}`, or set the role's `search_path` to a schema that exists."
-        return Finding(what, "no schema of its `search_path` is there", fix)
+        return Finding(what, "no schema in its `search_path` exists", fix)
     if read_only:
         fix = (
             "Name the primary server in `storage.url` (for several hosts, with"
             " `target_session_attrs=read-write`), or end its read-only mode."
         )
-        return Finding(what, "it can only read: the server is a standby, or read-only", fix)
+        return Finding(what, "it can only read: the server is a standby or read-only", fix)
     if lacking:
         fix = f"Run `GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}` as their owner."
-        wrong = f"it may not read, write and delete in {', '.join(lacking[:3])}"
+        wrong = f"it may not read, write and delete rows in {', '.join(lacking[:3])}"
         return Finding(
             what, wrong if len(lacking) <= 3 else f"{wrong} and {len(lacking) - 3} more", fix
         )
     if not may_create:
-        fix = f"Run `GRANT ALL ON SCHEMA {schema} TO {role}`, or let it own the database."
+        fix = f"Run `GRANT ALL ON SCHEMA {schema} TO {role}`, or make it the owner of the database."
         return Finding(what, f"it may not create tables in the schema {schema}", fix)
     if owners:
         fix = f"Run `REASSIGN OWNED BY {owners[0]} TO {role}`, or `GRANT {owners[0]} TO {role}`."
-        wrong = f"tables belong to {', '.join(owners)}, so that an upgrade could not change them"
+        wrong = f"tables belong to {', '.join(owners)}, so an upgrade could not change them"
         return Finding(what, wrong, fix, warning=True)
     return Finding(what)
 
@@ -131,8 +131,8 @@ def clock_finding(ahead: float) -> Finding:
         return Finding("clock: the database's and this machine's agree")
     wrong = f"this machine's is {abs(ahead):.0f} s {'ahead of' if ahead > 0 else 'behind'} the database's"
     fix = (
-        "Replicas go by the database's. Have both kept right by NTP: deadlines, and the times in logs, are wrong"
-        " where they are not."
+        "Replicas use the database's clock. Keep both accurate with NTP: otherwise deadlines and the times in logs"
+        " are wrong."
     )
     return Finding("clock", wrong, fix, warning=True)
 
@@ -141,14 +141,12 @@ async def _connections(connection: Connection) -> Finding:
     (free,) = await _fetch_one(connection, _FREE_CONNECTIONS)
     needed = MAX_CONNECTIONS + 1
     if free >= needed:
-        return Finding(
-            f"connections: {free} more can be opened; a replica takes {needed} at the most"
-        )
+        return Finding(f"connections: {free} more can be opened; a replica uses at most {needed}")
     fix = (
-        "Raise `max_connections` (or the `CONNECTION LIMIT` of the role or the database), stop what else uses the"
-        " server, or put a pooler in front of it."
+        "Raise `max_connections` (or the `CONNECTION LIMIT` of the role or the database), stop other programs that"
+        " use the server, or put a pooler in front of it."
     )
-    wrong = f"{free} more can be opened, and each replica takes up to {needed}"
+    wrong = f"{free} more can be opened, but each replica uses up to {needed}"
     return Finding("connections", wrong, fix, warning=True)
 
 
@@ -162,12 +160,12 @@ async def _pooler(connection: Connection, listen_url: str | None) -> Finding:
     if not await _pooled(connection):
         if listen_url is None:
             return Finding("pooler: there is none")
-        wrong = "there is none, and `storage.listen_url` keeps statements from being prepared"
+        wrong = "there is none, and setting `storage.listen_url` needlessly disables prepared statements"
         return Finding("pooler", wrong, "Remove `storage.listen_url`.", warning=True)
     if listen_url is None:
-        wrong = "there is one, and `storage.listen_url` is not set"
+        wrong = "there is one, but `storage.listen_url` is not set"
         fix = (
-            "Set `storage.listen_url` to the address of the server itself. Without it, the pooler has to be in"
+            "Set `storage.listen_url` to the address of the server itself. Otherwise the pooler must be in"
             " session mode."
         )
         return Finding("pooler", wrong, fix, warning=True)
@@ -177,8 +175,8 @@ async def _pooler(connection: Connection, listen_url: str | None) -> Finding:
     finally:
         await direct.close()
     if not direct_is_pooled:
-        return Finding("pooler: statements go through one, notifications do not")
-    wrong = "there is one at `storage.listen_url` too, which may lose notifications"
+        return Finding("pooler: statements go through one, and notifications do not")
+    wrong = "there is one at `storage.listen_url` too, and it may lose notifications"
     return Finding("pooler", wrong, "Set it to the address of the server itself.", warning=True)
 
 
@@ -191,4 +189,4 @@ async def _notifications(database: Database, listen_url: str | None) -> Finding:
         return Finding("notifications", str(error), _RUN_AGAIN)
     elapsed = time.perf_counter() - began
     await notifier.close()
-    return Finding(f"notifications arrive ({elapsed * 1000:.0f} ms with the connection)")
+    return Finding(f"notifications arrive ({elapsed * 1000:.0f} ms including the connection)")

@@ -128,9 +128,9 @@ class ChangeNotifier:
         if works:
             return connection
         raise StoreError(
-            f"The database {self._database.name}: notifications do not arrive, because a pooler hands the connection"
-            " on between transactions, or `storage.listen_url` is another database. Set `storage.listen_url` to the"
-            " address of the server itself and the same database."
+            f"The database {self._database.name}: notifications do not arrive, because a pooler reassigns the"
+            " connection between transactions, or `storage.listen_url` names another database. Set"
+            " `storage.listen_url` to the address of the server itself, with the same database."
         )
 
     async def _listen(self, connection: Connection) -> None:

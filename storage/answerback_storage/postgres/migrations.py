@@ -332,7 +332,7 @@ async def _check_server(connection: Connection, name: str) -> None:
     version = connection.info.server_version // 10_000
     if version < MIN_VERSION:
         raise StoreError(
-            f"The database {name} is on PostgreSQL {version}; Answerback needs {MIN_VERSION} or newer. Upgrade"
+            f"The database {name} runs on PostgreSQL {version}, but Answerback needs {MIN_VERSION} or newer. Upgrade"
             " the server, or name another in `storage.url`."
         )
     found = await connection.execute(
@@ -341,13 +341,13 @@ async def _check_server(connection: Connection, name: str) -> None:
     encoding, durable = await found.fetchone() or ("", "")
     if encoding != "UTF8":
         raise StoreError(
-            f"The database {name} has the encoding {encoding}, which cannot hold every text. Create one with"
+            f"The database {name} has the encoding {encoding}, which cannot store all text. Create a database with"
             " `createdb --encoding=UTF8 --template=template0 NAME`, and name that in `storage.url`."
         )
     if durable == "off":
         raise StoreError(
-            f"The database {name} confirms commits that are not on disk yet (`synchronous_commit` is off): a"
-            " power cut would lose answers that people were told are stored. Run `ALTER ROLE … SET"
+            f"The database {name} confirms commits before they are on disk (`synchronous_commit` is off), so a"
+            " power failure would lose answers that were confirmed to people. Run `ALTER ROLE … SET"
             " synchronous_commit = on` for the role in `storage.url`."
         )
 
@@ -362,7 +362,7 @@ async def _applied(connection: Connection, name: str) -> set[str]:
         if others := sorted(tables.intersection(_OURS)):
             raise StoreError(
                 f"The database {name} belongs to another program (it has the tables {', '.join(others)})."
-                " Nothing in it was touched: set `storage.url` to a database of Answerback's own."
+                " Nothing in it was changed. Set `storage.url` to a database of Answerback's own."
             )
         return set()
     rows = await (await connection.execute("SELECT name FROM answerback_migrations")).fetchall()

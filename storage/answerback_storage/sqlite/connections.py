@@ -42,27 +42,26 @@ _PRAGMAS: Final = (
 
 _EXPLANATIONS: Final = {
     sqlite3.SQLITE_FULL: "the disk is full, or the file has reached its limit. Free some space;"
-    " nothing has to be restarted",
-    sqlite3.SQLITE_BUSY: "another process holds it locked. Stop that process (a second Answerback,"
+    " no restart is needed",
+    sqlite3.SQLITE_BUSY: "it is locked by another process. Stop that process (a second Answerback,"
     " a backup, an open SQLite shell), or try again",
-    sqlite3.SQLITE_LOCKED: "another connection holds it locked. Try again",
-    sqlite3.SQLITE_READONLY: "it may not be written. Give the user that Answerback runs as write"
+    sqlite3.SQLITE_LOCKED: "it is locked by another connection. Try again",
+    sqlite3.SQLITE_READONLY: "it is not writable. Give the user that Answerback runs as write"
     " permission on the file and on its directory",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Look at the permissions of the file and of its"
-    " directory, where SQLite keeps two more files beside it",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Check the permissions of the file and of its"
+    " directory, where SQLite keeps two more files",
     sqlite3.SQLITE_CORRUPT: "it is damaged. Restore a backup, or rescue what can be read with"
     " `sqlite3 FILE .recover`",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged. Name another file, or"
     " restore a backup",
-    sqlite3.SQLITE_IOERR: "the disk failed to read or write. Look at the disk and at the system's"
-    " log",
+    sqlite3.SQLITE_IOERR: "the disk failed to read or write. Check the disk and the system's log",
 }
 
 
 def describe_error(path: Path, error: sqlite3.Error) -> str:
     """Describe what went wrong with the database, and what to do."""
     why = _EXPLANATIONS.get(
-        _code(error), "SQLite refused what was asked; this is a defect of Answerback's"
+        _code(error), "SQLite rejected the statement. This is a bug in Answerback"
     )
     return f"The database {path}: {why} ({getattr(error, 'sqlite_errorname', '?')}: {error})."
 
@@ -82,8 +81,8 @@ def make_file(path: Path) -> None:
     directory = path.parent
     if not directory.is_dir():
         raise StoreError(
-            f"The database {path} cannot be made: there is no directory {directory}. Make"
-            " it, or set `storage.url` to a file in a directory that exists."
+            f"The database {path} cannot be created: there is no directory {directory}."
+            " Create it, or set `storage.url` to a file in a directory that exists."
         )
     if path.is_dir():
         raise StoreError(f"The database {path} is a directory: set `storage.url` to a file in it.")
@@ -93,9 +92,9 @@ def make_file(path: Path) -> None:
     for needed in (directory, path):
         if not os.access(needed, os.R_OK | os.W_OK):
             raise StoreError(
-                f"The database {path} cannot be used: {needed} may not be read and"
-                " written. Give the user that Answerback runs as both permissions on the file"
-                " and on its directory, or set `storage.url` to another place."
+                f"The database {path} cannot be used: {needed} is not readable and"
+                " writable. Give the user that Answerback runs as both permissions on the file"
+                " and on its directory, or set `storage.url` to another location."
             )
 
 
@@ -242,8 +241,8 @@ class Connections:
             raise StoreError(describe_error(self.path, error)) from error
         if busy:
             raise StoreError(
-                f"The database {self.path}: what was erased is still in its log, because another process reads the"
-                " file. Erase again once that has ended (a backup, an open SQLite shell)."
+                f"The database {self.path}: erased content is still in its log, because another process is reading the"
+                " file (a backup, an open SQLite shell). Erase again once that process has ended."
             )
 
     def check_in_place(self) -> None:
@@ -255,8 +254,8 @@ class Connections:
         if stat is None or (stat.st_dev, stat.st_ino) != self._inode:
             raise StoreError(
                 f"The database {self.path} was removed or replaced while it was in use: what is"
-                " stored now is lost at the next start. Restart Answerback, with the right file in"
-                " place."
+                " stored now will be lost at the next start. Put the right file in place and restart"
+                " Answerback."
             )
 
     def _attempt(self, job: Job[sqlite3.Connection, Any], connection: sqlite3.Connection) -> None:
@@ -296,7 +295,7 @@ class Connections:
             "commit failed", extra={"action": "commit", "error": describe_error(self.path, error)}
         )
         self._batch.forget()
-        unknown = " Whether the last change is stored is not known: read again before trying again."
+        unknown = " It is not known whether the last change was stored. Read again before retrying."
         self._fail(jobs, error, CommitUnknownError, unknown)
         self.close()
 
@@ -351,7 +350,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
         if application != 0 or other_tables:
             raise StoreError(
                 f"The database {path} belongs to another program (it has the tables"
-                f" {', '.join(other_tables[:5]) or 'of nobody we know'}). Nothing in it was touched: set"
+                f" {', '.join(other_tables[:5]) or '(none)'}). Nothing in it was changed. Set"
                 " `storage.url` to a file of Answerback's own."
             )
         return

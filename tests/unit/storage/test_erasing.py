@@ -126,7 +126,7 @@ async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
     await answer_secretly(store)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StoreError, match="another process holds it locked"):
+        with pytest.raises(StoreError, match="it is locked by another process"):
             await store.scrub_erased()
     await store.close()
 

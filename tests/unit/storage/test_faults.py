@@ -54,7 +54,7 @@ async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
     assert await store.get("ask_1") == new_ask()
     assert not any(write.done() for write in writes)
     for write in writes:
-        with pytest.raises(StoreError, match="another process holds it locked"):
+        with pytest.raises(StoreError, match="it is locked by another process"):
             await write
     other.execute("ROLLBACK")
     other.close()

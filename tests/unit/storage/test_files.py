@@ -123,7 +123,7 @@ async def test_several_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) 
 
 async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     said = await refusal(tmp_path / "none" / "answerback.db")
-    assert f"there is no directory {tmp_path / 'none'}. Make it" in said
+    assert f"there is no directory {tmp_path / 'none'}. Create it" in said
 
 
 async def test_a_directory_is_no_database(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_what_may_not_be_written_is_named(open_to_all: Path, locked: str) 
     with without_rights():
         said = await refusal(path)
     assert (
-        f"{path if locked == 'file' else open_to_all} may not be read and written. Give the user"
+        f"{path if locked == 'file' else open_to_all} is not readable and writable. Give the user"
         in said
     )
 

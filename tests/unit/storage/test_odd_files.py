@@ -61,7 +61,7 @@ async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_
         other.execute("PRAGMA journal_mode = DELETE")
         other.execute("BEGIN")
         other.execute("SELECT * FROM asks").fetchall()
-        with pytest.raises(StoreError, match="another process holds it locked"):
+        with pytest.raises(StoreError, match="it is locked by another process"):
             await store.open()
         other.execute("ROLLBACK")
     await store.open()

@@ -103,7 +103,9 @@ async def test_what_a_role_may_not_do_is_named_with_what_to_run(
         right = (await found(as_role(url, role)))["rights"]
         return f"{right.wrong} {right.fix}"
 
-    tables = "it may not read, write and delete in answerback_migrations, asks, asks_words and "
+    tables = (
+        "it may not read, write and delete rows in answerback_migrations, asks, asks_words and "
+    )
     told = (await found(as_role(url, role)))["database"]
     assert "lacks a privilege" in (told.wrong or ""), (
         "it may not even read which migrations there are"
@@ -113,7 +115,7 @@ async def test_what_a_role_may_not_do_is_named_with_what_to_run(
     assert f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}" in await said()
     run.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
     run.execute(f"REVOKE INSERT ON seen FROM {role}")
-    assert "delete in seen Run" in await said()
+    assert "delete rows in seen Run" in await said()
     run.execute(f"GRANT ALL ON seen TO {role}")
     assert f"`GRANT ALL ON SCHEMA public TO {role}`" in await said()
     run.execute(f"GRANT ALL ON SCHEMA public TO {role}")
@@ -150,7 +152,7 @@ async def test_too_few_free_connections_are_told(
     assert (await found(as_role(url, role)))["connections"].wrong is None
     run.execute(f"ALTER ROLE {role} CONNECTION LIMIT {needed - 1}")
     told = (await found(as_role(url, role)))["connections"]
-    assert told.wrong == f"{needed - 1} more can be opened, and each replica takes up to {needed}"
+    assert told.wrong == f"{needed - 1} more can be opened, but each replica uses up to {needed}"
     assert "Raise `max_connections`" in told.fix
 
 
@@ -165,11 +167,11 @@ async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
     with pooler(postgres_server, name) as pooling:
         pooled = postgres_server.url(name, port=pooling.port)
         told = await found(pooled)
-        assert told["pooler"].wrong == "there is one, and `storage.listen_url` is not set"
+        assert told["pooler"].wrong == "there is one, but `storage.listen_url` is not set"
         assert "address of the server itself" in told["pooler"].fix
         assert "notifications do not arrive" in (told["notifications"].wrong or "")
         told = await found(pooled, url)
-        assert told["pooler"].what == "pooler: statements go through one, notifications do not"
+        assert told["pooler"].what == "pooler: statements go through one, and notifications do not"
         assert told["notifications"].wrong is None
         told = await found(pooled, pooled)
         assert "at `storage.listen_url` too" in (told["pooler"].wrong or "")
@@ -197,4 +199,4 @@ async def test_a_server_that_goes_away_while_it_is_looked_at_is_named(
     monkeypatch.setattr(health_checks, "_clock", cut)
     told = await found(url)
     assert list(told) == ["database", "rights"]
-    assert "nothing has to be restarted here" in (told["database"].wrong or "")
+    assert "no restart is needed here" in (told["database"].wrong or "")

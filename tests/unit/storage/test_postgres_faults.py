@@ -81,7 +81,7 @@ async def test_a_wrong_password_and_a_missing_database_are_named(
     postgres_server: postgres.Server, fresh: str
 ) -> None:
     guarded = postgres_server.url(fresh, user=f"{postgres.GUARDED}:wrong")
-    await refused(guarded, "refuses the user or the password")
+    await refused(guarded, "rejects the user or the password")
     await refused(postgres_server.url("nowhere"), "no such database. Create it with `createdb`")
 
 
@@ -131,7 +131,7 @@ async def test_commits_that_would_not_be_on_disk_are_refused(
     postgres_server: postgres.Server, fresh: str
 ) -> None:
     postgres_server.run(f"ALTER DATABASE {fresh} SET synchronous_commit = off")
-    await refused(postgres_server.url(fresh), "not on disk yet.*synchronous_commit = on")
+    await refused(postgres_server.url(fresh), "before they are on disk.*synchronous_commit = on")
 
 
 async def test_several_that_start_at_once_migrate_once(
@@ -153,9 +153,9 @@ async def test_several_that_start_at_once_migrate_once(
     [
         ("53100", "the server's disk is full. Free some space"),
         ("42501", "the role lacks a privilege"),
-        ("25006", "it may only be read. Name the primary server"),
+        ("25006", "it is read-only. Name the primary server"),
         ("58030", "the server's disk failed"),
-        ("22000", "a defect of Answerback's"),
+        ("22000", "a bug in Answerback"),
     ],
 )
 async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
@@ -183,7 +183,7 @@ async def test_a_deadlock_is_tried_again_and_not_for_ever(
     assert await store.get("ask_1") == moved
     with (
         failing(run, "40001"),
-        pytest.raises(StoreError, match="other transactions were in the way"),
+        pytest.raises(StoreError, match="other transactions conflicted"),
     ):
         await store.change("ask_1", answer_decision("prod"))
     assert await store.get("ask_1") == moved
@@ -316,7 +316,7 @@ async def test_what_keeps_a_connection_from_listening_is_told(
     database: str, monkeypatch: pytest.MonkeyPatch, channel: str
 ) -> None:
     monkeypatch.setattr(listen_notify, "CHANNEL", channel)
-    await refused(database, "PostgreSQL refused what was asked")
+    await refused(database, "PostgreSQL rejected the statement")
 
 
 async def test_a_listening_connection_that_is_lost_is_opened_anew(

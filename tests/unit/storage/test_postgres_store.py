@@ -134,7 +134,7 @@ async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
             other.execute(b"UPDATE asks SET version = version + 1")
         return stepping(ask)
 
-    with pytest.raises(StoreError, match="changed by others each of the 2 times"):
+    with pytest.raises(StoreError, match="during each of the 2 attempts"):
         await stores[0].change("ask_1", decide)
 
 
@@ -381,7 +381,7 @@ async def test_a_process_that_is_paused_in_a_transaction_holds_up_no_other(
     connection = await transaction.__aenter__()
     await connection.execute(b"SELECT 1 FROM asks FOR UPDATE")
     moved, _ = await stores[1].change("ask_1", answer_decision())
-    with pytest.raises(StoreError, match="stood still in the middle of a transaction") as said:
+    with pytest.raises(StoreError, match="paused in the middle of a transaction") as said:
         await transaction.__aexit__(None, None, None)
     assert not isinstance(said.value, CommitUnknownError), "nothing of it is stored"
     assert await stores[0].get("ask_1") == moved

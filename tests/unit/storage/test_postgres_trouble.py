@@ -71,7 +71,7 @@ async def test_a_password_that_is_changed_is_told_and_the_store_goes_on_with_the
         postgres_server.run(
             f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{fresh}'"
         )
-        await refused(guarded, "refuses the user or the password")
+        await refused(guarded, "rejects the user or the password")
     finally:
         postgres_server.run(f"ALTER ROLE {postgres.GUARDED} PASSWORD 'right'")
     await accepted(guarded)
@@ -136,7 +136,7 @@ async def test_a_pooler_that_cannot_reach_its_server_is_named(
     with pytest.raises(StoreError) as said:
         await store.change("ask_1", answer_decision(), delivery="ev")
     postgres_server.start()
-    assert "The pooler's log and the server's say more" in str(said.value)
+    assert "See the logs of the pooler and the server" in str(said.value)
     async with asyncio.timeout(SOON):
         while await _get(store) is None:  # noqa: ASYNC110 the pooler tries again after a second
             await asyncio.sleep(0.1)

@@ -25,4 +25,4 @@ def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
     said = driver_errors.describe_error(
         "asks", psycopg.ProgrammingError("the query has 0 placeholders")
     )
-    assert "a defect of Answerback's" in said
+    assert "a bug in Answerback" in said

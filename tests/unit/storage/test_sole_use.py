@@ -157,7 +157,7 @@ async def test_the_lock_is_given_back(tmp_path: Path) -> None:
 
 
 async def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         async with hold_exclusive_lock(tmp_path / "none" / "asks.db"):
             pass
 

@@ -80,7 +80,7 @@ async def test_a_delivery_whose_id_is_no_text_fails_alone(tmp_path: Path) -> Non
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
-    assert "no text" in str(outcome)
+    assert "not text" in str(outcome)
     assert await store.get("ask_1") == new_ask(1)
     assert await store.get("ask_2") == moved
     await store.close()
