@@ -1,4 +1,4 @@
-"""Which browser the tests and the pictures of the docs use, and how it is started."""
+"""The browser that the tests and the docs' screenshots use, and how to start it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ ARGUMENTS: Final = [
     "--disable-smooth-scrolling",
     "--renderer-process-limit=1",
 ]
-"""Nothing in the background, and as few processes as can be; a key scrolls at once: in mid-scroll, Chromium may lose
-the next one."""
+"""Nothing in the background, and as few processes as possible.
+
+A key scrolls instantly, because Chromium may lose the next key in mid-scroll.
+"""
 
 
 def find_chromium() -> str | None:
-    """Path of Debian's Chromium: its headless shell, which needs half of the processor time, or the whole browser.
+    """Return the path of Debian's Chromium: its headless shell, which needs half the CPU time, or the full browser.
 
     https://developer.chrome.com/blog/chrome-headless-shell
     """

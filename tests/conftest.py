@@ -1,6 +1,6 @@
-"""What every test shares: a clean environment, hypothesis profiles, and a loop that must not block.
+"""Fixtures and hooks for all tests: a clean environment, hypothesis profiles, and an event loop that must not block.
 
-Owns nothing about the product; fixtures of one kind of test live beside those tests.
+Contains nothing about the product. Fixtures for one kind of test are next to those tests.
 """
 
 import atexit
@@ -48,8 +48,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
 _IN_MEMORY = Path("/dev/shm")
-_ROOM = 4 * 2**30
-"""Bytes that must be free in memory for the folders of tests."""
+_MIN_FREE_BYTES = 4 * 2**30
+"""Bytes that must be free in memory for the tests' temporary directories."""
 
 
 def _scrub() -> None:
@@ -58,42 +58,40 @@ def _scrub() -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Forget the developer's own tokens before the first fixture can start a process; have Ctrl-C mean something."""
+    """Remove the developer's own tokens before the first fixture can start a process, and make Ctrl-C work."""
     _scrub()
     if hasattr(config, "workerinput"):
-        # Whatever else runs at the exit has run by then. The interpreter would then take seconds to free every object.
+        # By now, all other exit handlers have run. The interpreter would take seconds to free every object.
         atexit.register(os._exit, 0)
-    # A shell that starts us in the background has us, and whom we start, ignore it.
+    # A shell that starts pytest in the background makes it and its children ignore SIGINT.
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    gc.set_threshold(
-        20_000, 20, 20
-    )  # what a thousand modules import is not looked through again and again
+    gc.set_threshold(20_000, 20, 20)  # does not rescan the objects of a thousand modules as often
     installed_plugins()  # reads the disk once, as every command does before its event loop runs
-    if _in_memory():
+    if _can_use_memory():
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(_IN_MEMORY))
 
 
-def _in_memory() -> bool:
-    """Whether the folders of tests can be in memory, where `fsync` costs nothing: tests kill processes, no machine."""
+def _can_use_memory() -> bool:
+    """Return whether temporary directories can be in memory, where `fsync` is free: tests never kill the machine."""
     if not _IN_MEMORY.is_dir() or not os.access(_IN_MEMORY, os.W_OK):
         return False
     disk = os.statvfs(_IN_MEMORY)
-    return not disk.f_flag & os.ST_NOEXEC and disk.f_bavail * disk.f_frsize > _ROOM
+    return not disk.f_flag & os.ST_NOEXEC and disk.f_bavail * disk.f_frsize > _MIN_FREE_BYTES
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Have one worker begin with the tests in a browser, which it starts once, and half of the others with long ones.
+    """Start one worker with the browser tests, which start the browser once, and half of the others with long tests.
 
-    None is left alone with a long one at the end; and as those mostly wait, the other half keeps the processors busy.
-    A module that is long stays together: what its tests share is made once. xdist gives each worker a slice of the
-    tests, and who is done takes over the end of somebody else's:
+    No worker is then left alone with a long test at the end, and since long tests mostly wait, the other half keeps the
+    processors busy. A long module stays together, because its tests share setup. xdist gives each worker a slice of the
+    tests, and a worker that is done takes over the end of another's:
     https://pytest-xdist.readthedocs.io/en/stable/distribution.html
     """
     others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
     if not others:
         return
-    shown = [item for item in items if item.get_closest_marker("browser")]
+    in_browser = [item for item in items if item.get_closest_marker("browser")]
     long: dict[pytest.Item | pytest.Module, list[pytest.Item]] = {}
     for item in items:
         if item.get_closest_marker("long"):
@@ -102,34 +100,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             long.setdefault(module if module and together else item, []).append(item)
     groups = list(long.values())
     half = (others + 1) // 2
-    first = [shown, *(list(chain(*groups[worker::half])) for worker in range(half))]
+    first = [in_browser, *(list(chain(*groups[worker::half])) for worker in range(half))]
     first += [[] for _ in range(others - half)]
     early = set(chain(*first))
     rest = [item for item in items if item not in early]
     ordered: list[pytest.Item] = []
-    for worker, begun in enumerate(first):
+    for worker, first_tests in enumerate(first):
         size = (len(items) - len(ordered)) // (len(first) - worker)
-        left = max(0, size - len(begun))
-        ordered += [*begun, *rest[:left]]
-        del rest[:left]
+        remaining = max(0, size - len(first_tests))
+        ordered += [*first_tests, *rest[:remaining]]
+        del rest[:remaining]
     items[:] = [*ordered, *rest]
 
 
 def pytest_collection_finish() -> None:
-    """Spares the garbage collector what lives as long as the session: all modules, and all tests."""
+    """Exempt what lives as long as the session, all modules and tests, from garbage collection."""
     gc.freeze()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish() -> None:
-    """Saves what coverage measured here: a worker that takes long to exit is killed before it does that itself."""
-    if (measured := Coverage.current()) is not None:
-        measured.save()
+    """Save this process's coverage data: a worker that is slow to exit is killed before coverage does so itself."""
+    if (coverage := Coverage.current()) is not None:
+        coverage.save()
 
 
 @pytest.fixture(autouse=True)
 def clean_environment() -> Iterator[None]:
-    """No test sees a variable of ours that it did not set, and none leaves one, or its logging, to the next."""
+    """Keep variables of ours and logging configuration from leaking into a test or out of it."""
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level
     _scrub()
@@ -142,9 +140,9 @@ def clean_environment() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
     """Fail a test in which our code makes a blocking call (a query, a sleep) on the event loop."""
-    # The tests of the contracts are on the stack of all that runs in them, fakes too.
+    # The contract tests are on the stack of everything that runs in them, including fakes.
     calls = BlockBuster(list(PACKAGES), excluded_modules=["answerback.testing"])
-    # Where coverage measures, it takes a lock of its own when our code comes to a new file.
+    # When measuring, coverage takes its own lock the first time our code enters a file.
     calls.functions["threading.Lock.acquire"].can_block_in("coverage/collector.py", "lock_data")
     calls.activate()
     yield
@@ -153,33 +151,35 @@ def nothing_of_ours_blocks_the_loop() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def what_a_closed_server_accepted_is_closed() -> Iterator[None]:
-    """Close the connections that CPython forgets: those accepted in the moment in which their server is closed.
+    """Close the connections that CPython forgets: those accepted at the moment when their server is closed.
 
-    Nobody has such a connection yet, so the garbage collector closes it, with a warning that fails the test that runs
-    by then: https://github.com/python/cpython/issues/109564
+    Nobody has such a connection yet, so the garbage collector closes it, with a warning that fails whichever test is
+    running: https://github.com/python/cpython/issues/109564
     """
     make = BaseSelectorEventLoop._make_socket_transport  # type: ignore[attr-defined]
 
-    def made(loop: Any, sock: socket.socket, *args: Any, server: Any = None, **more: Any) -> Any:
+    def make_socket(
+        loop: Any, sock: socket.socket, *args: Any, server: Any = None, **more: Any
+    ) -> Any:
         if server is not None and not server.is_serving():
             sock.close()
             raise ConnectionAbortedError
         return make(loop, sock, *args, server=server, **more)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(BaseSelectorEventLoop, "_make_socket_transport", made)
+        patch.setattr(BaseSelectorEventLoop, "_make_socket_transport", make_socket)
         yield
 
 
 @pytest.fixture(scope="session")
 def data() -> Path:
-    """The folder of files that tests read and never write."""
+    """The directory of files that tests read and never write."""
     return Path(__file__).parent / "data"
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """Path of Debian's Chromium, which `.ci/system-packages` installs; a test without it skips."""
+    """The path of Debian's Chromium, which `.ci/system-packages` installs. Tests that need it skip if it is missing."""
     found = chromium_browser.find_chromium()
     if found is None and os.environ.get("CI"):
         pytest.fail("Chromium is missing: run .ci/system-packages, which installs it")
@@ -192,7 +192,10 @@ def chromium() -> str:
 
 @pytest.fixture(scope="session")
 def postgres_server() -> Iterator[postgres.Server]:
-    """A PostgreSQL server of this session's own, which `.ci/system-packages` installs; a test without it skips."""
+    """A PostgreSQL server for this session.
+
+    `.ci/system-packages` installs it; tests that need it skip if it is missing.
+    """
     if postgres.binaries() is None:
         (pytest.fail if os.environ.get("CI") else pytest.skip)(
             "PostgreSQL is missing: run .ci/system-packages, which installs it"
@@ -203,11 +206,11 @@ def postgres_server() -> Iterator[postgres.Server]:
 
 @pytest.fixture
 def database(postgres_server: postgres.Server) -> Iterator[str]:
-    """The address of a PostgreSQL database without rows, for this test alone."""
+    """The URL of an empty PostgreSQL database for this test alone."""
     from answerback_storage.postgres import connections  # few tests need it
 
     with postgres_server.borrow_database() as name, pytest.MonkeyPatch.context() as patch:
-        # A busy machine may need longer than what is long for a server on a machine of its own.
+        # A busy machine may take longer than would be acceptable for a dedicated server.
         patched = {**connections._DEFAULTS, "connect_timeout": 30}
         patch.setattr(connections, "_DEFAULTS", patched)
         yield postgres_server.url(name)

@@ -1,7 +1,8 @@
-"""Tests at the edge of a limit: which constants each of them guards.
+"""Tests at the edge of a limit, and the constants that each of them guards.
 
-`tests/meta/test_limits.py` changes every constant, runs what guards it, and wants to see it fail. So such a test takes
-no argument, and reads the number that it expects from the platform's rules or writes it down, never from our constant.
+`tests/meta/test_limits.py` changes every constant, runs the tests that guard it, and expects one to fail. Such a test
+therefore takes no argument, and takes the expected number from the platform's rules or as a literal, never from our
+constant.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ Test = Callable[[], None]
 
 
 def edge(*constants: str) -> Callable[[Test], Test]:
-    """Marks a test that fails where one of these constants is another number."""
+    """Mark a test that fails if one of these constants has another value."""
 
     def mark(test: Test) -> Test:
         vars(test)["edge"] = constants
@@ -21,7 +22,7 @@ def edge(*constants: str) -> Callable[[Test], Test]:
 
 
 def edge_tests_by_constant(module: ModuleType) -> dict[str, list[Test]]:
-    """The marked tests of a module by the constants that they guard."""
+    """Return the marked tests of a module by the constants that they guard."""
     found: dict[str, list[Test]] = {}
     for test in vars(module).values():
         for constant in getattr(test, "edge", ()):

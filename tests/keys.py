@@ -1,4 +1,4 @@
-"""The person's key in tests: how a test acts at a service whose database lies in a folder."""
+"""The person's key in tests: lets a test act on a service whose database is in a given directory."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from pathlib import Path
 
 
 def read_person_key(folder: Path) -> str:
-    """The key of the one service that keeps its database in this folder."""
+    """Return the key of the only service that keeps its database in this directory."""
     (file,) = folder.glob("*.db.key")
     return file.read_text().strip()
 
 
 def bearer(folder: Path) -> dict[str, str]:
-    """The header with which a person's tools act at that service."""
+    """Return the header with which a person's tools act on that service."""
     return {"Authorization": f"Bearer {read_person_key(folder)}"}

@@ -1,4 +1,4 @@
-"""Clients of an MCP endpoint on loopback, where nothing is encrypted."""
+"""Clients of an MCP endpoint on loopback, without TLS."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from mcp.client.streamable_http import streamable_http_client
 
 @asynccontextmanager
 async def mcp_client(url: str, token: str | None = None, **options: Any) -> AsyncIterator[Client]:
-    """A client that is connected; it reads no certificates, which takes longer than most calls.
+    """Connect a client. It loads no certificates, because that takes longer than most calls.
 
     Args:
-        url: of the endpoint.
+        url: the endpoint's URL.
         token: the agent's, if it has one.
-        options: the client's own.
+        options: passed to the client.
     """
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     timeout = httpx2.Timeout(10, read=60)
     async with (
         httpx2.AsyncClient(headers=headers, timeout=timeout, verify=False) as http,
-        Client(streamable_http_client(url, http_client=http), **options) as made,
+        Client(streamable_http_client(url, http_client=http), **options) as client,
     ):
-        yield made
+        yield client

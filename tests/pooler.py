@@ -1,4 +1,4 @@
-"""Debian's pgbouncer in front of a database of the tests' server."""
+"""Debian's pgbouncer in front of a database on the test server."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Final
 
 from tests import postgres
 
-_SOON: Final = 10.0
+_TIMEOUT: Final = 10.0
 
 
 class Pooler:
-    """A pooler on loopback and a free port."""
+    """A pooler on loopback, on a free port."""
 
     def __init__(
         self, program: str, server: postgres.Server, database: str, size: int, mode: str
@@ -40,7 +40,7 @@ server_login_retry = 1
         )
 
     def start(self) -> None:
-        """Starts it, and returns once it listens."""
+        """Start the pooler, and return once it listens."""
         self._process = subprocess.Popen(
             [self._program, "-q", "pgbouncer.ini"],
             cwd=self._folder,
@@ -48,7 +48,7 @@ server_login_retry = 1
             stderr=subprocess.DEVNULL,
             **postgres.runs_as(),
         )
-        until = time.monotonic() + _SOON
+        until = time.monotonic() + _TIMEOUT
         while True:
             try:
                 socket.create_connection(("127.0.0.1", self.port), 1.0).close()
@@ -59,14 +59,14 @@ server_login_retry = 1
                 return
 
     def kill(self) -> None:
-        """Ends it, and with it every connection through it."""
+        """Kill the pooler, and with it every connection through it."""
         if self._process is not None:
             self._process.kill()
-            self._process.wait(_SOON)
+            self._process.wait(_TIMEOUT)
 
 
 def program() -> str | None:
-    """The path of pgbouncer, if this machine has it."""
+    """Return the path of pgbouncer, or None if it is not installed."""
     return shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin")
 
 
@@ -74,12 +74,12 @@ def program() -> str | None:
 def pooler(
     server: postgres.Server, database: str, size: int = 2, *, mode: str = "transaction"
 ) -> Iterator[Pooler]:
-    """A pooler with so many connections to the database of this name."""
+    """Run a pooler with the given number of connections to the database of this name."""
     found = program()
     assert found is not None, "pgbouncer is missing: run .ci/system-packages, which installs it"
-    made = Pooler(found, server, database, size, mode)
+    running = Pooler(found, server, database, size, mode)
     try:
-        made.start()
-        yield made
+        running.start()
+        yield running
     finally:
-        made.kill()
+        running.kill()

@@ -1,4 +1,4 @@
-"""A TCP proxy that loses what a test wants lost: whole connections, requests, or answers."""
+"""A TCP proxy that loses what a test wants lost: whole connections, requests, or responses."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-_MOST = 1 << 16
+_CHUNK = 1 << 16
 
 
 class Proxy:
@@ -18,29 +18,29 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self.port = 0
         self.cut_after_request = False
-        """The server gets what a client sends next; the connection is cut before it answers."""
+        """Pass the client's next bytes to the server, but cut the connection before it responds."""
         self.cut_before_request = False
-        """What a client sends next is lost, and the connection with it."""
+        """Drop the client's next bytes, and the connection with them."""
         self.refusing = False
-        """Whether new connections are cut at once: the server cannot be reached."""
+        """Whether new connections are cut immediately, as if the server could not be reached."""
 
     def cut(self) -> None:
-        """Ends every connection."""
+        """Cut every connection."""
         for writer in self._writers:
             writer.transport.abort()
 
     async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Passes on what comes from one client and goes to it."""
+        """Pass on the bytes to and from one client."""
         if self.refusing:
             writer.transport.abort()
             return
         try:
-            theirs, mine = await asyncio.open_connection("127.0.0.1", self._to)
+            from_server, to_server = await asyncio.open_connection("127.0.0.1", self._to)
         except OSError:
             writer.transport.abort()
             return
-        self._writers |= {writer, mine}
-        for task in (self._requests(reader, mine), self._pass(theirs, writer)):
+        self._writers |= {writer, to_server}
+        for task in (self._requests(reader, to_server), self._pass(from_server, writer)):
             self._tasks.add(asyncio.create_task(task))
 
     async def _requests(self, reader: asyncio.StreamReader, server: asyncio.StreamWriter) -> None:
@@ -56,7 +56,7 @@ class Proxy:
                 server.write(data)
             else:
                 server.write(data)
-        server.close()  # the client is gone, and its server is to know
+        server.close()  # the client is gone, so let its server know
 
     async def _pass(self, reader: asyncio.StreamReader, client: asyncio.StreamWriter) -> None:
         while (data := await _read(reader)) and not client.is_closing():
@@ -64,7 +64,7 @@ class Proxy:
         client.transport.abort()
 
     async def close(self) -> None:
-        """Ends every connection, and forgets them."""
+        """Cut and forget every connection."""
         self.cut()
         for task in self._tasks:
             task.cancel()
@@ -73,19 +73,19 @@ class Proxy:
 
 async def _read(reader: asyncio.StreamReader) -> bytes:
     try:
-        return await reader.read(_MOST)
+        return await reader.read(_CHUNK)
     except OSError:
         return b""
 
 
 @asynccontextmanager
 async def proxy(to: int) -> AsyncIterator[Proxy]:
-    """A proxy to a port, on a port of its own."""
-    made = Proxy(to)
-    listening = await asyncio.start_server(made.serve, "127.0.0.1", 0)
-    made.port = listening.sockets[0].getsockname()[1]
+    """Run a proxy to a port, on a free port."""
+    running = Proxy(to)
+    listener = await asyncio.start_server(running.serve, "127.0.0.1", 0)
+    running.port = listener.sockets[0].getsockname()[1]
     try:
-        yield made
+        yield running
     finally:
-        listening.close()
-        await made.close()
+        listener.close()
+        await running.close()

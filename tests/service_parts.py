@@ -1,4 +1,4 @@
-"""What tests of the service share: a clock that they move, a surface that they can make fail, submissions."""
+"""Helpers for tests of the service: a manual clock, a surface that can be made to fail, and submissions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerback.ports.surface import Actor, Asks, RetryLater, Shown
 from answerback.service.submission_request import Submission, read_submission
 
 WAIT = 60.0
-"""Seconds after which a test gives up waiting for an event."""
+"""Seconds after which a test stops waiting for an event."""
 
 
 class ManualClock:
@@ -32,38 +32,38 @@ class ManualClock:
         return self._passed
 
     async def sleep_until(self, when: float) -> None:
-        ahead = self._now - self._passed
+        clock_offset = self._now - self._passed
         async with self._moved:
             self._sleepers += 1
             self._moved.notify_all()
             try:
                 await self._moved.wait_for(
-                    lambda: self._now >= when or self._now - self._passed < ahead
+                    lambda: self._now >= when or self._now - self._passed < clock_offset
                 )
             finally:
                 self._sleepers -= 1
 
     async def wait_for_sleepers(self, sleepers: int) -> None:
-        """Returns once so many sleep: who has yet to fall asleep would not notice that the clock is set."""
+        """Return once the given number of tasks sleep: one that is not asleep yet would miss that the clock is set."""
         async with asyncio.timeout(WAIT), self._moved:
             await self._moved.wait_for(lambda: self._sleepers >= sleepers)
 
     async def advance(self, seconds: float) -> None:
-        """Lets time pass, and wakes who sleeps."""
+        """Let time pass, and wake sleepers."""
         async with self._moved:
             self._passed += seconds
             self._now += seconds
             self._moved.notify_all()
 
     async def set(self, seconds: float) -> None:
-        """Sets the clock on, or back, by so much."""
+        """Move the clock forward or back, without time passing."""
         async with self._moved:
             self._now += seconds
             self._moved.notify_all()
 
 
 class FakeSurface:
-    """A surface with one message an ask, kept in memory; ``failures`` are raised by the next shows, in order."""
+    """A surface with one message per ask, kept in memory. The next shows raise the ``failures``, in order."""
 
     live = True
 
@@ -79,9 +79,9 @@ class FakeSurface:
         self.not_ready: str | None = None
         self.changed = asyncio.Condition()
         self.hold: asyncio.Event | None = None
-        """While set and not triggered, shows and reminders do not return."""
+        """If not None, shows and reminders block until this event is set."""
         self.later = 0.0
-        """Seconds for which messages are said to be brought up to date by other means; 0: they are not."""
+        """Seconds for which shows answer that messages are updated by other means; 0: they are not."""
         self._responders = responders
 
     async def start(self, asks: Asks) -> None:
@@ -101,7 +101,7 @@ class FakeSurface:
             return RetryLater(self.later)
         if self.hold is not None:
             await self.hold.wait()
-        await self._fail_if_told()
+        await self._raise_next_failure()
         self.posts += ask.message is None
         async with self.changed:
             self.messages[ask.id] = ask
@@ -114,19 +114,19 @@ class FakeSurface:
         )
 
     async def shown(self, ask: Ask) -> Shown:
-        """Shows an ask, and gives what would be noted of that."""
+        """Show an ask, and return what would be recorded about it."""
 
-        async def saved(_shown: Shown) -> None:
+        async def ignore(_shown: Shown) -> None:
             pass
 
-        shown = await self.show(ask, saved)
+        shown = await self.show(ask, ignore)
         assert isinstance(shown, Shown)
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:
         if self.hold is not None:
             await self.hold.wait()
-        await self._fail_if_told()
+        await self._raise_next_failure()
         async with self.changed:
             self.reminders.append((ask.id, number))
             self.changed.notify_all()
@@ -139,10 +139,10 @@ class FakeSurface:
             self.changed.notify_all()
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        await self._fail_if_told()
+        await self._raise_next_failure()
         return groups & self.groups.get(person.user_id, frozenset())
 
-    async def _fail_if_told(self) -> None:
+    async def _raise_next_failure(self) -> None:
         if self.failures:
             async with self.changed:
                 self.changed.notify_all()
@@ -155,13 +155,13 @@ class FakeSurface:
         return None if destination.channel or destination.user else f"{self.name} needs a channel."
 
     async def until(self, holds: Callable[[], bool]) -> None:
-        """Returns once ``holds``; looked at after every change."""
+        """Return once ``holds`` is true. It is checked after every change."""
         async with asyncio.timeout(WAIT), self.changed:
             await self.changed.wait_for(holds)
 
 
 class FakePage(FakeSurface):
-    """A surface without live messages, as the web page is."""
+    """A surface without live messages, like the web page."""
 
     live = False
 
@@ -173,17 +173,17 @@ class FakePage(FakeSurface):
 
 
 def actor(user_id: str = "U1", surface: str = "chat") -> Actor:
-    """Somebody who acts."""
+    """Return somebody who acts."""
     return Actor(Person(surface=surface, user_id=user_id, name=user_id.lower()))
 
 
 def boolean(question_id: str = "go", **more: JsonValue) -> dict[str, JsonValue]:
-    """A yes-or-no question of an `ask_user` call."""
+    """Build a yes-or-no question of an `ask_user` call."""
     return {"id": question_id, "text": f"{question_id}?", "answer_type": "boolean", **more}
 
 
 def ask_user(*questions: dict[str, JsonValue], **envelope: JsonValue) -> Submission:
-    """A submission of an `ask_user` call, by default to a channel where anyone may answer."""
+    """Build the submission of an `ask_user` call, by default to a channel where anyone may answer."""
     body: dict[str, JsonValue] = {
         "name": "ask_user",
         "arguments": {"questions": list(questions or (boolean(),))},

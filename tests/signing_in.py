@@ -12,8 +12,8 @@ from typing import Final
 
 HEADER: Final = "X-Signed-In-User"
 OUTGOING: Final = "127.0.0.2"
-"""Where Caddy's connections come from: other programs' come from 127.0.0.1."""
-_PATIENCE: Final = 60.0
+"""The address that Caddy's connections come from. Those of other programs come from 127.0.0.1."""
+_START_TIMEOUT: Final = 60.0
 """Seconds within which Caddy has to start: many times what it takes on a busy machine."""
 _CONFIG: Final = """{
   admin off
@@ -36,15 +36,15 @@ http://127.0.0.1:%(port)d {
 }
 """
 STRIPS: Final = f"header_up {HEADER} {{signed_in_as}}"
-"""Puts the name in place of what the browser sent under that name: as it has to be."""
+"""Replaces what the browser sent under that name with the signed-in name, as it should."""
 ADDS: Final = f"header_up +{HEADER} {{signed_in_as}}"
-"""Adds the name to what the browser sent: wrong."""
+"""Adds the name to what the browser sent, which is wrong."""
 LOSES_THE_HOST: Final = f"{STRIPS}\n    header_up Host upstream.internal"
-"""Hides for which address the request is: wrong."""
+"""Hides the host that the request was for, which is wrong."""
 
 
 def free_port() -> int:
-    """A port that nobody listens on."""
+    """Return a port that nobody is listening on."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port: int = probe.getsockname()[1]
         return port
@@ -54,7 +54,7 @@ def free_port() -> int:
 async def caddy(
     folder: Path, port: int, to: int, sessions: dict[str, str], headers: str = STRIPS
 ) -> AsyncIterator[None]:
-    """Caddy on ``port``, passing on to ``to`` what comes with the cookie of a session."""
+    """Run Caddy on ``port``. It passes requests with a session's cookie on to ``to``."""
     lines = "\n".join(f'    {session} "{name}"' for session, name in sessions.items())
     values = {"port": port, "to": to, "sessions": lines, "headers": headers, "outgoing": OUTGOING}
     file = folder / f"{port}.Caddyfile"
@@ -68,11 +68,11 @@ async def caddy(
     )
     assert child.stderr is not None
     try:
-        async with asyncio.timeout(_PATIENCE):
-            told = b""
-            while b"serving initial configuration" not in told:
-                told = await child.stderr.readline()
-                assert told, "Caddy ended"
+        async with asyncio.timeout(_START_TIMEOUT):
+            line = b""
+            while b"serving initial configuration" not in line:
+                line = await child.stderr.readline()
+                assert line, "Caddy ended"
         draining = asyncio.create_task(child.stderr.read())
         yield
         draining.cancel()

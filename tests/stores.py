@@ -1,4 +1,4 @@
-"""What a surface's suite runs on: a service on either store, or two services on one PostgreSQL behind a balancer."""
+"""Backends for the surfaces' suites: a service on either store, or two services on one PostgreSQL behind a balancer."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from tests.acceptance.replicas import Proxy
 from tests.postgres import Server
 
 SETUPS: Final = ("sqlite", "postgresql", "replicas")
-"""Parameters of the fixtures of suites; see `create_setup`."""
+"""Parameters for the suites' fixtures; see `create_setup`."""
 
 
 def parametrize_stage(*modes_and_setups: tuple[str, str]) -> pytest.MarkDecorator:
-    """Has the cases of a class share a ``stage`` for each mode of a platform with one of `SETUPS`."""
+    """Make the cases of a class share a ``stage`` for each mode of a platform with one of `SETUPS`."""
     return pytest.mark.parametrize(
         "stage", modes_and_setups, indirect=True, scope="class", ids=":".join
     )
 
 
 class Setup(NamedTuple):
-    """Where asks are stored, and by how many services."""
+    """Where asks are stored, and how many services use them."""
 
     database: Path | str
     """An SQLite file, or a ``storage.url``."""
@@ -38,7 +38,7 @@ class Setup(NamedTuple):
 
 @contextmanager
 def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Iterator[Setup]:
-    """One of `SETUPS`, for as long as the context lasts."""
+    """Create one of `SETUPS`, and yield it until the context ends."""
     if name == "sqlite":
         yield Setup(folder / "answerback.db")
         return
@@ -49,7 +49,7 @@ def create_setup(name: str, request: pytest.FixtureRequest, folder: Path) -> Ite
 
 @asynccontextmanager
 async def open_store(database: Path | str) -> AsyncIterator[OpenStore]:
-    """A store, open, as a process has it."""
+    """Open a store in the way that a process does."""
     if isinstance(database, str):
         async with open_configured_store(StorageSettings(url=database)) as shared:
             yield shared
@@ -63,10 +63,10 @@ async def open_store(database: Path | str) -> AsyncIterator[OpenStore]:
 
 
 class LoadBalancer:
-    """Where a platform sends what people do: to the one service there is, or to several in turn.
+    """The endpoint to which a platform sends what people do: the only service, or several in turn.
 
     Args:
-        path: of the address that each service takes it at.
+        path: the path of the address at which each service receives it.
     """
 
     def __init__(self, path: str, deliver_to: Callable[[str], None]) -> None:
@@ -76,7 +76,7 @@ class LoadBalancer:
         self._up = AsyncExitStack()
 
     async def serve(self, url: str) -> None:
-        """One more service takes it."""
+        """Add a service."""
         self._proxy.targets.append(url.removesuffix(self._path))
         if len(self._proxy.targets) == 2:
             await self._up.enter_async_context(self._proxy.up())
@@ -85,6 +85,6 @@ class LoadBalancer:
             self._deliver_to(url)
 
     async def stop(self) -> None:
-        """They are all gone."""
+        """Remove all services."""
         await self._up.aclose()
         self._proxy.targets.clear()

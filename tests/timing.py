@@ -1,4 +1,4 @@
-"""What a piece of work takes of a processor, and how much it may; other processes and tests count for nothing."""
+"""CPU time that a piece of work takes, independent of other processes and tests."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from collections.abc import Callable
 from typing import Final
 
 BLOCKED: Final = 0.05 if sys.gettrace() is None else 0.3
-"""Seconds for which one piece of work may hold the event loop; more where every line is traced for coverage."""
-_TRIES: Final = 8
+"""Seconds for which one piece of work may block the event loop; more if every line is traced for coverage."""
+_MAX_ATTEMPTS: Final = 8
 _REFERENCE: Final = 0.0018
-"""Seconds that `_reference` takes where nothing else runs, on the machine on which the bound was set."""
+"""Seconds that `_reference` takes on an idle machine of the kind for which the bound was set."""
 
 
 def seconds(work: Callable[[], object], enough: float = BLOCKED) -> float:
-    """What a piece of work takes of a processor that does nothing else: the least of several tries.
+    """Return the seconds that a piece of work takes on an idle processor: the minimum of several attempts.
 
-    What runs beside it slows it down too, so where it seems to take long, a piece of work that is always the same is
-    timed as well. A try that takes less than ``enough`` is the last.
+    Whatever runs at the same time slows it down, so if it seems slow, a fixed piece of work is timed as well for
+    comparison. The first attempt that takes less than ``enough`` is the last.
     """
-    least, before = float("inf"), 1.0
-    gc.disable()  # what other tests left behind is not this work's to sweep up
-    for _ in range(_TRIES):
+    minimum, before = float("inf"), 1.0
+    gc.disable()  # garbage from other tests is not this work's to collect
+    for _ in range(_MAX_ATTEMPTS):
         began = time.thread_time()
         work()
-        taken = time.thread_time() - began
-        if taken >= BLOCKED / 2:
+        elapsed = time.thread_time() - began
+        if elapsed >= BLOCKED / 2:
             after = slowdown()
-            taken, before = taken / max(before, after), after
-        least = min(least, taken)
-        if least < enough:
+            elapsed, before = elapsed / max(before, after), after
+        minimum = min(minimum, elapsed)
+        if minimum < enough:
             break
     gc.enable()
-    return least
+    return minimum
 
 
 def slowdown() -> float:
-    """How many times slower than undisturbed this processor is now: at least 1."""
+    """Return how many times slower than when idle this processor is now: at least 1."""
     return max(1.0, _reference() / _REFERENCE)
 
 
 def _reference() -> float:
-    """What a loop takes now."""
+    """Return the seconds that a fixed loop takes now."""
     began, total = time.thread_time(), 0
     for number in range(60_000):
         total += number * number

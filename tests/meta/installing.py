@@ -1,4 +1,4 @@
-"""Wheels of the project's distributions, and environments that hold nothing but them and what they ask for."""
+"""Build wheels of the project's distributions, and environments that contain only them and their dependencies."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tests.meta.project import ROOT, SOURCE_FOLDERS, files
 
 CLIENT = "bot/answerback_client"
 FOLDERS = {"answerback": "", "answerback-client": CLIENT}
-"""Where the distributions of the project are described."""
+"""The directories that describe the project's distributions."""
 NO_PACKAGES = ("pyproject.toml", "README.md", "LICENSE")
-"""Files of a distribution that are installed as its metadata, if at all."""
+"""Files of a distribution that are installed as metadata, if at all."""
 
 
 def project(folder: str = "") -> Mapping[str, Any]:
-    """The table ``project`` of a distribution."""
+    """Return the ``project`` table of a distribution."""
     text = (ROOT / folder / "pyproject.toml").read_text("utf-8")
     table: Mapping[str, Any] = tomllib.loads(text)["project"]
     return table
 
 
 def build(into: Path) -> tuple[Path, Path]:
-    """The wheels of the service and of the client, built offline from what git knows."""
+    """Build the wheels of the service and of the client, offline, from the files that git knows."""
     source = into / "source"
     for path in files():
         inside = path.relative_to(ROOT)
@@ -53,10 +53,10 @@ def build(into: Path) -> tuple[Path, Path]:
 
 
 def environment(target: Path, wheels: Iterable[Path], wanted: Iterable[str]) -> Path:
-    """An environment with the wheels and, out of this one, what ``wanted`` asks for; its folder of programs.
+    """Create an environment from the wheels and the installed packages that ``wanted`` requires, and return its `bin`.
 
     Args:
-        wanted: requirements such as ``answerback[slack]``; our own distributions are left to the wheels.
+        wanted: requirements such as ``answerback[slack]``. Our own distributions come from the wheels.
     """
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", target], check=True)
     packages = sysconfig.get_path("purelib", vars={"base": str(target), "platbase": str(target)})
@@ -76,40 +76,40 @@ def environment(target: Path, wheels: Iterable[Path], wanted: Iterable[str]) -> 
 
 
 def closure(wanted: Iterable[str]) -> set[str]:
-    """The names of the distributions that these requirements bring, themselves included."""
+    """Return the names of the distributions that these requirements need, including themselves."""
     found: set[tuple[str, str]] = set()
-    left = [one for text in wanted for one in _asked(Requirement(text))]
-    while left:
-        one = left.pop()
-        if one not in found:
-            found.add(one)
-            left += _required(*one)
+    todo = [item for text in wanted for item in _names_and_extras(Requirement(text))]
+    while todo:
+        item = todo.pop()
+        if item not in found:
+            found.add(item)
+            todo += _dependencies(*item)
     return {name for name, _ in found}
 
 
-def _asked(requirement: Requirement) -> Iterator[tuple[str, str]]:
+def _names_and_extras(requirement: Requirement) -> Iterator[tuple[str, str]]:
     name = re.sub(r"[-_.]+", "-", requirement.name).lower()
     yield name, ""
     yield from ((name, extra) for extra in requirement.extras)
 
 
-def _required(name: str, extra: str) -> Iterator[tuple[str, str]]:
-    if name in FOLDERS:  # as the checkout has it, and not as it was when it was installed here
-        asked = project(FOLDERS[name])
-        texts = asked["optional-dependencies"][extra] if extra else asked["dependencies"]
+def _dependencies(name: str, extra: str) -> Iterator[tuple[str, str]]:
+    if name in FOLDERS:  # from the checkout, not from what was current when it was installed here
+        table = project(FOLDERS[name])
+        texts = table["optional-dependencies"][extra] if extra else table["dependencies"]
     else:
         texts = distribution(name).requires or ()
     for text in texts:
         requirement = Requirement(text)
         marker = requirement.marker
         if marker is None or marker.evaluate({"extra": extra}):
-            yield from _asked(requirement)
+            yield from _names_and_extras(requirement)
 
 
-def _link(held: Distribution, packages: Path) -> None:
-    """Puts what a distribution installed into the folder, by links."""
-    tops = {file.parts[0] for file in held.files or () if file.parts[0] != ".."}
+def _link(installed: Distribution, packages: Path) -> None:
+    """Link a distribution's installed files into the directory."""
+    tops = {file.parts[0] for file in installed.files or () if file.parts[0] != ".."}
     for top in tops - {"__pycache__"}:
         place = packages / top
         if not place.exists():
-            place.symlink_to(Path(str(held.locate_file(top))))
+            place.symlink_to(Path(str(installed.locate_file(top))))

@@ -1,6 +1,6 @@
 """The parts of the documentation that are generated from the project itself.
 
-`python -m tests.meta.made_docs` writes them anew. Each stands on its page between two comments.
+`python -m tests.meta.made_docs` regenerates them. Each is between two comments on its page.
 """
 
 import re
@@ -16,31 +16,31 @@ from tests.meta.project import RECIPES, ROOT
 
 
 def labels() -> str:
-    """Every word that a surface shows, and its default."""
+    """Build the table of all texts that a surface shows, with their defaults."""
     rows = [f"| `labels.{name}` | {field.default} |" for name, field in Labels.model_fields.items()]
     return "\n".join(["| key | default |", "|---|---|", *rows])
 
 
 def layers() -> str:
-    """The packages as import-linter holds them, from the top down."""
+    """Return the packages in the order that import-linter enforces, from the top down."""
     config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = config["tool"]["importlinter"]["contracts"]
-    contract = next(one for one in contracts if one["type"] == "layers")
+    contract = next(contract for contract in contracts if contract["type"] == "layers")
     rows = [layer.replace("(", "").replace(")", "") for layer in contract["layers"]]
     return "\n".join(["```text", *rows, "```"])
 
 
 RECIPE_PAGES = (ROOT / "docs" / "agents.md", ROOT / "docs" / "frameworks.md")
-"""The pages that show recipes."""
+"""The pages that include recipes."""
 _LANGUAGES = {".mjs": "js", ".py": "python"}
-"""What a fence calls a file's language, where that is not the file's suffix."""
+"""The language of a fenced block, if it is not the file's suffix."""
 
 
 def recipe(name: str, region: str | None = None) -> str:
-    """A recipe's file as a fenced block, or the named region of it.
+    """Return a recipe's file, or a named region of it, as a fenced block.
 
     Raises:
-        ValueError: The file has no such region.
+        ValueError: the file has no such region.
     """
     file = RECIPES / name
     text = file.read_text("utf-8")
@@ -55,7 +55,7 @@ def recipe(name: str, region: str | None = None) -> str:
 
 
 def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
-    """The recipes that a page shows, by their opening comments: `recipe FILE` or `recipe FILE REGION`."""
+    """Yield the recipes on a page, identified by their opening comments: `recipe FILE` or `recipe FILE REGION`."""
     for part in re.findall(
         r"^<!-- (recipe [\w.-]+(?: \w+)?) -->$", page.read_text("utf-8"), re.MULTILINE
     ):
@@ -66,18 +66,18 @@ PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "configuration.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
     "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
-    **{part: made for page in RECIPE_PAGES for part, made in _recipes(page)},
+    **{part: generate for page in RECIPE_PAGES for part, generate in _recipes(page)},
 }
 
 
 def read_part(name: str) -> str:
-    """A part as its page has it."""
+    """Return a part as it is on its page."""
     page, _ = PARTS[name]
     return page.read_text("utf-8").partition(_begin(name))[2].partition(_end(name))[0]
 
 
 def write(name: str) -> None:
-    """Writes a part anew."""
+    """Regenerate a part."""
     page, make = PARTS[name]
     old = _begin(name) + read_part(name) + _end(name)
     new = _begin(name) + make() + _end(name)

@@ -1,4 +1,4 @@
-"""Which files make up the project, for the tests that look at all of them."""
+"""The files that make up the project, for tests that check all of them."""
 
 import ast
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SOURCE_FOLDERS = ("bot", "adapters", "storage")
-"""The folders that hold what is installed."""
+"""The directories that contain what is installed."""
 
 PACKAGES = (
     "answerback",
@@ -23,7 +23,7 @@ PACKAGES = (
 """The packages that are installed."""
 
 PYTHONPATH = os.pathsep.join(str(ROOT / folder) for folder in ("", *SOURCE_FOLDERS))
-"""What a program of ours that a test starts needs, to be this checkout's."""
+"""The path that makes a program started by a test use this checkout."""
 
 RECIPES = ROOT / "docs" / "recipes"
 """The programs that the page about agents shows."""
@@ -31,7 +31,7 @@ RECIPES = ROOT / "docs" / "recipes"
 
 @cache
 def files() -> Sequence[Path]:
-    """Every file that git has or would take, without those it ignores."""
+    """Return every file that git tracks or would track, without ignored ones."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
@@ -44,7 +44,7 @@ def files() -> Sequence[Path]:
 
 
 def sources(*folders: str) -> list[Path]:
-    """The Python files in these folders of the project."""
+    """Return the Python files in these directories of the project."""
     return [
         path
         for path in files()
@@ -54,12 +54,12 @@ def sources(*folders: str) -> list[Path]:
 
 @cache
 def tree(path: Path) -> ast.Module:
-    """The syntax tree of a Python file, which nobody changes."""
+    """Return the syntax tree of a Python file. It must not be modified."""
     return ast.parse(path.read_text("utf-8"))
 
 
 def module_name(path: Path) -> str:
-    """What `import` calls a Python file of the project."""
+    """Return the module name of a Python file of the project."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     parts = parts[1:] if parts[0] in SOURCE_FOLDERS else parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)

@@ -1,6 +1,6 @@
-"""The rules of the specification, and the tests that say which of them they prove.
+"""The rules of the specification, and the tests that claim to prove them.
 
-Both are read from their sources and nothing is imported, so the check takes a moment only.
+Both are read from source without importing anything, so the check is fast.
 """
 
 import ast
@@ -22,27 +22,27 @@ _BOLD_ITEM: Final = re.compile(r"^ *[-*] \*\*.*$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Rules:
-    """The ids of the specification's rules, in its order."""
+    """The ids of the specification's rules, in order."""
 
     built: tuple[str, ...]
     planned: tuple[str, ...]
-    twice: tuple[str, ...]
+    duplicates: tuple[str, ...]
     unreadable: tuple[str, ...]
-    """Items that look like rules and are not written as one."""
+    """Items that look like rules but are not written as one."""
 
 
 @dataclass
 class Marks:
-    """What the tests say that they prove."""
+    """The rules that the tests claim to prove."""
 
     proofs: dict[str, list[tuple[str, str]]] = field(default_factory=lambda: defaultdict(list))
-    """For each rule the file, and the function or class in it; an empty name is the whole file."""
+    """For each rule, the file and the function or class in it. An empty name stands for the whole file."""
     unread: list[str] = field(default_factory=list)
-    """Marks that prove nothing: on what is not a test, or with something other than literal ids."""
+    """Marks that prove nothing: on something that is not a test, or with arguments other than literal ids."""
 
 
 def rules_of(text: str) -> Rules:
-    """The rules of a page like the specification."""
+    """Parse the rules of a page like the specification."""
     found = list(_RULE.finditer(text))
     times = Counter(rule["id"] for rule in found)
     starts = {rule.start() for rule in found}
@@ -50,20 +50,20 @@ def rules_of(text: str) -> Rules:
     return Rules(
         built=tuple(rule["id"] for rule in found if not rule["planned"]),
         planned=tuple(rule["id"] for rule in found if rule["planned"]),
-        twice=tuple(name for name, count in times.items() if count > 1),
+        duplicates=tuple(name for name, count in times.items() if count > 1),
         unreadable=tuple(item[0] for item in items if item.start() not in starts),
     )
 
 
 @cache
 def rules() -> Rules:
-    """The rules of the specification."""
+    """Return the rules of the specification."""
     return rules_of(PAGE.read_text("utf-8"))
 
 
 @cache
 def marks() -> Marks:
-    """The marks of all tests."""
+    """Return the marks of all tests."""
     found = Marks()
     for path in (*sources("tests"), *sources("bot")):
         if "mark.rule" in path.read_text("utf-8"):
@@ -72,7 +72,7 @@ def marks() -> Marks:
 
 
 def note_marks(found: Marks, file: str, module: ast.Module) -> None:
-    """Adds the marks of one source file to those that were found."""
+    """Add the marks of one source file."""
     read = 0
     for name, calls in _marked(module):
         for call in calls:
@@ -83,17 +83,17 @@ def note_marks(found: Marks, file: str, module: ast.Module) -> None:
                 if isinstance(argument, ast.Constant):
                     found.proofs[str(argument.value)].append((file, name))
     if read != sum(_is_mark(node) for node in ast.walk(module)):
-        found.unread.append(f"{file}: a mark that stands on no test")
+        found.unread.append(f"{file}: a mark that is not on a test")
 
 
 def table() -> str:
-    """Each rule, and the tests that prove it."""
+    """Build the table of rules and the tests that prove them."""
     proofs = marks().proofs
-    rows = [f"| {rule} | {_named(proofs.get(rule, []))} |" for rule in rules().built]
+    rows = [f"| {rule} | {_format_tests(proofs.get(rule, []))} |" for rule in rules().built]
     return "\n".join(["| rule | tests |", "|---|---|", *rows])
 
 
-def _named(proofs: list[tuple[str, str]]) -> str:
+def _format_tests(proofs: list[tuple[str, str]]) -> str:
     by_file: dict[str, list[str]] = defaultdict(list)
     for file, name in proofs:
         by_file[file].append(name)
@@ -104,18 +104,18 @@ def _named(proofs: list[tuple[str, str]]) -> str:
 
 
 def _marked(module: ast.Module) -> Iterator[tuple[str, list[ast.Call]]]:
-    """The tests of a module, its classes of tests and the module itself, each with its marks."""
+    """Yield the tests of a module, its test classes and the module itself, each with its marks."""
     if _has_tests(module):
-        yield "", _of_module(module)
+        yield "", _module_marks(module)
     for node in ast.walk(module):
         is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         if (is_function and _is_test(node)) or (
             isinstance(node, ast.ClassDef) and _has_tests(node)
         ):
-            yield node.name, [one for one in node.decorator_list if _is_mark(one)]
+            yield node.name, [decorator for decorator in node.decorator_list if _is_mark(decorator)]
 
 
-def _of_module(module: ast.Module) -> list[ast.Call]:
+def _module_marks(module: ast.Module) -> list[ast.Call]:
     values = [
         node.value
         for node in module.body
@@ -134,7 +134,7 @@ def _has_tests(node: ast.Module | ast.ClassDef) -> bool:
 
 
 def _is_class_of_tests(node: ast.AST) -> bool:
-    """Whether pytest collects it by its name, whatever it inherits: a class, or a name that is given to one."""
+    """Return whether pytest collects it by name, whatever it inherits: a class, or a name assigned to one."""
     names = [node.name] if isinstance(node, ast.ClassDef) else []
     if isinstance(node, ast.Assign):
         names = [target.id for target in node.targets if isinstance(target, ast.Name)]

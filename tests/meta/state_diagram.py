@@ -1,8 +1,8 @@
-"""The state diagram of docs/architecture.md, drawn from what the walker does.
+"""The state diagram in docs/architecture.md, generated from the walker's behaviour.
 
-`python -m tests.meta.state_diagram` writes docs/images/states.svg. The arrows between the states of
-a walk are found by trying every action in every state that sample forms reach; only where a state
-stands in the picture is said here. Arrows that no action of a person's makes come from the service.
+`python -m tests.meta.state_diagram` writes docs/images/states.svg. The arrows between the states of a walk come from
+trying every action in every state that sample forms reach. This module only specifies the positions of the states.
+Arrows that no person's action causes come from the service.
 """
 
 import itertools
@@ -54,7 +54,7 @@ def _forms() -> Iterator[Form]:
 
 
 def arrows() -> dict[Arrow, tuple[str, ...]]:
-    """Every move between two states of a walk, with the actions that make it."""
+    """Return every transition between two states of a walk, with the actions that cause it."""
     found: dict[Arrow, set[str]] = {}
     for form in _forms():
         first = walker.start(form)
@@ -75,7 +75,7 @@ def arrows() -> dict[Arrow, tuple[str, ...]]:
 
 WIDTH, HEIGHT = 860, 330
 BOX_WIDTH, BOX_HEIGHT = 116, 44
-_PLACES: dict[str, tuple[int, int]] = {
+_POSITIONS: dict[str, tuple[int, int]] = {
     Phase.QUESTION: (110, 120),
     Phase.REVIEW: (480, 120),
     Phase.ANSWERED: (780, 120),
@@ -101,7 +101,7 @@ _STYLE = """
 
 
 def svg() -> str:
-    """The picture, as text that is the same every time."""
+    """Return the picture as deterministic text."""
     left, top, width, height = _OPEN
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
@@ -116,12 +116,12 @@ def svg() -> str:
     ]
     everything = {**_merged(arrows()), **BY_THE_SERVICE}
     lines += [_arrow(a, b, ", ".join(what)) for (a, b), what in sorted(everything.items())]
-    lines += [_box(name, x, y) for name, (x, y) in _PLACES.items()]
+    lines += [_box(name, x, y) for name, (x, y) in _POSITIONS.items()]
     return "\n".join([*lines, "</svg>", ""])
 
 
 def _merged(found: dict[Arrow, tuple[str, ...]]) -> dict[Arrow, tuple[str, ...]]:
-    """Where both open states have the same way to an end, one arrow from the frame stands for both."""
+    """If both open states have the same way to an end, replace both arrows with one from the frame."""
     merged = dict(found)
     for (start, end), actions in found.items():
         if start == Phase.QUESTION and found.get((Phase.REVIEW, end)) == actions:
@@ -141,27 +141,27 @@ def _box(name: str, x: int, y: int) -> str:
 
 def _arrow(start: str, end: str, label: str) -> str:
     half_width, half_height = BOX_WIDTH // 2, BOX_HEIGHT // 2
-    to_x, to_y = _PLACES[end]
+    to_x, to_y = _POSITIONS[end]
     if start == "open":  # straight down from the frame
         bottom = _OPEN[1] + _OPEN[3]
         path = f"M{to_x} {bottom} V{to_y - half_height}"
-        return _drawn(path, label, to_x, bottom + 30)
-    x, y = _PLACES[start]
+        return _arrow_svg(path, label, to_x, bottom + 30)
+    x, y = _POSITIONS[start]
     if start == end:  # a loop under the box
         under = y + half_height
         path = f"M{x - 20} {under} C{x - 40} {under + 36} {x + 40} {under + 36} {x + 20} {under}"
-        return _drawn(path, label, x, under + 44)
+        return _arrow_svg(path, label, x, under + 44)
     if start == Phase.QUESTION and end == Phase.ANSWERED:  # over the review
         over = y - half_height
         path = f"M{x + 20} {over} C{x + 80} 20 {to_x - 80} 20 {to_x - 10} {over}"
-        return _drawn(path, label, (x + to_x) // 2, 32)
+        return _arrow_svg(path, label, (x + to_x) // 2, 32)
     away = 1 if to_x > x else -1
     level = y - 8 * away
     path = f"M{x + away * half_width} {level} H{to_x - away * half_width}"
-    return _drawn(path, label, (x + to_x) // 2, level - 8 if away > 0 else level + 20)
+    return _arrow_svg(path, label, (x + to_x) // 2, level - 8 if away > 0 else level + 20)
 
 
-def _drawn(path: str, label: str, x: int, y: int) -> str:
+def _arrow_svg(path: str, label: str, x: int, y: int) -> str:
     words = label.replace("_", " ")
     halo = 'style="paint-order: stroke; stroke: #ffffff; stroke-width: 5px"'
     return (

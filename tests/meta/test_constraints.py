@@ -1,4 +1,4 @@
-"""constraints.txt pins everything that pyproject.toml asks for, by hash, and nothing by address."""
+"""constraints.txt pins everything that pyproject.toml requires, by hash, and nothing by URL."""
 
 import re
 from importlib.metadata import distributions
@@ -19,7 +19,7 @@ def text() -> str:
     return (ROOT / "constraints.txt").read_text("utf-8")
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
@@ -28,23 +28,27 @@ def test_every_line_is_a_pin_with_hashes(text: str) -> None:
     assert text.count("--hash") > text.count("==")
 
 
-def test_what_the_project_asks_for_is_pinned(text: str) -> None:
+def test_all_requirements_are_pinned(text: str) -> None:
     extras = project()["optional-dependencies"].values()
-    asked = [*project()["dependencies"], *chain.from_iterable(extras)]
-    asked += project(CLIENT)["dependencies"]
-    names = {_plain(re.split(r"[\[<>=!~; ]", line)[0]) for line in asked}
-    pinned = {_plain(pin[1]) for pin in _PIN.finditer(text)}
+    requirements = [*project()["dependencies"], *chain.from_iterable(extras)]
+    requirements += project(CLIENT)["dependencies"]
+    names = {_normalise(re.split(r"[\[<>=!~; ]", line)[0]) for line in requirements}
+    pinned = {_normalise(pin[1]) for pin in _PIN.finditer(text)}
     assert names - FOLDERS.keys() | {"pip", "setuptools"} <= pinned
-    assert FOLDERS.keys().isdisjoint(pinned), "these come from the checkout"
+    assert FOLDERS.keys().isdisjoint(pinned), (
+        "the project's own distributions come from the checkout"
+    )
 
 
-def test_what_is_installed_here_is_what_is_pinned(text: str) -> None:
+def test_installed_versions_match_the_pins(text: str) -> None:
     pinned: dict[str, set[str]] = {}
     for pin in _PIN.finditer(text):
-        pinned.setdefault(_plain(pin[1]), set()).add(pin[2])
+        pinned.setdefault(_normalise(pin[1]), set()).add(pin[2])
     differing = {
         name: dist.version
         for dist in distributions()
-        if dist.version not in pinned.get(name := _plain(dist.name), {dist.version})
+        if dist.version not in pinned.get(name := _normalise(dist.name), {dist.version})
     }
-    assert differing == {}, "make venv brings what is pinned; make lock pins anew"
+    assert differing == {}, (
+        "run `make venv` to install the pinned versions, or `make lock` to pin new ones"
+    )

@@ -1,4 +1,4 @@
-"""What coverage leaves out, it leaves out for a reason that is written down, and for nothing that is not there."""
+"""Every coverage exclusion has a written reason and excludes something that exists."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.meta.project import ROOT, SOURCE_FOLDERS, sources
 
 _PRAGMA = re.compile(r"#.*\bpragma\b.*")
 _REASON = re.compile(r"# pragma: no branch - \w+( \S+){3,}$")
-"""A reason has a few words, to the end of its line."""
+"""A reason has a few words, and ends the line."""
 
 
 def _report() -> tuple[dict[str, list[str]], str]:
@@ -24,7 +24,7 @@ RULES = [rule for name in ("exclude_lines", "partial_branches") for rule in _rep
 
 
 def _lines() -> list[tuple[str, str]]:
-    """Every line of the packages, with its place."""
+    """Return every line of the packages, with its location."""
     return [
         (f"{path.relative_to(ROOT)}:{number}", line)
         for path in sources(*SOURCE_FOLDERS)
@@ -32,29 +32,29 @@ def _lines() -> list[tuple[str, str]]:
     ]
 
 
-def test_every_rule_is_one_of_the_two_lists_and_says_why() -> None:
+def test_every_rule_is_in_one_of_the_two_lists_and_has_a_reason() -> None:
     table, text = _report()
     assert not {"exclude_also", "partial_also", "omit", "ignore_errors"} & table.keys()
     lines = text.splitlines()
     for rule in RULES:
-        (at,) = [n for n, line in enumerate(lines) if _written(rule) in line]
+        (at,) = [n for n, line in enumerate(lines) if _as_written(rule) in line]
         assert "# " in lines[at].partition('",')[2] or lines[at - 1].lstrip().startswith("# "), rule
 
 
-def _written(rule: str) -> str:
-    """A rule as the file has it."""
+def _as_written(rule: str) -> str:
+    """Return a rule as it is written in the file."""
     return '"' + rule.replace("\\", "\\\\") + '",'
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_every_rule_excuses_something_that_is_there(rule: str) -> None:
+def test_every_rule_excludes_something(rule: str) -> None:
     assert any(re.search(rule, line) for _, line in _lines())
 
 
-def test_every_pragma_has_its_reason_beside_it() -> None:
-    bare = [
+def test_every_pragma_has_a_reason() -> None:
+    without_reason = [
         f"{place}: {found[0]}"
         for place, line in _lines()
         if (found := _PRAGMA.search(line)) and not _REASON.search(line)
     ]
-    assert bare == []
+    assert without_reason == []

@@ -1,4 +1,4 @@
-"""The documentation names everything there is to know by name: keys, words, metrics, calls, codes, commands."""
+"""The documentation covers every public name: keys, labels, metrics, calls, codes and commands."""
 
 import ast
 import re
@@ -31,28 +31,31 @@ def _page(name: str) -> str:
     return (ROOT / "docs" / f"{name}.md").read_text("utf-8")
 
 
-def _unnamed(words: Iterator[str] | list[str], page: str) -> list[str]:
+def _undocumented(words: Iterator[str] | list[str], page: str) -> list[str]:
     return [word for word in words if f"`{word}`" not in page]
 
 
 def test_every_configuration_key_is_documented() -> None:
     page = re.sub(r"<\w+>", "<name>", _page("configuration"))
     assert (
-        _unnamed([key for key in iter_setting_keys() if not key.startswith("labels.")], page) == []
+        _undocumented([key for key in iter_setting_keys() if not key.startswith("labels.")], page)
+        == []
     )
-    assert _unnamed(list(platform_variables()), page) == []
+    assert _undocumented(list(platform_variables()), page) == []
 
 
 @pytest.mark.parametrize("part", made_docs.PARTS)
-def test_what_is_made_from_the_project_is_as_the_project_is(part: str) -> None:
+def test_generated_parts_are_up_to_date(part: str) -> None:
     _, make = made_docs.PARTS[part]
     assert made_docs.read_part(part) == make(), "run python -m tests.meta.made_docs"
 
 
 def test_every_metric_is_documented() -> None:
     families: list[Metric] = list(Metrics().registry.collect())
-    names = [f"{one.name}_total" if one.type == "counter" else one.name for one in families]
-    assert _unnamed(names, _page("operations")) == []
+    names = [
+        f"{family.name}_total" if family.type == "counter" else family.name for family in families
+    ]
+    assert _undocumented(names, _page("operations")) == []
 
 
 @pytest.mark.rule("ASK-1")
@@ -62,16 +65,16 @@ def test_every_field_of_an_ask_is_documented() -> None:
     prompts = [shape for name, shape in schema["$defs"].items() if name.endswith("PromptBody")]
     assert prompts
     names = {name for shape in (schema, *prompts) for name in shape["properties"]}
-    assert _unnamed(sorted(names), page) == []
+    assert _undocumented(sorted(names), page) == []
 
 
 @pytest.mark.rule("RECORD-3")
 def test_every_status_source_and_reason_is_documented() -> None:
     api = _page("api")
-    assert _unnamed([str(word) for word in (*Status, *Source, *Reason)], api) == []
+    assert _undocumented([str(word) for word in (*Status, *Source, *Reason)], api) == []
 
 
-def test_every_command_has_its_heading_an_example_and_its_exit_statuses() -> None:
+def test_every_command_has_a_heading_an_example_and_its_exit_codes() -> None:
     page = _page("commands")
     program = typer.main.get_command(app)
     assert _is_group(program)
@@ -97,8 +100,8 @@ def test_every_call_is_documented() -> None:
     assert [call for call in sorted(served) if f"`{call}`" not in page] == []
 
 
-_UNCALLED = {"POST /mcp", "POST /hooks/claude"}
-"""Calls of which clients are configured, and nobody makes them by hand."""
+_NOT_CALLED_BY_HAND = {"POST /mcp", "POST /hooks/claude"}
+"""Calls that clients are configured to make, and nobody makes by hand."""
 
 
 def test_every_call_has_an_example() -> None:
@@ -106,30 +109,32 @@ def test_every_call_has_an_example() -> None:
         r"^\$ (curl .+?)(?=^(?:[{<$`]|id:|HTTP|answerback_))", _page("api"), re.M | re.S
     )
     served = {f"{operation.method} {operation.path}" for operation in OPERATIONS}
-    assert {_called(command) for command in commands} == served - _UNCALLED
+    assert {_operation_called(command) for command in commands} == served - _NOT_CALLED_BY_HAND
 
 
-def _called(command: str) -> str:
-    """The method and the path of a curl command."""
+def _operation_called(command: str) -> str:
+    """Return the method and the path of a curl command."""
     method = re.search(r"-X (\w+)", command)
     path = re.search(r"\$url([^\s\"?]+)", command)
     assert path is not None, command
-    sent = method[1] if method else "POST" if " -d " in command else "GET"
-    return f"{sent} {re.sub(r'[$]id|msg_[0-9a-f]+', '{id}', path[1])}"
+    http_method = method[1] if method else "POST" if " -d " in command else "GET"
+    return f"{http_method} {re.sub(r'[$]id|msg_[0-9a-f]+', '{id}', path[1])}"
 
 
 def test_every_package_is_in_the_architecture() -> None:
     page = _page("architecture")
     packages = {path.parent.relative_to(ROOT) for path in sources(*SOURCE_FOLDERS)}
-    assert _unnamed([f"{package}/" for package in sorted(packages)], page) == []
+    assert _undocumented([f"{package}/" for package in sorted(packages)], page) == []
 
 
 def test_the_picture_of_the_architecture_names_packages_that_exist() -> None:
     picture = (ROOT / "docs" / "images" / "architecture.svg").read_text("utf-8")
     named = set(re.findall(r'class="package"[^>]*>([\w.]+)<', picture))
-    there = {".".join(path.parent.relative_to(ROOT).parts[1:]) for path in sources(*SOURCE_FOLDERS)}
+    existing = {
+        ".".join(path.parent.relative_to(ROOT).parts[1:]) for path in sources(*SOURCE_FOLDERS)
+    }
     assert named
-    assert named - there == set()
+    assert named - existing == set()
 
 
 def test_every_picture_and_page_that_the_readme_links_to_exists() -> None:
@@ -140,21 +145,21 @@ def test_every_picture_and_page_that_the_readme_links_to_exists() -> None:
 
 def test_every_dialect_and_tool_name_is_documented() -> None:
     page = _page("forms-and-dialects")
-    assert _unnamed([*DIALECTS, *TOOL_NAMES], page) == []
+    assert _undocumented([*DIALECTS, *TOOL_NAMES], page) == []
     assert [name for name in DIALECTS if f"### `{name}`" not in page] == []
 
 
 @pytest.mark.rule("ERROR-3")
-def test_exactly_the_codes_that_there_are_are_documented() -> None:
+def test_exactly_the_existing_error_codes_are_documented() -> None:
     table = _page("forms-and-dialects").split("## When a call is wrong")[1].split("\n## ")[0]
     rows = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
     documented = {code for row in rows for code in re.findall(r"`(\w+)`", row)}
-    given = {code for path in sources("bot") for code in _codes(path)}
-    assert documented == given
+    used = {code for path in sources("bot") for code in _codes(path)}
+    assert documented == used
 
 
 def _codes(path: Path) -> Iterator[str]:
-    """The codes of mistakes that a module gives."""
+    """Yield the error codes that a module uses."""
     for node in ast.walk(tree(path)):
         match node:
             case ast.keyword(arg="code", value=ast.Constant(value=str(code))):

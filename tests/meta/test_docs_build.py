@@ -1,4 +1,4 @@
-"""The documentation builds without a warning, and its pages fetch nothing from elsewhere."""
+"""The documentation builds without warnings, and its pages load nothing from other hosts."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tests.meta.project import ROOT
 
-_FETCHED = re.compile(
+_EXTERNAL = re.compile(
     r"""<(?:script|img|iframe|source|audio|video)\b[^>]*\bsrc=["']?(?:https?:)?//"""
     r"""|<link\b[^>]*\brel=["']?(?:stylesheet|preload|preconnect|icon|dns-prefetch)["']?[^>]*"""
     r"""\bhref=["']?(?:https?:)?//"""
@@ -17,7 +17,7 @@ _FETCHED = re.compile(
 )
 
 
-def test_the_documentation_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
+def test_the_documentation_builds_strictly_and_loads_nothing_external(tmp_path: Path) -> None:
     subprocess.run(
         [
             *(sys.executable, "-m", "mkdocs", "build", "--strict"),
@@ -29,9 +29,9 @@ def test_the_documentation_builds_strictly_and_fetches_nothing(tmp_path: Path) -
     )
     pages = sorted(tmp_path.rglob("*.html")) + sorted(tmp_path.rglob("*.css"))
     assert (tmp_path / "tutorial.html") in pages
-    fetched = [
+    external = [
         f"{page.relative_to(tmp_path)}: {match[0]}"
         for page in pages
-        for match in _FETCHED.finditer(page.read_text("utf-8"))
+        for match in _EXTERNAL.finditer(page.read_text("utf-8"))
     ]
-    assert fetched == []
+    assert external == []

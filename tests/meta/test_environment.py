@@ -1,4 +1,4 @@
-"""The test suite's own promises: a clean environment, a loop that cannot be blocked unseen, no connection left open."""
+"""Guarantees of the test suite itself: a clean environment, no unnoticed blocking call, no connection left open."""
 
 import asyncio
 import gc
@@ -29,16 +29,16 @@ async def test_a_blocking_call_from_our_packages_on_the_loop_raises() -> None:
 
 async def test_a_connection_that_a_server_accepts_while_it_is_closed_is_closed() -> None:
     loop = asyncio.get_running_loop()
-    with warnings.catch_warnings(record=True) as warned:
+    with warnings.catch_warnings(record=True) as warnings_caught:
         warnings.simplefilter("always", ResourceWarning)
         server = await asyncio.start_server(lambda _reader, _writer: None, "127.0.0.1", 0)
         with socket.create_connection(server.sockets[0].getsockname()) as client:
             client.setblocking(False)
-            for _ in range(2):  # the connection is accepted, and its task about to begin
+            for _ in range(2):  # the connection is accepted, and its task is about to start
                 await asyncio.sleep(0)
             server.close()
             await asyncio.sleep(0)
             gc.collect()
             async with asyncio.timeout(WAIT):
                 assert await loop.sock_recv(client, 1) == b""
-    assert [str(one.message) for one in warned] == []
+    assert [str(warning.message) for warning in warnings_caught] == []

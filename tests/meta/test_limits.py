@@ -1,7 +1,7 @@
-"""Every bound of a contract or a platform is read by the code that obeys it, and held at its edge by a test.
+"""Every limit of a contract or platform is read by the code that obeys it, and tested at its edge.
 
-A constant is changed to the next smaller and the next larger number, in packages that are imported anew for it, and
-the tests that guard it (`tests.edges`) run: one of them has to fail each time.
+Each constant is changed to the next smaller and the next larger number, in freshly imported packages. Then the tests
+that guard it (`tests.edges`) run, and one of them has to fail each time.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tests.meta.project import SOURCE_FOLDERS, module_name, sources, tree
 
 
 @dataclass(frozen=True)
-class Bounds:
-    """A module that holds bounds.
+class LimitsModule:
+    """A module that defines limits.
 
     Attributes:
-        package: what reads them, and is imported anew where one is changed.
-        folder: where the tests are that guard them.
-        tests: their modules in it.
+        package: the package that reads them, imported again after each change.
+        folder: the package of the tests that guard them.
+        tests: the test modules in it.
     """
 
     module: str
@@ -40,41 +40,45 @@ class Bounds:
     tests: tuple[str, ...]
 
 
-BOUNDS = (
-    Bounds(
+LIMITS_MODULES = (
+    LimitsModule(
         "answerback_discord.limits",
         "answerback_discord",
         "tests.unit.adapters.discord",
         ("test_limits", "test_limits_of_wholes"),
     ),
-    Bounds(
+    LimitsModule(
         "answerback_slack.limits",
         "answerback_slack",
         "tests.unit.adapters.slack",
         ("test_limits", "test_limits_of_wholes"),
     ),
-    Bounds("answerback_web.limits", "answerback_web", "tests.unit.adapters.web", ("test_limits",)),
-    Bounds("answerback.core.form", "answerback", "tests.unit.bot", ("test_limits",)),
-    Bounds("answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)),
-    Bounds(
+    LimitsModule(
+        "answerback_web.limits", "answerback_web", "tests.unit.adapters.web", ("test_limits",)
+    ),
+    LimitsModule("answerback.core.form", "answerback", "tests.unit.bot", ("test_limits",)),
+    LimitsModule(
+        "answerback.core.json_schema.schemas", "answerback", "tests.unit.bot", ("test_limits",)
+    ),
+    LimitsModule(
         "answerback.core.json_schema.validation_cost",
         "answerback",
         "tests.unit.bot",
         ("test_limits",),
     ),
-    Bounds(
+    LimitsModule(
         "answerback.core.clarification",
         "answerback",
         "tests.unit.bot",
         ("test_limits_of_clarifying",),
     ),
-    Bounds(
+    LimitsModule(
         "answerback.http.unverified_connections",
         "answerback",
         "tests.unit.bot",
         ("test_limits_of_strangers",),
     ),
-    Bounds(
+    LimitsModule(
         "answerback_storage.postgres.health_checks",
         "answerback_storage",
         "tests.unit.storage",
@@ -84,104 +88,104 @@ BOUNDS = (
 MODULES = {module_name(path): path for path in sources(*SOURCE_FOLDERS)}
 
 
-def test_every_limits_module_is_among_them() -> None:
-    limits = {name for name in MODULES if name.endswith(".limits")}
-    assert limits <= {bounds.module for bounds in BOUNDS}
+def test_every_limits_module_is_listed() -> None:
+    names = {name for name in MODULES if name.endswith(".limits")}
+    assert names <= {limits.module for limits in LIMITS_MODULES}
 
 
-def constants(bounds: Bounds) -> list[str]:
-    """The names of a module's bounds: its public constants that are numbers, one or several."""
-    held = vars(importlib.import_module(bounds.module))
+def constants(limits: LimitsModule) -> list[str]:
+    """Return the names of a module's limits: its public constants that are numbers or mappings to numbers."""
+    namespace = vars(importlib.import_module(limits.module))
     named = [
         node.target.id
-        for node in tree(MODULES[bounds.module]).body
+        for node in tree(MODULES[limits.module]).body
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     return [
         name
         for name in named
-        if not name.startswith("_") and isinstance(held[name], int | float | dict)
+        if not name.startswith("_") and isinstance(namespace[name], int | float | dict)
     ]
 
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
-    """All that is in a file's syntax tree."""
+    """Return all nodes of a file's syntax tree."""
     return tuple(ast.walk(tree(path)))
 
 
-ALL = [pytest.param(bounds, id=bounds.module) for bounds in BOUNDS]
-EACH = [
-    pytest.param(bounds, name, id=f"{bounds.module}.{name}")
-    for bounds in BOUNDS
-    for name in constants(bounds)
+EACH_MODULE = [pytest.param(limits, id=limits.module) for limits in LIMITS_MODULES]
+EACH_CONSTANT = [
+    pytest.param(limits, name, id=f"{limits.module}.{name}")
+    for limits in LIMITS_MODULES
+    for name in constants(limits)
 ]
 
 
-@pytest.mark.parametrize("bounds", ALL)
-def test_code_reads_every_bound(bounds: Bounds) -> None:
+@pytest.mark.parametrize("limits", EACH_MODULE)
+def test_code_reads_every_limit(limits: LimitsModule) -> None:
     used = {
         name
         for module, path in MODULES.items()
-        if f"{module}.".startswith(f"{bounds.package}.")
-        for name in read_in(path, module, bounds)
+        if f"{module}.".startswith(f"{limits.package}.")
+        for name in names_read(path, module, limits)
     }
-    assert set(constants(bounds)) - used == set()
+    assert set(constants(limits)) - used == set()
 
 
-def read_in(path: Path, module: str, bounds: Bounds) -> Iterator[str]:
-    """The bounds that a file of the package reads."""
-    package, _, last = bounds.module.rpartition(".")
-    own = module == bounds.module
+def names_read(path: Path, module: str, limits: LimitsModule) -> Iterator[str]:
+    """Yield the limits that a file of the package reads."""
+    package, _, last = limits.module.rpartition(".")
+    is_defining_module = module == limits.module
     imported: dict[str, str] = {}
     handles: set[str] = set()
     for node in nodes(path):
-        if isinstance(node, ast.ImportFrom) and node.module == bounds.module:
+        if isinstance(node, ast.ImportFrom) and node.module == limits.module:
             imported |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module == package:
             handles |= {alias.asname or last for alias in node.names if alias.name == last}
-    for node in nodes(path) if own or imported or handles else ():
+    for node in nodes(path) if is_defining_module or imported or handles else ():
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if node.value.id in handles:
                 yield node.attr
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            if own:
+            if is_defining_module:
                 yield node.id
             elif node.id in imported:
                 yield imported[node.id]
 
 
-@pytest.mark.parametrize("bounds", ALL)
-def test_every_bound_says_its_unit_or_source(bounds: Bounds) -> None:
-    body = tree(MODULES[bounds.module]).body
-    said = {
+@pytest.mark.parametrize("limits", EACH_MODULE)
+def test_every_limit_documents_its_unit_or_source(limits: LimitsModule) -> None:
+    body = tree(MODULES[limits.module]).body
+    documented = {
         node.target.id: isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
         for node, after in zip(body, [*body[1:], None], strict=True)
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     }
-    assert [name for name in constants(bounds) if not said[name]] == []
+    assert [name for name in constants(limits) if not documented[name]] == []
 
 
-@pytest.mark.parametrize("bounds", ALL)
-def test_every_guard_passes_in_packages_imported_anew(bounds: Bounds) -> None:
-    with anew(bounds, None, None) as guarded:
-        assert set(constants(bounds)) <= set(guarded)
+@pytest.mark.parametrize("limits", EACH_MODULE)
+def test_every_guard_passes_in_freshly_imported_packages(limits: LimitsModule) -> None:
+    with fresh_import(limits, None, None) as guarded:
+        assert set(constants(limits)) <= set(guarded)
         for guarding in guarded.values():
             for test in guarding:
                 test()
 
 
-@pytest.mark.parametrize(("bounds", "name"), EACH)
-def test_a_wrong_number_is_noticed(bounds: Bounds, name: str) -> None:
-    right = vars(importlib.import_module(bounds.module))[name]
-    for wrong in wrong_for(right):
-        with anew(bounds, name, wrong) as guarded:
+@pytest.mark.parametrize(("limits", "name"), EACH_CONSTANT)
+def test_a_wrong_number_is_noticed(limits: LimitsModule, name: str) -> None:
+    right = vars(importlib.import_module(limits.module))[name]
+    for wrong in wrong_values(right):
+        with fresh_import(limits, name, wrong) as guarded:
             failing = any(fails(test) for test in guarded.get(name, []))
             assert failing, f"{name} = {wrong!r} passes every test that is marked as its edge"
 
 
-def wrong_for(right: object) -> list[object]:
-    """What a bound might be by mistake."""
+def wrong_values(right: object) -> list[object]:
+    """Return wrong values for a limit."""
     if isinstance(right, dict):
         first, *rest = right.items()
         return [dict(rest), dict([*rest, (first[0], first[1] << 1)])]
@@ -190,7 +194,7 @@ def wrong_for(right: object) -> list[object]:
 
 
 def fails(test: Test) -> bool:
-    """Whether a test fails."""
+    """Return whether a test fails."""
     try:
         test()
     except Exception:  # noqa: BLE001
@@ -199,34 +203,36 @@ def fails(test: Test) -> bool:
 
 
 @contextmanager
-def anew(bounds: Bounds, name: str | None, value: object) -> Iterator[dict[str, list[Test]]]:
-    """The guards of bounds by constant, on packages that were imported after a constant was changed."""
-    renewed = (f"{bounds.package}.", f"{bounds.folder}.")
+def fresh_import(
+    limits: LimitsModule, name: str | None, value: object
+) -> Iterator[dict[str, list[Test]]]:
+    """Yield the guarding tests by constant, in packages that were imported again after a constant was changed."""
+    renewed = (f"{limits.package}.", f"{limits.folder}.")
 
-    def take_out() -> dict[str, ModuleType]:
-        found = [each for each in sys.modules if f"{each}.".startswith(renewed)]
-        return {each: sys.modules.pop(each) for each in found}
+    def remove_modules() -> dict[str, ModuleType]:
+        found = [name for name in sys.modules if f"{name}.".startswith(renewed)]
+        return {name: sys.modules.pop(name) for name in found}
 
-    kept = take_out()
-    finder = KeptSources(renewed)
+    original_modules = remove_modules()
+    finder = CachedFinder(renewed)
     sys.meta_path.insert(0, finder)
     try:
         if name is not None:
-            imported_with(bounds, name, value)
+            import_with(limits, name, value)
         found: dict[str, list[Test]] = {}
-        for each in bounds.tests:
-            tests = importlib.import_module(f"{bounds.folder}.{each}")
+        for test_module in limits.tests:
+            tests = importlib.import_module(f"{limits.folder}.{test_module}")
             for constant, guarding in edge_tests_by_constant(tests).items():
                 found.setdefault(constant, []).extend(guarding)
         yield found
     finally:
         sys.meta_path.remove(finder)
-        take_out()
-        sys.modules.update(kept)
+        remove_modules()
+        sys.modules.update(original_modules)
 
 
-class KeptSources(MetaPathFinder):
-    """Finds the modules that are imported anew, each compiled once for all the times."""
+class CachedFinder(MetaPathFinder):
+    """Finds modules for the repeated imports, and compiles each only once."""
 
     def __init__(self, names: tuple[str, ...]) -> None:
         self._names = names
@@ -238,11 +244,11 @@ class KeptSources(MetaPathFinder):
             return None
         spec = PathFinder.find_spec(name, path, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
-            spec.loader = KeptSource(name, spec.loader.path)
+            spec.loader = CachedLoader(name, spec.loader.path)
         return spec
 
 
-class KeptSource(SourceFileLoader):
+class CachedLoader(SourceFileLoader):
     """Loads a module whose source does not change while the tests run."""
 
     def get_code(self, fullname: str) -> CodeType | None:
@@ -251,21 +257,21 @@ class KeptSource(SourceFileLoader):
 
 @cache
 def compiled(path: str) -> CodeType:
-    """A file's code."""
+    """Return a file's compiled code."""
     code: CodeType = compile(Path(path).read_bytes(), path, "exec", dont_inherit=True)
     return code
 
 
-def imported_with(bounds: Bounds, name: str, value: object) -> None:
-    """Imports a module as if one of its constants were written otherwise."""
-    changed = ast.parse(MODULES[bounds.module].read_text("utf-8"))
+def import_with(limits: LimitsModule, name: str, value: object) -> None:
+    """Import a module as if one of its constants had another value."""
+    changed = ast.parse(MODULES[limits.module].read_text("utf-8"))
     for node in changed.body:
         if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == name:
             node.value = ast.parse(repr(value), mode="eval").body
-    package, _, last = bounds.module.rpartition(".")
+    package, _, last = limits.module.rpartition(".")
     parent = importlib.import_module(package)
-    made = ModuleType(bounds.module)
-    made.__file__ = str(MODULES[bounds.module])
-    sys.modules[bounds.module] = made
-    exec(compile(ast.fix_missing_locations(changed), made.__file__, "exec"), vars(made))
-    setattr(parent, last, made)
+    module = ModuleType(limits.module)
+    module.__file__ = str(MODULES[limits.module])
+    sys.modules[limits.module] = module
+    exec(compile(ast.fix_missing_locations(changed), module.__file__, "exec"), vars(module))
+    setattr(parent, last, module)

@@ -1,4 +1,4 @@
-"""Any module can be imported first: there is no cycle to get caught in, and importing warns of nothing."""
+"""Any module can be imported first: there are no import cycles, and no import warns."""
 
 import graphlib
 import subprocess
@@ -9,11 +9,10 @@ import grimp
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, module_name, sources
 
 
-def test_no_module_imports_itself_by_a_detour() -> None:
+def test_there_are_no_import_cycles() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
-    # In the order found here each module meets only what has been imported before: from whichever
-    # of them one begins, its imports end.
+    # In this order, each module imports only what comes before it, so importing any of them terminates.
     assert len(list(graphlib.TopologicalSorter(imports).static_order())) == len(imports)
 
 
@@ -22,12 +21,12 @@ def test_every_module_imports_in_a_fresh_interpreter_without_a_warning() -> None
     others_first = "import aiohttp.web, discord, mcp.server, slack_bolt.async_app, slack_sdk"
     script = [
         "import importlib, sys, warnings",
-        "warnings.simplefilter('ignore')",  # what others' packages warn of is not ours to fix
+        "warnings.simplefilter('ignore')",  # warnings of other packages are not ours to fix
         others_first,
         "warnings.simplefilter('error')",
         "[importlib.import_module(name) for name in sys.argv[1:]]",
     ]
-    ran = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", "\n".join(script), *names],
         cwd=ROOT,
         capture_output=True,
@@ -35,4 +34,4 @@ def test_every_module_imports_in_a_fresh_interpreter_without_a_warning() -> None
         text=True,
         timeout=50,
     )
-    assert ran.returncode == 0, ran.stderr
+    assert completed.returncode == 0, completed.stderr

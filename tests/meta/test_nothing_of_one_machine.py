@@ -1,10 +1,10 @@
-"""No file of the project names a package registry, a folder of somebody's machine, or a secret."""
+"""No file of the project contains a package registry, a path on somebody's machine, or a secret."""
 
 import re
 
 from tests.meta.project import ROOT, files
 
-# In pieces, so that this file does not name them either.
+# In pieces, so that this file does not contain them either.
 _HOSTS = [
     "py" + "pi.org",
     "python" + "hosted.org",
@@ -29,7 +29,7 @@ _FORBIDDEN = re.compile(
 )
 
 
-def test_no_file_names_a_registry_or_a_machine() -> None:
+def test_no_file_contains_a_registry_or_a_local_path() -> None:
     found = []
     for path in files():
         try:

@@ -1,4 +1,4 @@
-"""Each rule of the specification that is built is proved by a test, and each mark names such a rule."""
+"""Each implemented rule of the specification is proved by a test, and each mark names such a rule."""
 
 import ast
 
@@ -7,30 +7,30 @@ import pytest
 from tests.meta.rules import Marks, marks, note_marks, rules, rules_of
 
 
-def test_every_rule_that_is_built_is_proved_by_a_test() -> None:
+def test_every_implemented_rule_is_proved_by_a_test() -> None:
     unproved = [rule for rule in rules().built if rule not in marks().proofs]
     assert unproved == [], "mark a test with @pytest.mark.rule"
 
 
-def test_every_mark_names_a_rule_that_is_built() -> None:
+def test_every_mark_names_an_implemented_rule() -> None:
     named = set(marks().proofs)
     assert sorted(named - {*rules().built, *rules().planned}) == [], "there is no such rule"
     assert sorted(named & {*rules().planned}) == [], "the specification says that it is planned"
     assert marks().unread == []
 
 
-def test_every_rule_has_an_id_of_its_own() -> None:
-    assert rules().twice == ()
+def test_rule_ids_are_unique() -> None:
+    assert rules().duplicates == ()
     assert rules().unreadable == ()
 
 
-def test_rules_are_read_as_they_are_written() -> None:
+def test_rules_are_parsed() -> None:
     page = (
         "- **A-1** One.\n  More.\n- **A-2** *(planned)* Two.\n- **A-1** Again.\n- **Bold** text\n"
     )
     found = rules_of(page)
     assert (found.built, found.planned) == (("A-1", "A-1"), ("A-2",))
-    assert (found.twice, found.unreadable) == (("A-1",), ("- **Bold** text",))
+    assert (found.duplicates, found.unreadable) == (("A-1",), ("- **Bold** text",))
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_rules_are_read_as_they_are_written() -> None:
         ("pytestmark = [pytest.mark.browser, {}]\ndef test_a(): ...", [("f.py", "")]),
     ],
 )
-def test_a_mark_on_a_test_is_read(source: str, proofs: list[tuple[str, str]]) -> None:
+def test_a_mark_on_a_test_is_parsed(source: str, proofs: list[tuple[str, str]]) -> None:
     found = Marks()
     note_marks(found, "f.py", ast.parse(source.replace("{}", 'pytest.mark.rule("A-1")')))
     assert dict(found.proofs) == {"A-1": proofs}
@@ -64,7 +64,7 @@ def test_a_mark_on_a_test_is_read(source: str, proofs: list[tuple[str, str]]) ->
         "@pytest.mark.rule()\ndef test_a(): ...",
     ],
 )
-def test_a_mark_that_proves_nothing_is_told(source: str) -> None:
+def test_a_mark_that_proves_nothing_is_reported(source: str) -> None:
     found = Marks()
     note_marks(found, "f.py", ast.parse(source))
     assert found.unread

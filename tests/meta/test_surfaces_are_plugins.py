@@ -1,4 +1,4 @@
-"""What runs the service names no surface: each comes in by its entry point, Answerback's own too."""
+"""The code that runs the service names no surface. Each is found by its entry point, including Answerback's own."""
 
 import re
 from importlib.metadata import entry_points
@@ -10,7 +10,7 @@ from tests.meta.project import ROOT, files
 
 NAMES = sorted(entry.name for entry in entry_points(group=GROUP))
 WORDS = {"web": r"answerback_web|[\"'`]web[\"'`:]|web (surface|page)\b(?! of another)"}
-"""How a name that is also a word of everyday use is written where a surface is meant."""
+"""Patterns for a name that is also an everyday word, where it means the surface."""
 
 
 def test_all_entry_points_of_this_checkout_are_installed() -> None:

@@ -1,8 +1,8 @@
-"""Every change of a decision in the walker is noticed: mutants of its source replay walks and must differ.
+"""Every changed decision in the walker is noticed: mutants of its source replay walks, and must behave differently.
 
-The walks are random but always the same; what they must lead to is what the walker does, which
-`tests/unit/bot/test_walker_model.py` compares with an independent model. A mutant that no walk
-tells from the original would mean a transition that the tests do not see.
+The walks are random but always the same. The expected behaviour is that of the walker, which
+`tests/unit/bot/test_walker_model.py` compares with an independent model. A mutant that no walk distinguishes from the
+original would be a transition that the tests do not cover.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ _STEPS = 24
 
 
 def _form(rng: random.Random) -> Form:
-    made: list[Question] = []
+    questions: list[Question] = []
     for i in range(rng.randint(1, 6)):
         kind = rng.choice(list(_VALUES))
         chosen = kind in {AnswerType.SELECT, AnswerType.MULTI_SELECT}
         when = None
-        if made and rng.random() < 0.6:
-            parent = rng.choice(made)
+        if questions and rng.random() < 0.6:
+            parent = rng.choice(questions)
             equals = (
                 None
                 if parent.when and rng.random() < 0.4
                 else rng.choice(_VALUES[parent.answer_type][:2])
             )
             when = When(question_id=parent.id, equals=equals)
-        made.append(
+        questions.append(
             Question(
                 id=f"q{i}",
                 text="?",
@@ -62,7 +62,7 @@ def _form(rng: random.Random) -> Form:
             )
         )
     return Form(
-        questions=tuple(made), review=rng.random() < 0.6, reply_needs_text=rng.random() < 0.5
+        questions=tuple(questions), review=rng.random() < 0.6, reply_needs_text=rng.random() < 0.5
     )
 
 
@@ -88,7 +88,10 @@ def _action(rng: random.Random, form: Form, walk: Any) -> dict[str, Any]:
 
 
 def _replay(module: ModuleType | Any) -> Iterator[str]:
-    """What a walker makes of the walks, line by line; a mutant may fail in any way, which is a difference."""
+    """Yield a walker's behaviour on the walks, line by line.
+
+    A mutant may fail in any way, which counts as a difference.
+    """
     rng = random.Random(8420)
     for _ in range(_WALKS):
         try:
@@ -106,17 +109,17 @@ def _walk(module: ModuleType | Any, rng: random.Random) -> Iterator[str]:
     for number in range(_STEPS):
         arguments = _action(rng, form, walk)
         source = rng.choice([sources[0], sources[0], sources[0], rng.choice(sources)])
-        action = _made(module, arguments)
+        action = _build_action(module, arguments)
         result = module.step(form, walk, action, source=source, by=_SOMEBODY, at=float(number))
-        where = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
+        problems = [p.pointer + p.code + p.message for p in getattr(result, "problems", ())]
         resumed = module.resume(form, walk)
-        yield f"{arguments} {module.can_go_back(form, walk)} {resumed!r} {where or result!r}"
-        if not where:
+        yield f"{arguments} {module.can_go_back(form, walk)} {resumed!r} {problems or result!r}"
+        if not problems:
             walk = result
         yield repr(module.current_question(form, walk))
 
 
-def _made(module: Any, arguments: dict[str, Any]) -> Any:
+def _build_action(module: Any, arguments: dict[str, Any]) -> Any:
     if "remember" in arguments:
         return module.Answer(**arguments)
     if "question_id" in arguments:
@@ -129,17 +132,17 @@ def _made(module: Any, arguments: dict[str, Any]) -> Any:
 
 
 class _Mutate(ast.NodeTransformer):
-    """Makes the mutation number ``wanted``; counts all there could be."""
+    """Applies mutation number ``wanted``, and counts all possible ones."""
 
     def __init__(self, wanted: int) -> None:
         self.wanted = wanted
         self.seen = 0
-        self.made = ""
+        self.description = ""
 
-    def _here(self, what: str) -> bool:
+    def _is_wanted(self, description: str) -> bool:
         self.seen += 1
         if self.seen - 1 == self.wanted:
-            self.made = what
+            self.description = description
             return True
         return False
 
@@ -153,19 +156,19 @@ class _Mutate(ast.NodeTransformer):
             ast.In: ast.NotIn,
         }
         kind = type(node.ops[0])
-        if kind in flipped and self._here(f"line {node.lineno}: {ast.unparse(node)} flipped"):
+        if kind in flipped and self._is_wanted(f"line {node.lineno}: {ast.unparse(node)} flipped"):
             node.ops = [flipped[kind]()]
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
-        if self._here(f"line {node.lineno}: and/or swapped in {ast.unparse(node)}"):
+        if self._is_wanted(f"line {node.lineno}: and/or swapped in {ast.unparse(node)}"):
             node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
         return node
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.op, ast.Not) and self._here(
+        if isinstance(node.op, ast.Not) and self._is_wanted(
             f"line {node.lineno}: {ast.unparse(node)} without not"
         ):
             return node.operand
@@ -175,52 +178,50 @@ class _Mutate(ast.NodeTransformer):
         names = [phase.name for phase in walker.Phase]
         if isinstance(node.value, ast.Name) and node.value.id == "Phase" and node.attr in names:
             other = names[(names.index(node.attr) + 1) % len(names)]
-            if self._here(f"line {node.lineno}: Phase.{node.attr} becomes Phase.{other}"):
+            if self._is_wanted(f"line {node.lineno}: Phase.{node.attr} becomes Phase.{other}"):
                 node.attr = other
         return node
 
     def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
         self.generic_visit(node)
         left_out = node.arg in _STATE
-        if left_out and self._here(f"line {node.value.lineno}: argument {node.arg} left out"):
+        if left_out and self._is_wanted(f"line {node.value.lineno}: argument {node.arg} left out"):
             return None
         return node
 
     def visit_If(self, node: ast.If) -> ast.AST:
         self.generic_visit(node)
-        if self._here(f"line {node.lineno}: if {ast.unparse(node.test)} always taken"):
+        if self._is_wanted(f"line {node.lineno}: if {ast.unparse(node.test)} always taken"):
             node.test = ast.Constant(True)
-        elif self._here(f"line {node.lineno}: if {ast.unparse(node.test)} never taken"):
+        elif self._is_wanted(f"line {node.lineno}: if {ast.unparse(node.test)} never taken"):
             node.test = ast.Constant(False)
         return node
 
 
-def _functions_only(tree: ast.Module) -> list[ast.FunctionDef]:
+def _functions(tree: ast.Module) -> list[ast.FunctionDef]:
     return [node for node in tree.body if isinstance(node, ast.FunctionDef)]
 
 
 def _mutant(wanted: int) -> tuple[str, Any] | None:
-    """The walker with one decision changed, and which; None when there are no more."""
+    """Return the walker with one decision changed and a description of the change, or None if there are no more."""
     tree = ast.parse(inspect.getsource(walker))
     mutate = _Mutate(wanted)
     tree.body = [
         mutate.visit(node) if isinstance(node, ast.FunctionDef) else node for node in tree.body
     ]
-    if not mutate.made:
+    if not mutate.description:
         return None
     # the models stay the original's, so that only decisions differ
     module = ModuleType("mutant")
     vars(module).update(vars(walker))
-    functions = ast.Module(
-        body=list(_functions_only(ast.fix_missing_locations(tree))), type_ignores=[]
-    )
+    functions = ast.Module(body=list(_functions(ast.fix_missing_locations(tree))), type_ignores=[])
     future = ast.parse("from __future__ import annotations").body
     functions.body = [*future, *functions.body]
     exec(compile(ast.fix_missing_locations(functions), "mutant", "exec"), vars(module))
-    return mutate.made, module
+    return mutate.description, module
 
 
-def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
+def test_every_mutant_of_a_transition_is_noticed() -> None:
     expected = list(_replay(walker))
     assert expected == list(_replay(walker)), "the walks are not repeatable"
     assert [line for line in expected if line.startswith("failed")] == []
@@ -230,10 +231,10 @@ def test_every_mutant_of_a_transition_is_told_from_the_walker() -> None:
         if mutant is None:
             break
         what, module = mutant
-        told = any(a != b for a, b in zip(expected, _replay(module), strict=False))
-        if not told:
+        noticed = any(a != b for a, b in zip(expected, _replay(module), strict=False))
+        if not noticed:
             survivors.append(what)
     assert wanted > 60, (
-        "there are fewer mutants than decisions: the mutator does not see the walker"
+        "there are fewer mutants than decisions: the mutator does not reach the walker"
     )
     assert not survivors, "\n".join(survivors)

@@ -1,4 +1,4 @@
-"""What is installed is whole, and nothing but the project's own: two wheels, beside a user's own packages."""
+"""Both wheels are complete, contain only the project's files, and work next to a user's own packages."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, files
 
 pytestmark = pytest.mark.long
 
-_PATIENCE = 30.0
-_USERS = ("bot", "adapters", "storage")
-"""Packages that a user's project may well have, and that Answerback's folders are called, too."""
+_TIMEOUT = 30.0
+_USER_PACKAGES = ("bot", "adapters", "storage")
+"""Packages that a user's project may well have, named like Answerback's directories."""
 
 
 @pytest.fixture(scope="module")
@@ -36,20 +36,20 @@ def service(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="module")
 def client(wheels: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The programs of an environment with the client's wheel alone."""
+    """The programs of an environment with only the client's wheel."""
     return environment(tmp_path_factory.mktemp("client"), wheels[1:], ["answerback-client"])
 
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A user's project, with packages that are called as Answerback's folders are."""
-    for name in _USERS:
+    """A user's project that has packages named like Answerback's directories."""
+    for name in _USER_PACKAGES:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f"OWNER = {name!r}\n", encoding="utf-8")
     return tmp_path
 
 
-def _held(wheel: Path) -> set[str]:
+def _contents(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
         return {name for name in archive.namelist() if ".dist-info/" not in name}
 
@@ -61,14 +61,14 @@ def _run(*command: str | Path, folder: Path, **environ: str) -> subprocess.Compl
         env={"PATH": os.environ["PATH"], **environ},
         capture_output=True,
         text=True,
-        timeout=_PATIENCE,
+        timeout=_TIMEOUT,
         check=False,
     )
 
 
 @contextmanager
 def _serving(programs: Path, folder: Path) -> Iterator[str]:
-    """The installed service until the end of the context, which has to end cleanly; its address."""
+    """Run the installed service until the context ends, and yield its address. It has to exit cleanly."""
     child = subprocess.Popen(
         [programs / "answerback", "serve"],
         cwd=folder,
@@ -79,34 +79,34 @@ def _serving(programs: Path, folder: Path) -> Iterator[str]:
     )
     try:
         assert child.stdout is not None
-        first = child.stdout.readline()
-        if not first.startswith("listening on "):
-            raise AssertionError(f"it said {first!r} and then: {child.communicate()[1]}")
-        yield first.removeprefix("listening on ").strip()
+        first_line = child.stdout.readline()
+        if not first_line.startswith("listening on "):
+            raise AssertionError(f"it said {first_line!r} and then: {child.communicate()[1]}")
+        yield first_line.removeprefix("listening on ").strip()
         child.send_signal(signal.SIGTERM)
-        _, told = child.communicate(timeout=_PATIENCE)
-        assert child.returncode == 0, told
+        _, stderr = child.communicate(timeout=_TIMEOUT)
+        assert child.returncode == 0, stderr
     finally:
         child.kill()
         child.communicate()
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_each_file_of_the_packages_is_in_one_of_the_wheels(wheels: tuple[Path, Path]) -> None:
+def test_each_file_of_the_packages_is_in_exactly_one_wheel(wheels: tuple[Path, Path]) -> None:
     wanted: dict[bool, set[str]] = {False: set(), True: set()}
     for path in files():
         inside = path.relative_to(ROOT)
         of_client = inside.is_relative_to(CLIENT)
         if inside.parts[0] in SOURCE_FOLDERS and not (of_client and path.name in NO_PACKAGES):
             wanted[of_client].add(inside.relative_to(inside.parts[0]).as_posix())
-    assert [_held(wheel) for wheel in wheels] == [wanted[False], wanted[True]]
+    assert [_contents(wheel) for wheel in wheels] == [wanted[False], wanted[True]]
     assert wanted[False] & wanted[True] == set()
-    tops = {name.partition("/")[0] for held in wanted.values() for name in held}
+    tops = {name.partition("/")[0] for contents in wanted.values() for name in contents}
     assert tops == set(PACKAGES)
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_both_have_one_version_and_the_service_asks_for_that_client() -> None:
+def test_both_wheels_have_the_same_version_and_the_service_requires_that_client() -> None:
     version = project()["version"]
     assert project(CLIENT)["version"] == version
     assert f"answerback-client=={version}" in project()["dependencies"]
@@ -114,11 +114,11 @@ def test_both_have_one_version_and_the_service_asks_for_that_client() -> None:
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_the_client_asks_for_little_and_for_the_same_releases_as_the_service() -> None:
-    asked = set(project(CLIENT)["dependencies"])
-    assert len(asked) <= 4
+def test_the_client_has_few_dependencies_with_the_same_pins_as_the_service() -> None:
+    requirements = set(project(CLIENT)["dependencies"])
+    assert len(requirements) <= 4
     pins = set(project()["dependencies"])
-    assert asked <= pins | {"standardwebhooks>=1.1"}
+    assert requirements <= pins | {"standardwebhooks>=1.1"}
     assert len(closure(["answerback-client"])) <= 20
     extras = ("slack", "discord", "mcp", "postgres")
     assert closure(["answerback[all]"]) == closure(
@@ -127,9 +127,7 @@ def test_the_client_asks_for_little_and_for_the_same_releases_as_the_service() -
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_all_of_it_works_beside_a_users_own_packages(
-    service: Path, client: Path, home: Path
-) -> None:
+def test_both_work_next_to_a_users_own_packages(service: Path, client: Path, home: Path) -> None:
     script = home / "agent.py"
     script.write_text(
         """
@@ -145,20 +143,20 @@ with Client(sys.argv[1]) as answerback:
     )
     with _serving(service, home) as url:
         for programs in (service, client):
-            done = _run(programs / "python", script, url, folder=home)
-            assert (done.stdout, done.stderr) == ("open adapters bot storage\n", "")
+            completed = _run(programs / "python", script, url, folder=home)
+            assert (completed.stdout, completed.stderr) == ("open adapters bot storage\n", "")
 
 
 @pytest.mark.rule("CLIENT-3")
-def test_the_client_needs_nothing_but_what_it_asks_for(client: Path, tmp_path: Path) -> None:
+def test_the_client_needs_only_its_declared_dependencies(client: Path, tmp_path: Path) -> None:
     script = """
 import json, answerback_client
 from importlib.metadata import distributions
 print(json.dumps([held.name for held in distributions()]))
 """
-    done = _run(client / "python", "-c", script, folder=tmp_path)
-    assert done.returncode == 0, done.stderr
-    held = {name.lower().replace("_", "-") for name in json.loads(done.stdout)}
+    completed = _run(client / "python", "-c", script, folder=tmp_path)
+    assert completed.returncode == 0, completed.stderr
+    held = {name.lower().replace("_", "-") for name in json.loads(completed.stdout)}
     assert held == closure(["answerback-client"])
     absent = _run(client / "python", "-c", "import answerback", folder=tmp_path)
     assert "ModuleNotFoundError: No module named 'answerback'" in absent.stderr
@@ -188,15 +186,15 @@ print(json.dumps([held.name for held in distributions()]))
         ),
     ],
 )
-def test_what_needs_an_extra_says_which_to_install(
+def test_a_feature_without_its_extra_says_what_to_install(
     service: Path, tmp_path: Path, arguments: list[str], environ: dict[str, str], sentence: str
 ) -> None:
-    done = _run(service / "answerback", *arguments, folder=tmp_path, **environ)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", f"{sentence}\n")
+    completed = _run(service / "answerback", *arguments, folder=tmp_path, **environ)
+    assert (completed.returncode, completed.stdout, completed.stderr) == (1, "", f"{sentence}\n")
 
 
 @pytest.mark.rule("CONFIG-12")
-def test_what_needs_no_extra_works_without(service: Path, tmp_path: Path) -> None:
+def test_features_without_extras_work(service: Path, tmp_path: Path) -> None:
     form = tmp_path / "form.json"
     form.write_text('{"question": "Go?", "answer_type": "boolean"}', encoding="utf-8")
     for arguments in (
@@ -205,5 +203,5 @@ def test_what_needs_no_extra_works_without(service: Path, tmp_path: Path) -> Non
         ["doctor"],
         ["answer", "--help"],
     ):
-        done = _run(service / "answerback", *arguments, folder=tmp_path)
-        assert done.returncode == 0, done.stderr
+        completed = _run(service / "answerback", *arguments, folder=tmp_path)
+        assert completed.returncode == 0, completed.stderr
