@@ -1,7 +1,7 @@
-"""`make bench`: every benchmark, one after the other, each in a process of its own.
+"""`make bench`: run the benchmarks one after the other, each in a separate process.
 
-`python -m tests.benchmarks [NAME …]` runs all, or those named. A benchmark is a module of this
-package that can be run; it prints its figures beside a floor that it measured in the same run.
+`python -m tests.benchmarks [NAME …]` runs all of them, or those named. A benchmark is a module of this package that can
+be run. It prints its figures next to a baseline measured in the same run.
 """
 
 import subprocess
@@ -11,20 +11,20 @@ from pathlib import Path
 _RUNNABLE = 'if __name__ == "__main__":'
 
 
-def main(wanted: list[str]) -> int:
-    """Runs the benchmarks; the exit status is 1 if one of them could not be run."""
+def main(requested: list[str]) -> int:
+    """Run the benchmarks. Return exit status 1 if one of them failed to run."""
     here = Path(__file__)
     known = [
         path.stem
         for path in sorted(here.parent.glob("*.py"))
         if path != here and _RUNNABLE in path.read_text("utf-8")
     ]
-    unknown = sorted(set(wanted) - set(known))
+    unknown = sorted(set(requested) - set(known))
     if unknown:
         sys.stderr.write(f"No benchmark {', '.join(unknown)}; there are: {', '.join(known)}.\n")
         return 2
     failed = []
-    for number, name in enumerate(names := wanted or known, 1):
+    for number, name in enumerate(names := requested or known, 1):
         sys.stderr.write(f"[{number}/{len(names)}] {name}\n")
         if subprocess.run(
             [sys.executable, "-m", f"tests.benchmarks.{name}"], check=False

@@ -1,11 +1,10 @@
-"""From commit to the agent's hands: long-poll, SSE, MCP and webhook, with 1, 300 and 3,000 agents waiting.
+"""Delivery latency from commit to agent: long-poll, SSE, MCP and webhook, with 1, 300 and 3,000 waiting agents.
 
-The service runs as a process of its own; this one is all its agents. Measured from the moment the
-person's action reached the service (the ask's ``updated_at``, to the millisecond: its commit is still
-to come, and is included) to the moment the agent has read the answer. Beside it a bare aiohttp
-handler, in a process of its own, that releases its waiter by an event: the same sockets, the same
-client, nothing in between. Then the memory of 10,000 agents that wait by long-poll. Every figure is
-of one answer at a time: agents are not answered in bursts.
+The service runs in its own process; this process plays all agents. Times run from the moment when the person's action
+reaches the service (the ask's ``updated_at``, to the millisecond, so the commit is included) to the moment when the
+agent has read the answer. The baseline is a bare aiohttp handler in its own process, which releases its waiter through
+an event: the same sockets and the same client, with nothing in between. Then the memory of 10,000 agents that wait by
+long-poll is measured. Every figure is for one answer at a time, not for bursts.
 
 ``BENCH_AGENTS=1,300`` measures other numbers of waiting agents.
 """
@@ -38,7 +37,7 @@ COUNTS: Final = tuple(
     int(count) for count in os.environ.get("BENCH_AGENTS", "1,300,3000").split(",")
 )
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "60"))
-"""Answers that are timed, at each number of waiting agents."""
+"""Timed answers for each number of waiting agents."""
 MANY: Final = 10_000
 SECRET: Final = "whsec_" + base64.b64encode(b"a secret of the benchmark, long.").decode()
 CALL: Final = {"name": "ask_user", "arguments": {"question": "Go?", "answer_type": "boolean"}}
@@ -54,7 +53,7 @@ Wait = Callable[[Json], Awaitable[object]]
 
 @asynccontextmanager
 async def process(*arguments: str, environment: dict[str, str]) -> AsyncIterator[tuple[str, int]]:
-    """A child process, the address that it prints first, and its id."""
+    """Start a child process, and yield the address that it prints first and its process id."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -75,7 +74,7 @@ async def process(*arguments: str, environment: dict[str, str]) -> AsyncIterator
 
 
 def bare() -> None:
-    """The floor: a handler that waits for an event, and one that sets it."""
+    """Run the baseline: a handler that waits for an event, and one that sets it."""
     waiting: dict[str, asyncio.Event] = {}
     waiters: Counter[str] = Counter()
 
@@ -117,7 +116,7 @@ def bare() -> None:
 
 
 class Agents:
-    """Many agents in this process, one connection each."""
+    """Many agents in this process, with one connection each."""
 
     def __init__(
         self, url: str, http: aiohttp.ClientSession, person: dict[str, str] | None = None
@@ -127,8 +126,8 @@ class Agents:
         self.http = http
         self.hooks: dict[str, asyncio.Event] = {}
 
-    async def asked(self, callback: str | None = None) -> Json:
-        """A new ask."""
+    async def submit(self, callback: str | None = None) -> Json:
+        """Submit a new ask."""
         body = CALL | ({"callback": {"url": callback}} if callback else {})
         async with self.http.post(f"{self.url}/v1/asks", json=body) as response:
             ask: Json = await response.json()
@@ -136,23 +135,23 @@ class Agents:
             return ask
 
     async def answer(self, ask: Json) -> float:
-        """A person answers; when the service had it, in seconds since the epoch."""
+        """Answer as a person, and return when the service received it, in seconds since the epoch."""
         async with self.http.post(
             f"{self.url}/v1/asks/{ask['id']}/actions", json=ANSWER, headers=self.person
         ) as response:
             found: Json = await response.json()
             assert response.status == 200, found
-            # Cut off after the millisecond: half of one later on the average.
+            # The value is truncated to the millisecond, so the actual time is half a millisecond later on average.
             return datetime.fromisoformat(found["updated_at"]).timestamp() + 0.0005
 
     async def long_poll(self, ask: Json) -> None:
-        """Waits with Prefer: wait."""
+        """Wait with Prefer: wait."""
         headers = {"Prefer": "wait=300"}
         async with self.http.get(f"{self.url}/v1/asks/{ask['id']}", headers=headers) as response:
             assert (await response.json())["status"] == "answered"
 
     async def events(self, ask: Json) -> None:
-        """Waits for the outcome among the ask's Server-Sent Events."""
+        """Wait for the outcome among the ask's Server-Sent Events."""
         async with self.http.get(f"{self.url}/v1/asks/{ask['id']}/events") as response:
             async for line in response.content:
                 if line.startswith(b"event: outcome"):
@@ -160,7 +159,7 @@ class Agents:
         raise AssertionError("the events ended without an outcome")
 
     async def mcp(self, ask: Json) -> None:
-        """Waits with the MCP tool, its messages written by hand: the client's own weight is not ours."""
+        """Wait with the MCP tool, using hand-written messages, so that the client library's cost is not measured."""
         call = {"name": "wait_for_answer", "arguments": {"ask_id": ask["id"], "wait_seconds": 300}}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}
         headers = {
@@ -175,33 +174,33 @@ class Agents:
         raise AssertionError("the stream ended without a result")
 
     async def webhook(self, ask: Json) -> None:
-        """Waits for the webhook."""
+        """Wait for the webhook."""
         await self.hooks.setdefault(ask["id"], asyncio.Event()).wait()
 
-    async def received(self, request: web.Request) -> web.Response:
-        """A webhook came."""
+    async def receive_webhook(self, request: web.Request) -> web.Response:
+        """Handle an incoming webhook."""
         event = json.loads(await request.read())
         self.hooks.setdefault(event["data"]["id"], asyncio.Event()).set()
         return web.Response(status=204)
 
 
 class Bare(Agents):
-    """The same against the floor."""
+    """The same agents against the baseline."""
 
     number = 0
 
-    async def asked(self, callback: str | None = None) -> Json:
-        """A name to wait for."""
+    async def submit(self, callback: str | None = None) -> Json:
+        """Return a name to wait for."""
         self.number += 1
         return {"id": str(self.number)}
 
     async def answer(self, ask: Json) -> float:
-        """Releases who waits for it."""
+        """Release whoever waits for it."""
         async with self.http.post(f"{self.url}/{ask['id']}", json=ANSWER) as response:
             return float((await response.json())["at"])
 
     async def long_poll(self, ask: Json) -> None:
-        """Waits."""
+        """Wait."""
         async with self.http.get(f"{self.url}/{ask['id']}") as response:
             await response.json()
 
@@ -210,20 +209,20 @@ class Bare(Agents):
 
 
 async def timed(agents: Agents, wait: Wait, count: int, callback: str | None) -> list[float]:
-    """Milliseconds from the answer to the agent having it, with ``count`` agents waiting at the start."""
+    """Return the milliseconds from answer to agent, with ``count`` agents waiting at the start."""
     gate = asyncio.Semaphore(64)
 
-    async def asked() -> Json:
+    async def submit() -> Json:
         async with gate:
-            return await agents.asked(callback)
+            return await agents.submit(callback)
 
-    asks = await asyncio.gather(*(asked() for _ in range(count)))
+    asks = await asyncio.gather(*(submit() for _ in range(count)))
     waiting = dict(zip([ask["id"] for ask in asks], await connected(wait, asks), strict=True))
     if callback is None:
         await waited(agents, count)
     took = [await once(agents, ask, waiting.pop(ask["id"])) for ask in asks[:ROUNDS]]
     while len(took) < ROUNDS:
-        ask = await agents.asked(callback)
+        ask = await agents.submit(callback)
         task = asyncio.ensure_future(wait(ask))
         if callback is None:
             await waited(agents, 1)
@@ -235,7 +234,7 @@ async def timed(agents: Agents, wait: Wait, count: int, callback: str | None) ->
 
 
 async def connected(wait: Wait, asks: list[Json]) -> list[asyncio.Future[object]]:
-    """Everybody waits; not all at once: no kernel queues so many new connections."""
+    """Connect all waiters, but not all at once: no kernel queues so many new connections."""
     waiting: list[asyncio.Future[object]] = []
     for number, ask in enumerate(asks, 1):
         waiting.append(asyncio.ensure_future(wait(ask)))
@@ -245,7 +244,7 @@ async def connected(wait: Wait, asks: list[Json]) -> list[asyncio.Future[object]
 
 
 async def once(agents: Agents, ask: Json, waiting: asyncio.Future[object]) -> float:
-    """One answer; the pause before it lets the one before come to rest."""
+    """Time one answer, after a pause that lets the previous one settle."""
     await asyncio.sleep(0.005)
     done: list[float] = []
     waiting.add_done_callback(lambda _: done.append(time.time()))
@@ -255,21 +254,21 @@ async def once(agents: Agents, ask: Json, waiting: asyncio.Future[object]) -> fl
 
 
 async def waited(agents: Agents, count: int) -> None:
-    """Returns once so many are known to wait."""
+    """Return once the given number of agents is known to wait."""
     async with asyncio.timeout(PATIENCE):
         while await waiters(agents) != count:  # noqa: ASYNC110 - another process tells nobody
             await asyncio.sleep(0.002 if count == 1 else 0.2)
 
 
 def resident(pid: int) -> int:
-    """Bytes of memory that a process has."""
+    """Return the bytes of memory that a process uses."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 async def memory(agents: Agents, pid: int, many: int = MANY) -> float:
-    """Kilobytes an agent that waits by long-poll costs the service."""
-    ask = await agents.asked()
+    """Return the kilobytes that each waiting long-poll costs the service."""
+    ask = await agents.submit()
     before = resident(pid)
     waiting: list[asyncio.Future[object]] = []
     while len(waiting) < many:  # a hundred at a time: no kernel queues so many new connections
@@ -285,20 +284,20 @@ async def memory(agents: Agents, pid: int, many: int = MANY) -> float:
 
 
 async def waiters(agents: Agents) -> float:
-    """How many wait, as the service counts them."""
+    """Return how many agents wait, according to the service."""
     async with agents.http.get(f"{agents.url}/metrics") as response:
         lines = (await response.text()).splitlines()
     return next(float(line.split()[-1]) for line in lines if line.startswith("answerback_waiters"))
 
 
 def say(line: str) -> None:
-    """A line of the result."""
+    """Print a line of the result."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
 
 def row(name: str, count: int, took: list[float], floor: float | None) -> float:
-    """Prints one line; returns its median."""
+    """Print one line, and return its median."""
     middle = statistics.median(took)
     late = statistics.quantiles(took, n=20)[18]
     ratio = "" if floor is None else f"   {middle / floor:4.1f} × the bare handler"
@@ -307,13 +306,13 @@ def row(name: str, count: int, took: list[float], floor: float | None) -> float:
 
 
 def raise_file_limit() -> None:
-    """Lets this process and its children have as many connections as the system allows."""
+    """Allow this process and its children as many connections as the system permits."""
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 async def main() -> None:
-    """Measures all of it."""
+    """Run all measurements."""
     raise_file_limit()
     connector = aiohttp.TCPConnector(limit=0)
     timeout = aiohttp.ClientTimeout(total=None)
@@ -331,7 +330,7 @@ async def main() -> None:
         ):
             floor, agents = Bare(floor_url, http), Agents(url, http, bearer(Path(folder)))
             receiver = web.Application()
-            receiver.router.add_post("/hook", agents.received)
+            receiver.router.add_post("/hook", agents.receive_webhook)
             runner = web.AppRunner(receiver, access_log=None)
             await runner.setup()
             await web.TCPSite(runner, "127.0.0.1", 0).start()

@@ -1,7 +1,7 @@
-"""What each clever place saves: the processor time of a click with it and without it, in pairs of short rounds.
+"""What each optimisation saves: the CPU time of a click with it and without it, in pairs of short rounds.
 
-Run as ``python -m tests.benchmarks.clever [PLACE …]``. Two services on the same core, one as it is and one with a place
-made plain; 32 people click on each in turn. The figure of a place is written beside it.
+Run as ``python -m tests.benchmarks.clever [PLACE …]``. Two services share a core, one unchanged and one without the
+optimisation, and 32 people click on each in turn. Each optimisation's figure is noted in the code next to it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SECONDS: Final = 0.3
 
 
 def hash_at_once() -> None:
-    """The signature's hash in one piece, which lets go of the interpreter's lock."""
-    http_endpoint._HASH_CHUNK_BYTES = 2**31  # type: ignore[misc] # what is measured is the constant
+    """Hash the whole body for the signature at once, which releases the interpreter lock."""
+    http_endpoint._HASH_CHUNK_BYTES = 2**31  # type: ignore[misc] # the measurement changes the constant
 
 
 def usual_switching() -> None:
-    """Python's own switch interval."""
+    """Use Python's default switch interval."""
     interpreter_tuning._SWITCH_SECONDS = 0.005  # type: ignore[misc] # as above
 
 
 def job_by_job() -> None:
-    """Jobs are handed to the thread that writes as soon as the loop gets to it."""
+    """Hand each job to the writer thread as soon as the loop gets to it."""
 
     def hand_over(self: JobThread[Any], _known: int) -> None:
         if self._collected:
@@ -51,18 +51,18 @@ def job_by_job() -> None:
 
 
 def every_column() -> None:
-    """Each change is written with all its columns: none is a plain step."""
+    """Write every change with all its columns, so that none is a plain step."""
     setattr(rows, "is_step", lambda _old, _new: False)  # noqa: B010 - mypy allows no other way
 
 
 def whole_payloads() -> None:
-    """All of a click's payload is made into objects, with its copy of the message."""
+    """Parse all of a click's payload into objects, including its copy of the message."""
     decoder = msgspec.json.Decoder()
     http_endpoint._CLICK_DECODER = decoder  # type: ignore[misc] # as above
 
 
 def nothing() -> None:
-    """The same again: what the figures of the others have to be compared with."""
+    """Change nothing: the noise level for comparing the other figures."""
 
 
 PLACES: Final[Mapping[str, Callable[[], None]]] = {
@@ -75,24 +75,24 @@ PLACES: Final[Mapping[str, Callable[[], None]]] = {
 
 
 async def each(up: Process, port: int, clickers: list[Clicker]) -> float:
-    """Microseconds of the processor that a click takes."""
+    """Return the microseconds of CPU time that a click takes."""
     before = up.processor
     times = await hammer(port, clickers, SECONDS)
     return (up.processor - before) / len(times) * 1e6
 
 
 async def compared(place: str) -> tuple[float, float]:
-    """A click as it is, and with the place made plain."""
+    """Compare a click as it is with one without the optimisation."""
     plain = ("-m", "tests.benchmarks.clever", "serve", place)
     took: tuple[list[float], list[float]] = [], []
     async with (
         slow_slack() as api_url,
-        service(FORM, api_url) as (one, _, public, _),
+        service(FORM, api_url) as (unchanged, _, public, _),
         service(FORM, api_url, arguments=plain) as (other, _, other_public, _),
     ):
         pairs = [
             (up, int(address.rpartition(":")[2]), [Clicker(n) for n in range(CLIENTS)], times)
-            for up, address, times in ((one, public, took[0]), (other, other_public, took[1]))
+            for up, address, times in ((unchanged, public, took[0]), (other, other_public, took[1]))
         ]
         for number in range(ROUNDS + 1):
             for up, port, clickers, times in pairs:
@@ -102,11 +102,11 @@ async def compared(place: str) -> tuple[float, float]:
     return median(took[0]), median(took[1])
 
 
-async def main(wanted: list[str]) -> None:
-    """Compares the places and prints a table."""
+async def main(requested: list[str]) -> None:
+    """Compare the optimisations, and print a table."""
     os.sched_setaffinity(0, OTHERS)
-    table = Table("made plain", "µs a click", "µs as it is", "more without it")
-    for place in wanted or PLACES:
+    table = Table("without", "µs a click", "µs unchanged", "increase without it")
+    for place in requested or PLACES:
         as_it_is, plain = await compared(place)
         table.add_row(place, f"{plain:.0f}", f"{as_it_is:.0f}", f"{plain / as_it_is - 1:+.0%}")
     Console(width=100).print(table)

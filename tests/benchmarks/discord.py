@@ -1,11 +1,10 @@
-"""Discord interactions by HTTP, with their durable commit, beside a bare verified handler in the same run.
+"""Discord interactions by HTTP, including their durable commit, against a bare verified handler in the same run.
 
-Run as ``python -m tests.benchmarks.discord [CLICKS]``. The service and the bare handler run in a process
-of their own each, the service on the loop that `answerback serve` runs on, the handler on what aiohttp
-comes with. This one signs the clicks before the clock runs, clicks, and stands in for Discord's API
-(with its limits). The clicks are those that the tests' Discord sends, with the whole envelope and
-message. Both servers get the same bodies over as many connections. Then: memory with 100 and with
-100,000 open prompts.
+Run as ``python -m tests.benchmarks.discord [CLICKS]``. The service and the bare handler run in separate processes, the
+service on the event loop that `answerback serve` uses, and the handler on aiohttp's default. This process signs the
+clicks before the clock starts, sends them, and stands in for Discord's API with its limits. The clicks are those that
+the tests' fake Discord sends, with the whole envelope and message. Both servers receive the same bodies over the same
+number of connections. Then memory is measured with 100 and with 100,000 open prompts.
 """
 
 from __future__ import annotations
@@ -46,9 +45,11 @@ from answerback_storage.sqlite.store import SqliteStore
 from tests.unit.adapters.discord.rig import rig
 
 ASKS, CONNECTIONS, ROUNDS = 200, 32, 15
-"""Many short rounds, one server after the other: what else the machine does changes from second to second."""
+"""Many short rounds that alternate between the servers, because the machine's other load changes from second to second.
+
+"""
 CLICKS = 600
-"""In each round."""
+"""Clicks in each round."""
 PROMPTS = (100, 100_000)
 CHANNELS = 20
 DATABASE = "answerback.db"
@@ -62,7 +63,7 @@ FORM = Form(
 
 
 def ask_number(n: int) -> Ask:
-    """An open ask, as if it had been posted."""
+    """Build an open ask as if it had been posted."""
     return Ask(
         id=f"ask_{n:024x}",
         created_at=1.0,
@@ -87,7 +88,7 @@ def ask_number(n: int) -> Ask:
 
 
 async def serve(folder: str, api_url: str, public_key: str) -> None:
-    """What `answerback serve` runs, with Discord by HTTP."""
+    """Run what `answerback serve` runs, with Discord by HTTP."""
     settings = settings_type().model_validate(
         {
             "server": ServerSettings(port=0),
@@ -103,11 +104,11 @@ async def serve(folder: str, api_url: str, public_key: str) -> None:
     )
     async with run_service(settings) as up:
         tune_interpreter()  # as `answerback serve` does
-        await until_told(urlsplit(up.public_url or "").port)
+        await print_port_and_wait(urlsplit(up.public_url or "").port)
 
 
 async def fill(database: Path, prompts: int) -> None:
-    """Open asks, as an earlier start of the service left them."""
+    """Store open asks, as an earlier run of the service would have left them."""
     store = SqliteStore(database)
     await store.open()
     for first in range(0, prompts, 500):
@@ -116,15 +117,15 @@ async def fill(database: Path, prompts: int) -> None:
     await store.close()
 
 
-async def until_told(port: int | None) -> None:
-    """Prints the port that is served, and waits for the end."""
+async def print_port_and_wait(port: int | None) -> None:
+    """Print the port, and wait to be stopped."""
     sys.stdout.write(f"{port}\n")
     sys.stdout.flush()
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.readline)
 
 
 async def serve_bare(public_key: str) -> None:
-    """The least that verifies a click and answers it, as Discord's guide has it."""
+    """Run a minimal handler that verifies a click and answers it, as in Discord's guide."""
     key = VerifyKey(bytes.fromhex(public_key))
 
     async def handle(request: web.Request) -> web.Response:
@@ -139,7 +140,7 @@ async def serve_bare(public_key: str) -> None:
     runner = web.AppRunner(app, access_log=None)
     await runner.setup()
     await web.TCPSite(runner, "127.0.0.1", 0).start()
-    await until_told(int(runner.addresses[0][1]))
+    await print_port_and_wait(int(runner.addresses[0][1]))
     await runner.cleanup()
 
 
@@ -148,18 +149,18 @@ async def serve_bare(public_key: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A click as Discord sends it, with what is to be replaced in it."""
+    """A click as Discord sends it, with the parts that have to be replaced."""
 
     body: str
     interaction: str
     control: str
-    """What the controls of the message begin with."""
+    """The prefix of the message's control ids."""
     message: str
     channel: str
     user: str
 
     def of(self, ask: Ask, revision: int, number: int) -> bytes:
-        """The same click of another person on another ask's message."""
+        """Return the same click by another person on another ask's message."""
         message = ask.message or {}
         body = self.body.replace(self.control, Control(ask.id, revision, Verb.BACK).encode()[:-4])
         body = body.replace(self.interaction, str(3 * 10**17 + number))
@@ -167,8 +168,8 @@ class Recorded:
         return body.replace(self.channel, str(message["channel"])).encode()
 
 
-async def recorded() -> tuple[Recorded, Recorded]:
-    """Yes on the first question and Back on the second, as the tests' Discord delivers them."""
+async def record_clicks() -> tuple[Recorded, Recorded]:
+    """Record Yes on the first question and Back on the second, as the tests' fake Discord delivers them."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder), "http", gateway=False) as up:
             questions = [
@@ -200,7 +201,7 @@ class Clicks:
         self._yes, self._back = yes, back
 
     def signed(self, ask: Ask, revision: int, number: int) -> bytes:
-        """A click as a whole HTTP request."""
+        """Return a click as a whole HTTP request."""
         raw = (self._yes if revision % 2 else self._back).of(ask, revision, number)
         stamp = str(int(time.time()))
         signature = self.key.sign(stamp.encode() + raw).signature.hex()
@@ -212,7 +213,7 @@ class Clicks:
         return head.encode() + raw
 
     def queues(self, clicks: int, revisions: dict[int, int], base: int) -> list[list[bytes]]:
-        """Clicks in the order in which each connection sends them: an ask is always on the same one."""
+        """Distribute clicks to connections in order. Clicks on one ask always use the same connection."""
         queues: list[list[bytes]] = [[] for _ in range(CONNECTIONS)]
         for number in range(clicks):
             n = number % ASKS
@@ -224,7 +225,7 @@ class Clicks:
 
 @asynccontextmanager
 async def api() -> AsyncIterator[str]:
-    """Discord's API as far as the service calls it, with the limit of a channel that bots know."""
+    """Serve the part of Discord's API that the service calls, with the limit per channel that bots know."""
     until: dict[str, tuple[float, int]] = {}
 
     async def edited(request: web.Request) -> web.Response:
@@ -260,7 +261,7 @@ async def api() -> AsyncIterator[str]:
 async def server(
     kind: str, api_url: str, public_key: str, prompts: int = 0
 ) -> AsyncIterator[tuple[int, int]]:
-    """A server's process: its id and port."""
+    """Run a server process, and yield its id and port."""
     with tempfile.TemporaryDirectory() as folder:
         await fill(Path(folder) / DATABASE, prompts)
         child = await asyncio.create_subprocess_exec(
@@ -277,10 +278,10 @@ async def server(
             await child.wait()
 
 
-async def clicked(
+async def time_clicks(
     port: int, queues: Sequence[Sequence[bytes]], kind: int
 ) -> tuple[float, list[float]]:
-    """Clicks a second, and the seconds of each, with one connection a queue."""
+    """Return the clicks per second and the seconds of each click, with one connection per queue."""
     times: list[float] = []
     answers: list[bytes] = []
 
@@ -309,8 +310,8 @@ KINDS = (
 
 
 async def measure_clicks(clicks: int, console: Console) -> None:
-    """Both servers in turn, several rounds, the same bodies."""
-    made, revisions = Clicks(*await recorded()), dict[int, int]()
+    """Measure both servers in turn over several rounds, with the same bodies."""
+    made, revisions = Clicks(*await record_clicks()), dict[int, int]()
     rates: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
     times: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
     used: dict[str, float] = dict.fromkeys(rates, 0.0)
@@ -324,12 +325,12 @@ async def measure_clicks(clicks: int, console: Console) -> None:
             queues = made.queues(clicks, revisions, round_ * clicks)
             for label, name, kind in KINDS:
                 pid, port = servers[name]
-                before = processor(pid)
-                rate, took = await clicked(port, queues, kind)
+                before = cpu_seconds(pid)
+                rate, took = await time_clicks(port, queues, kind)
                 if round_:  # the first round warms up
                     rates[label].append(rate)
                     times[label] += took
-                    used[label] += processor(pid) - before
+                    used[label] += cpu_seconds(pid) - before
     table = Table("", "a second", "CPU µs each", "p50 ms", "p99 ms")
     table.title = f"Signed clicks, {CONNECTIONS} connections, {ASKS} open asks"
     for label, took in times.items():
@@ -352,8 +353,8 @@ async def measure_clicks(clicks: int, console: Console) -> None:
 
 
 async def measure_memory(console: Console) -> None:
-    """What the process holds after a hundred clicks, by how many prompts are open."""
-    made = Clicks(*await recorded())
+    """Measure the memory of the process after a hundred clicks, by the number of open prompts."""
+    made = Clicks(*await record_clicks())
     table = Table("open prompts", "resident MB", title="Memory of the service's process")
     for prompts in PROMPTS:
         async with (
@@ -361,26 +362,26 @@ async def measure_memory(console: Console) -> None:
             server("serve", api_url, made.public_key, prompts) as (pid, port),
         ):
             queue = [made.signed(ask_number(n), 1, n) for n in range(ASKS // 2)]
-            await clicked(port, [queue], 7)
+            await time_clicks(port, [queue], 7)
             table.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
     console.print(table)
 
 
 async def measure(clicks: int, console: Console) -> None:
-    """Everything."""
+    """Run all measurements."""
     await measure_clicks(clicks, console)
     if clicks >= CLICKS:
         await measure_memory(console)
 
 
-def processor(pid: int) -> float:
-    """Seconds of processor time that a process has used."""
+def cpu_seconds(pid: int) -> float:
+    """Return the seconds of CPU time that a process has used."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def resident(pid: int) -> float:
-    """Megabytes that a process holds in memory."""
+    """Return the megabytes that a process holds in memory."""
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

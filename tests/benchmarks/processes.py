@@ -1,4 +1,4 @@
-"""`answerback serve` as a process, for benchmarks: its core, its configuration, and a Slack that it can reach."""
+"""`answerback serve` as a process for benchmarks: its core, its configuration, and a Slack that it can reach."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SERVE: Final = ("-m", "answerback.cli.main", "serve")
 
 
 class Process:
-    """A child on the measured core."""
+    """A child process on the measured core."""
 
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self.child = child
@@ -38,12 +38,12 @@ class Process:
 
     @property
     def processor(self) -> float:
-        """Seconds of processor time that it has used."""
+        """Return the seconds of CPU time that it has used."""
         tasks = Path(f"/proc/{self.pid}/task").iterdir()
         return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
     async def line(self) -> str:
-        """The last word of the next line that it prints."""
+        """Return the last word of the next line that it prints."""
         assert self.child.stdout is not None
         line = await asyncio.wait_for(self.child.stdout.readline(), PATIENCE)
         assert line, "the process has ended"
@@ -56,7 +56,7 @@ async def process(
     environment: Mapping[str, str] | None = None,
     cores: Collection[int] = frozenset(MEASURED),
 ) -> AsyncIterator[Process]:
-    """A Python process on the measured core, or on others, killed at the end of the context."""
+    """Run a Python process on the measured core or on others, and kill it at the end of the context."""
     child = await asyncio.create_subprocess_exec(
         sys.executable,
         *arguments,
@@ -77,7 +77,10 @@ async def process(
 
 @asynccontextmanager
 async def slow_slack(sockets: str = "") -> AsyncIterator[str]:
-    """Slack's Web API as far as the service calls it, 80 ms away; ``sockets`` is the API that opens sockets."""
+    """Serve the part of Slack's Web API that the service calls, with 80 ms latency.
+
+    ``sockets`` is the API that opens sockets.
+    """
 
     async def open_socket(request: web.Request) -> web.Response:
         headers = {"Authorization": request.headers["Authorization"]}
@@ -109,7 +112,7 @@ async def slow_slack(sockets: str = "") -> AsyncIterator[str]:
 
 
 def shown(number: int, form: Form) -> Ask:
-    """An open ask whose message Slack shows."""
+    """Build an open ask whose message Slack shows."""
     return replace(
         ask_number(number, form),
         message={"channel": CHANNEL, "ts": f"{number + 1}.1", "thread": None},
@@ -125,7 +128,7 @@ def shown(number: int, form: Form) -> Ask:
 async def service(
     form: Form, api_url: str, arguments: Sequence[str] = SERVE, **more: str
 ) -> AsyncIterator[tuple[Process, str, str, Path]]:
-    """`answerback serve` with so many asks shown: its process, its two addresses and its folder."""
+    """Run `answerback serve` with shown asks. Yield its process, its two addresses and its directory."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         store = SqliteStore(folder / "asks.db")
@@ -138,7 +141,7 @@ async def service(
 
 
 def environment(folder: Path, api_url: str) -> dict[str, str]:
-    """The service's configuration: Slack by HTTP."""
+    """Return the service's configuration: Slack by HTTP."""
     return {
         "ANSWERBACK_SERVER__PORT": "0",
         "ANSWERBACK_PUBLIC__PORT": "0",

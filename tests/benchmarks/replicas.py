@@ -1,12 +1,12 @@
-"""PostgreSQL beside SQLite and the bare driver, several replicas beside one, and very many open asks beside few.
+"""PostgreSQL against SQLite and the bare driver, several replicas against one, and very many open asks against few.
 
-Run as ``python -m tests.benchmarks.replicas [PART …]``; the parts are the functions in `PARTS`. Each figure is beside
-its floor, measured in the same rounds. The server is the tests' own, with ``fsync`` on; set TMPDIR to measure another
-disk. A ratio is the median of the rounds' own ratios, and so not quite what the two medians beside it give.
+Run as ``python -m tests.benchmarks.replicas [PART …]``; the parts are the functions in `PARTS`. Each figure comes with
+a baseline from the same rounds. The server is the tests' own, with ``fsync`` on; set TMPDIR to measure another disk. A
+ratio is the median of the rounds' ratios, so it differs slightly from the ratio of the two medians shown.
 
-Server, replicas and those who click share this machine's processors, and the table says who uses how much of them. Once
-one service with its database and its clients keeps nearly all of them busy, a second service can only share them: what
-several machines do together is not measured here.
+The database, the replicas and the clients share this machine's processors, and the table shows how much each uses. Once
+one service, its database and its clients keep nearly all processors busy, a second service can only share them. This
+does not measure what several machines achieve together.
 """
 
 from __future__ import annotations
@@ -40,23 +40,23 @@ from tests.postgres import Server, store_at
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
 SECONDS: Final = 1.0
-"""Of each burst of clicks."""
+"""The length of each burst of clicks."""
 PEOPLE: Final = 48
-"""Who click at the same time."""
+"""The number of people who click at the same time."""
 OPEN: Final = int(os.environ.get("BENCH_OPEN", "1000000"))
-"""Open asks beside 100."""
+"""The number of open asks, compared with 100."""
 SOME: Final = 50
-"""Asks that are acted on there, and answers that are waited for."""
+"""The number of asks to act on, and of answers to wait for."""
 
 
 class Figures:
-    """What was measured, as lines of a table."""
+    """The measurements, as rows of a table."""
 
     def __init__(self) -> None:
         self.table = Table("figure", "floor", "measured", "ratio", "goal", title="Replicas")
 
     def rate(self, figure: str, floor: Sequence[float], rates: Sequence[float], goal: str) -> None:
-        """How many a second, beside the floor in the same rounds."""
+        """Add a rate per second, next to the baseline from the same rounds."""
         ratio = median(rate / least for rate, least in zip(rates, floor, strict=True))
         self.table.add_row(
             figure, f"{median(floor):,.0f}/s", f"{median(rates):,.0f}/s", f"{ratio:.2f}", goal
@@ -65,14 +65,14 @@ class Figures:
     def seconds(
         self, figure: str, floor: Sequence[float], times: Sequence[float], goal: str
     ) -> None:
-        """How many milliseconds, beside the floor."""
+        """Add a time in milliseconds, next to the baseline."""
         least, each = median(floor) * 1000, median(times) * 1000
         self.table.add_row(
             figure, f"{least:,.1f} ms", f"{each:,.1f} ms", f"{each / least:.2f}", goal
         )
 
     def note(self, figure: str, words: str) -> None:
-        """Something besides."""
+        """Add a remark."""
         self.table.add_row(figure, "", words)
 
 
@@ -80,7 +80,7 @@ class Figures:
 
 
 async def stores(server: Server, figures: Figures) -> None:
-    """Clicks in a store: one process's, without HTTP and without a surface."""
+    """Clicks in a store within one process, without HTTP or a surface."""
     rates: dict[str, list[float]] = {kind: [] for kind in ("bare", "postgresql", "sqlite")}
     with server.database() as name, tempfile.TemporaryDirectory() as folder:
         url = server.url(name)
@@ -115,9 +115,9 @@ def _clicks(store: Store) -> Callable[[int], Awaitable[object]]:
 
 
 async def _bare(url: str, stack: AsyncExitStack) -> Callable[[int], Awaitable[object]]:
-    """A compare-and-set by the driver alone, on the same server and as durable.
+    """Return a compare-and-set that uses only the driver, on the same server and equally durable.
 
-    Each client has a connection and a row; there are as many as a store opens connections.
+    Each client has a connection and a row. There are as many clients as a store opens connections.
     """
     connections = [await connect(url) for _ in range(MAX_CONNECTIONS)]
     for connection in connections:
@@ -142,7 +142,7 @@ async def _bare(url: str, stack: AsyncExitStack) -> Callable[[int], Awaitable[ob
 
 
 async def _rate(clients: int, call: Callable[[int], Awaitable[object]]) -> float:
-    """Calls a second by so many clients, each one after the other."""
+    """Return the calls per second by the given number of clients, each of which makes one call after the other."""
     end = time.perf_counter() + SECONDS
 
     async def client(number: int) -> int:
@@ -159,30 +159,30 @@ async def _rate(clients: int, call: Callable[[int], Awaitable[object]]) -> float
 
 
 class Clicks:
-    """Services on one database, and people who click in Slack at some of them."""
+    """Services on one database, and people in Slack who click on some of them."""
 
     def __init__(self, up: list[tuple[Process, int]], server: Server) -> None:
         self._up, self._server = up, server
         self._clickers = [Clicker(number) for number in range(PEOPLE)]
         self.rates: dict[int, list[float]] = {count: [] for count in range(1, len(up) + 1)}
         self.each: list[float] = []
-        """Microseconds of its processor that a click takes a service."""
+        """Microseconds of CPU time that a click takes a service."""
         self.busy: dict[int, list[tuple[float, float, float]]] = {count: [] for count in self.rates}
-        """How many processors the services, the database and those who click kept busy."""
+        """The number of processors that the services, the database and the clients keep busy."""
 
-    def warmed(self) -> None:
-        """Forgets what was measured so far."""
+    def reset(self) -> None:
+        """Forget previous measurements."""
         for count in self.rates:
             self.rates[count].clear()
             self.busy[count].clear()
         self.each.clear()
 
     def _used(self, services: Sequence[Process]) -> tuple[float, float, float]:
-        """Seconds of processor time: the services', the database's, and ours."""
+        """Return the seconds of CPU time used by the services, the database and this process."""
         return sum(up.processor for up in services), _used(self._server), time.process_time()
 
     async def burst(self, count: int) -> None:
-        """Clicks at so many of them."""
+        """Send clicks to the given number of services."""
         services = [up for up, _ in self._up[:count]]
         before, began = self._used(services), time.perf_counter()
         some = [
@@ -200,10 +200,10 @@ class Clicks:
 
 
 @asynccontextmanager
-async def clicked(
+async def running_services(
     url: str, api_url: str, folder: Path, count: int, server: Server
 ) -> AsyncIterator[Clicks]:
-    """So many services with asks that are shown in Slack."""
+    """Run the given number of services, with asks that Slack shows."""
     store = store_at(url)
     await store.open()
     for number in range(PEOPLE):
@@ -221,18 +221,18 @@ async def clicked(
 
 
 async def replicas(server: Server, figures: Figures) -> None:
-    """Clicks by HTTP, at one service and at several."""
+    """Clicks by HTTP, on one service and on several."""
     with server.database() as name, tempfile.TemporaryDirectory() as folder:
         file = f"sqlite:///{folder}/asks.db"
         async with (
             slow_slack() as api_url,
-            clicked(server.url(name), api_url, Path(folder), 3, server) as many,
-            clicked(file, api_url, Path(folder), 1, server) as alone,
+            running_services(server.url(name), api_url, Path(folder), 3, server) as many,
+            running_services(file, api_url, Path(folder), 1, server) as alone,
         ):
             for clicks in (many, alone):
                 for count in clicks.rates:  # warms up
                     await clicks.burst(count)
-                clicks.warmed()
+                clicks.reset()
             for _ in range(ROUNDS):
                 await alone.burst(1)
                 for count in many.rates:
@@ -252,20 +252,20 @@ async def replicas(server: Server, figures: Figures) -> None:
 
 
 def _used(server: Server) -> float:
-    """Seconds of processor time that the server's processes have used, those that have ended too."""
+    """Return the seconds of CPU time that the server's processes have used, including those that have exited."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
             values = path.read_text().rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended meanwhile
+            continue  # it has exited in the meantime
         if str(server.pid) in {values[1], path.parent.name}:
             ticks += sum(map(int, values[11:15]))
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
 async def waiting(server: Server, figures: Figures) -> None:
-    """From an action at one replica to the end of a long-poll at it, and at another."""
+    """Time from an action at one replica to the end of a long-poll, at the same replica and at another."""
     with server.database() as name, tempfile.TemporaryDirectory() as folder:
         async with town(Path(folder), server.url(name), {}) as made:
             here, there = made.replicas
@@ -284,7 +284,7 @@ async def waiting(server: Server, figures: Figures) -> None:
 
 
 async def _answered(made: Town, url: str) -> tuple[float, float]:
-    """Seconds from an action at the first replica, and from its confirmation, until who waits at a replica is told."""
+    """Return the seconds from an action at the first replica, and from its confirmation, until a waiter is notified."""
     body = {
         "name": "ask_user",
         "arguments": {"question": "Go?", "answer_type": "boolean"},
@@ -294,11 +294,11 @@ async def _answered(made: Town, url: str) -> tuple[float, float]:
         async with first.post("/v1/asks", json=body) as response:
             ask_id = (await response.json())["id"]
 
-        async def waits() -> float:
+        async def wait() -> float:
             await ended(other, ask_id)
             return time.perf_counter()
 
-        waiter = asyncio.create_task(waits())
+        waiter = asyncio.create_task(wait())
         await asyncio.sleep(0.05)
         began = time.perf_counter()
         action = {"action": "answer", "value": True}
@@ -313,7 +313,7 @@ async def _answered(made: Town, url: str) -> tuple[float, float]:
 
 
 async def many(server: Server, figures: Figures) -> None:
-    """The start of a service, and one action, with few and with very many open asks."""
+    """The start of a service and one action, with few and with very many open asks."""
     starts: dict[int, list[float]] = {100: [], OPEN: []}
     acts: dict[int, list[float]] = {100: [], OPEN: []}
     with server.database() as few, server.database() as lots, tempfile.TemporaryDirectory() as name:
@@ -331,7 +331,7 @@ async def many(server: Server, figures: Figures) -> None:
 
 
 async def _acted(made: Town, count: int, round: int) -> list[float]:
-    """Seconds of actions on asks that are spread over all."""
+    """Return the seconds of actions on asks that are spread over all."""
     times = []
     async with made.agent() as http:
         for number in range(SOME):
@@ -349,7 +349,7 @@ def _id(seq: int) -> str:
 
 
 async def _fill(server: Server, database: str, count: int) -> None:
-    """So many open asks that are copies of one, each with a deadline, a place and a line of the record of its own."""
+    """Create open asks as copies of one, each with its own deadline, place and record line."""
     store = store_at(server.url(database))
     await store.open()
     web, who = Destination(surface="web"), (ANYONE,)
@@ -385,13 +385,13 @@ async def _fill(server: Server, database: str, count: int) -> None:
 PARTS: Final = {part.__name__: part for part in (stores, replicas, waiting, many)}
 
 
-def run(wanted: Sequence[str]) -> None:
-    """Measures and prints."""
+def run(requested: Sequence[str]) -> None:
+    """Run the measurements and print them."""
     figures = Figures()
     with postgres.server(
         fsync="on", full_page_writes="on", shared_buffers="512MB", max_wal_size="4GB"
     ) as server:
-        for name in wanted or PARTS:
+        for name in requested or PARTS:
             asyncio.run(PARTS[name](server, figures))
     Console(width=120).print(figures.table)
 

@@ -1,9 +1,9 @@
-"""The whole service, `answerback serve`, pinned to one core, beside bare bolt on the same core in the same rounds.
+"""The whole service, `answerback serve`, pinned to one core, against bare bolt on the same core in the same rounds.
 
-Run as ``python -m tests.benchmarks.service [PART …]``; the parts are the functions in `PARTS`. Messages are
-updated, and Slack answers after 80 ms; Slack and those who click are this process, on the other cores. The table has
-each figure beside its floor and its target. Rates depend on what else the machine does, even within a round; the
-processor time of a click hardly does.
+Run as ``python -m tests.benchmarks.service [PART …]``; the parts are the functions in `PARTS`. Messages are updated,
+and Slack answers after 80 ms. This process plays Slack and the people, on the other cores. The table shows each figure
+next to its baseline and its target. Rates depend on the machine's other load, even within a round; the CPU time of a
+click hardly does.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ from tests.benchmarks.processes import (
     service,
     slow_slack,
 )
-from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, all_counted, hammer
+from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, hammer, verify_all_stored
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
 from tests.keys import bearer
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
 SECONDS: Final = 1.0
-"""Of each burst of clicks."""
+"""The length of each burst of clicks."""
 LONG: Final = Form(
     questions=tuple(FORM.questions[0].model_copy(update={"id": f"q{n}"}) for n in range(100))
 )
@@ -53,16 +53,16 @@ MANY: Final = 3_000
 
 
 class Figures:
-    """What was measured, as lines of a table."""
+    """The measurements, as rows of a table."""
 
     def __init__(self) -> None:
         self.table = Table(
             "figure", "floor", "measured", "wanted", title="Answerback as a process, on one core"
         )
 
-    def add(self, figure: str, measured: str, wanted: str, floor: str = "") -> None:
-        """One line."""
-        self.table.add_row(figure, floor, measured, wanted)
+    def add(self, figure: str, measured: str, target: str, floor: str = "") -> None:
+        """Add a row."""
+        self.table.add_row(figure, floor, measured, target)
 
 
 async def clicks(figures: Figures) -> None:
@@ -93,18 +93,17 @@ async def clicks(figures: Figures) -> None:
                 if number:  # the first round warms up
                     many[kind].append((len(times), used))
                     one[kind].append(median(alone))
-                await asyncio.sleep(
-                    2 * SLACK_SECONDS
-                )  # what is still to be shown disturbs no other server
+                # Let pending updates finish, so that they do not disturb the next server.
+                await asyncio.sleep(2 * SLACK_SECONDS)
         for kind, folder in folders.items():
-            await all_counted(folder / "asks.db", clickers[kind])
+            await verify_all_stored(folder / "asks.db", clickers[kind])
     report(figures, many, one)
 
 
 def report(
     figures: Figures, many: Mapping[str, list[tuple[int, float]]], one: Mapping[str, list[float]]
 ) -> None:
-    """Adds the lines of `clicks`."""
+    """Add the rows of `clicks`."""
     rate = {kind: [count / SECONDS for count, _ in rounds] for kind, rounds in many.items()}
     each = {
         kind: sum(used for _, used in rounds) / sum(count for count, _ in rounds) * 1e6
@@ -116,14 +115,14 @@ def report(
 
     told = {kind: f"{median(rate[kind]):,.0f}/s, {each[kind]:.0f} µs" for kind in many}
     late = {kind: f"{median(one[kind]) * 1e3:.2f} ms" for kind in one}
-    by_processor = "  by processor time"
+    by_cpu_time = "  by CPU time"
     figures.add(
         "clicks, 32 at once, 3 questions",
         f"{told['3']}: {ratio(rate, '3', 'bolt')} × bolt",
         "1.4 × bolt",
         f"bolt {told['bolt']}",
     )
-    figures.add(by_processor, f"{each['bolt'] / each['3']:.2f} × bolt", "1.4 × bolt")
+    figures.add(by_cpu_time, f"{each['bolt'] / each['3']:.2f} × bolt", "1.4 × bolt")
     figures.add(
         "one at a time, p50",
         f"{late['3']}: {ratio(one, '3', 'bolt')} × bolt",
@@ -136,7 +135,7 @@ def report(
         "0.7 × 3 questions",
         told["3"],
     )
-    figures.add(by_processor, f"{each['3'] / each['100']:.2f} × 3 questions", "0.7 × 3 questions")
+    figures.add(by_cpu_time, f"{each['3'] / each['100']:.2f} × 3 questions", "0.7 × 3 questions")
 
 
 async def waiters(figures: Figures) -> None:
@@ -148,7 +147,7 @@ async def waiters(figures: Figures) -> None:
 
 
 async def waiting(kind: type[agents.Agents], *arguments: str) -> float:
-    """Kilobytes of each of many agents that wait at a server."""
+    """Return the kilobytes that each of many waiting agents takes at a server."""
     timeout, connector = aiohttp.ClientTimeout(total=None), aiohttp.TCPConnector(limit=0)
     with tempfile.TemporaryDirectory() as name:
         made = {
@@ -166,7 +165,7 @@ async def waiting(kind: type[agents.Agents], *arguments: str) -> float:
 
 
 async def start(figures: Figures) -> None:
-    """From the start of the process to readiness with both chat surfaces and MCP, and what it then holds."""
+    """Time from process start to readiness with both chat surfaces and MCP, and the memory used then."""
     took, used, idle = [], [], []
     async with FakeSlack() as slack, FakeDiscord() as discord, aiohttp.ClientSession() as http:
         for _ in range(5):
@@ -190,20 +189,20 @@ async def start(figures: Figures) -> None:
                     idle.append(agents.resident(up.pid) / 1e6)
     figures.add(
         "start to ready, both chat surfaces and MCP",
-        f"{min(took):.2f} s ({min(used):.2f} s of the processor)",
+        f"{min(took):.2f} s ({min(used):.2f} s of CPU time)",
         "at most 1.2 s",
     )
     figures.add("idle memory", f"{min(idle):.0f} MB", "at most 105 MB")
 
 
 async def ready(http: aiohttp.ClientSession, url: str) -> int:
-    """The status of /readyz."""
+    """Return the status of /readyz."""
     async with http.get(f"{url}/readyz") as response:
         return response.status
 
 
 async def commands(figures: Figures) -> None:
-    """`--help` of every command: the fastest of five."""
+    """`--help` of every command: the fastest of five runs."""
     floor = await helped("-c", "import typer, rich.markdown, rich.console, pydantic.types")
     slowest = {}
     for name in ("", *COMMANDS):
@@ -221,7 +220,7 @@ async def commands(figures: Figures) -> None:
 
 
 async def helped(*arguments: str) -> float:
-    """Seconds of the fastest of five runs."""
+    """Return the seconds of the fastest of five runs."""
     took = []
     for _ in range(5):
         began = time.perf_counter()
@@ -249,7 +248,7 @@ async def socket(figures: Figures) -> None:
                 ack = await slack.socket.send("interactive", clicker.payload(*clicker.next()))
                 assert ack.ok, ack
                 times.append(ack.seconds)
-            await all_counted(folder / "asks.db", [clicker])
+            await verify_all_stored(folder / "asks.db", [clicker])
     figures.add("Socket Mode, one at a time, p50", f"{median(times) * 1e3:.2f} ms", "0.8 to 1.3 ms")
 
 
@@ -258,12 +257,12 @@ PARTS: Final[Mapping[str, Callable[[Figures], Awaitable[None]]]] = {
 }
 
 
-async def main(wanted: list[str]) -> None:
-    """Measures the parts and prints one table."""
+async def main(requested: list[str]) -> None:
+    """Run the measurements and print one table."""
     os.sched_setaffinity(0, OTHERS)
     agents.raise_file_limit()
     figures = Figures()
-    for name in wanted or PARTS:
+    for name in requested or PARTS:
         sys.stderr.write(f"  {name}\n")
         await PARTS[name](figures)
     Console(width=150).print(figures.table)

@@ -1,8 +1,8 @@
-"""Clicks on Slack: how many a second, and how long to the acknowledgement with the answer on disk.
+"""Clicks on Slack: how many per second, and how long until the acknowledgement with the answer on disk.
 
-Run as ``python -m tests.benchmarks.slack``. The server runs in a process of its own, the clicking in this
-one; every server gets the same bodies. Floors in the same run: a bare aiohttp handler that reads the body
-and answers, and bare bolt (signature, its router, one listener that only acknowledges).
+Run as ``python -m tests.benchmarks.slack``. The server runs in its own process, and this one clicks. Every server gets
+the same bodies. The baselines from the same run are a bare aiohttp handler that reads the body and responds, and bare
+bolt (signature, its router, one listener that only acknowledges).
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ FORM = Form(
 
 
 def ask_number(number: int, form: Form = FORM) -> Ask:
-    """An open ask, as every server and every client knows it; half of its form is answered."""
+    """Build an open ask, as every server and every client knows it, with half of its form answered."""
     request = Request(name="ask_user", dialect="ask_user", arguments={}, form=form)
     ask = Ask(
         id=f"ask_{number:024x}",
@@ -113,7 +113,7 @@ def _bolt() -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
 
 
 async def serve(kind: str, port: int, folder: str, api_url: str) -> None:
-    """Serves until it is killed; prints its port when it does."""
+    """Print the port, and serve until killed."""
     async with AsyncExitStack() as stack:
         app = web.Application()
         if kind in {"aiohttp", "bolt"}:
@@ -158,7 +158,7 @@ async def _answerback(
 
 @asynccontextmanager
 async def server(kind: str, folder: str, api_url: str) -> AsyncIterator[int]:
-    """A server process, ready on a port."""
+    """Run a server process, ready on a port."""
     child = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", __name__ if __name__ != "__main__" else "tests.benchmarks.slack"),
         *("serve", kind, "0", folder, api_url),
@@ -179,7 +179,7 @@ async def server(kind: str, folder: str, api_url: str) -> AsyncIterator[int]:
 
 
 class Clicker:
-    """One person at one ask: answers, goes back, answers …, each click on the newest revision."""
+    """One person at one ask who answers, goes back, answers …, each time on the newest revision."""
 
     def __init__(self, number: int, form: Form = FORM) -> None:
         self.number = number
@@ -191,7 +191,7 @@ class Clicker:
         self._template = "payload=" + quote_plus(payload.replace("/", r"\/"))
 
     def payload(self, control: str, trigger: str) -> dict[str, Any]:
-        """A click as Slack sends it, with a copy of the message, in which each block has an id.
+        """Return a click as Slack sends it, with a copy of the message in which each block has an id.
 
         https://docs.slack.dev/reference/interaction-payloads/block_actions-payload
         """
@@ -242,10 +242,10 @@ class Clicker:
         }
 
     def next(self) -> tuple[str, str]:
-        """The control and trigger of the next click."""
+        """Return the control and trigger of the next click."""
         verb, argument = (Verb.ANSWER, "true") if self.revision % 2 else (Verb.BACK, "")
         control = Control(self.ask.id, self.revision, verb, argument).encode()
-        # As Slack's are: a number that grows with time, the workspace's, and what makes it unique.
+        # Like Slack's: a number that grows with time, one for the workspace, and a unique part.
         trigger = (
             f"{time.time_ns() // 1_000_000}.1379717998065.{self.number:08x}{self.revision:024x}"
         )
@@ -253,7 +253,7 @@ class Clicker:
         return control, trigger
 
     def request(self) -> bytes:
-        """The next click as a signed HTTP request."""
+        """Return the next click as a signed HTTP request."""
         control, trigger = self.next()
         body = self._template.replace("CONTROL", quote_plus(control)).replace("TRIGGER", trigger)
         raw, now = body.encode(), str(int(time.time()))
@@ -267,7 +267,7 @@ class Clicker:
 
 
 async def hammer(port: int, clickers: Sequence[Clicker], seconds: float = SECONDS) -> list[float]:
-    """Seconds of each click to its acknowledgement, by so many people at once."""
+    """Return the seconds from each click to its acknowledgement, with the given people clicking at once."""
     times: list[float] = []
     end = time.perf_counter() + seconds
 
@@ -288,8 +288,8 @@ async def hammer(port: int, clickers: Sequence[Clicker], seconds: float = SECOND
     return times
 
 
-async def all_counted(database: Path, clickers: Sequence[Clicker]) -> None:
-    """Proves that every acknowledged click is on disk."""
+async def verify_all_stored(database: Path, clickers: Sequence[Clicker]) -> None:
+    """Verify that every acknowledged click is on disk."""
     store = SqliteStore(database)
     await store.open()
     for clicker in clickers:
@@ -300,7 +300,7 @@ async def all_counted(database: Path, clickers: Sequence[Clicker]) -> None:
 
 
 async def over_socket(slack: FakeSlack, people: int) -> list[float]:
-    """The same over Socket Mode."""
+    """Measure the same over Socket Mode."""
     times: list[float] = []
     end = time.perf_counter() + SECONDS
 
@@ -316,7 +316,7 @@ async def over_socket(slack: FakeSlack, people: int) -> list[float]:
 
 
 async def by_http(folder: str, slack: FakeSlack) -> dict[str, list[float]]:
-    """The three servers in turns, so that what else the machine does meets them alike."""
+    """Alternate between the three servers, so that the machine's other load affects them equally."""
     kinds = {
         "aiohttp": "bare aiohttp handler",
         "bolt": "bare bolt, ack only",
@@ -332,12 +332,12 @@ async def by_http(folder: str, slack: FakeSlack) -> dict[str, list[float]]:
         for _ in range(ROUNDS):
             for kind, name in kinds.items():
                 rows[name] += await hammer(ports[kind], clickers[kind])
-    await all_counted(Path(folder) / "http.db", clickers["http"])
+    await verify_all_stored(Path(folder) / "http.db", clickers["http"])
     return rows
 
 
 async def main() -> None:
-    """Measures everything and prints a table."""
+    """Run all measurements and print a table."""
     with tempfile.TemporaryDirectory() as folder:
         async with FakeSlack(real_limits=True) as slack:
             slack.workspace.add_channel(CHANNEL)
@@ -346,7 +346,7 @@ async def main() -> None:
             name = f"Answerback, HTTP, {ASKS} asks being shown, {PEOPLE} people"
             async with server("shown", folder, slack.api_url) as port:
                 rows[name] = await hammer(port, people)
-            await all_counted(Path(folder) / "shown.db", people)
+            await verify_all_stored(Path(folder) / "shown.db", people)
             for count in (1, PEOPLE):
                 own = tempfile.mkdtemp(dir=folder)
                 async with server("socket", own, slack.api_url):
@@ -359,7 +359,7 @@ async def main() -> None:
 
 
 def report(rows: Mapping[str, Sequence[float]]) -> None:
-    """Prints the table."""
+    """Print the table."""
     table = Table("path", "clicks/s", "p50 ms", "p99 ms", "of bare bolt")
     bolt = len(rows["bare bolt, ack only"]) / ROUNDS
     for name, times in rows.items():

@@ -1,7 +1,7 @@
-"""What a change costs in the SQLite store, beside a bare durable commit in the same run.
+"""The cost of a change in the SQLite store, compared with a bare durable commit in the same run.
 
-Run as ``python -m tests.benchmarks.store [ASKS]``; with ASKS (default 100,000) open asks beside
-100. Everything is written to a temporary directory: set TMPDIR to measure another disk.
+Run as ``python -m tests.benchmarks.store [ASKS]``, which compares ASKS (default 100,000) open asks with 100. Everything
+is written to a temporary directory: set TMPDIR to measure another disk.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from answerback_storage.rows import RequestCache
 from answerback_storage.sqlite.store import SqliteStore
 
 SECONDS = 2.0
-"""How long each thing is measured."""
+"""The duration of each measurement."""
 STATE = "x" * 700
-"""About what an ask's state is in JSON."""
+"""About as long as an ask's state in JSON."""
 
 FORM = Form(
     questions=tuple(
@@ -47,7 +47,7 @@ BIG_FORM = Form(
 
 
 def click(ask: Ask | None) -> Decision[None]:
-    """One answer, or Back where the next would end the ask."""
+    """Answer once, or go Back if the next answer would end the ask."""
     assert ask is not None
     action = walker.Back() if len(ask.walk.answers) == 2 else walker.Answer(value="staging")
     change = asks.apply_action(ask, action, at=time.time(), by=ANN)
@@ -56,7 +56,7 @@ def click(ask: Ask | None) -> Decision[None]:
 
 
 def bare(path: Path, batch: int) -> list[float]:
-    """Seconds of each transaction of ``batch`` clicks as plain statements: read, write, one event, one id."""
+    """Return the seconds per transaction of ``batch`` clicks in plain SQL: one read, one write, one entry, one id."""
     db = sqlite3.connect(path, isolation_level=None)
     for statement in (
         "PRAGMA journal_mode = WAL",
@@ -86,7 +86,7 @@ def bare(path: Path, batch: int) -> list[float]:
 
 
 async def hammer(clients: int, call: Callable[[int, int], Awaitable[object]]) -> list[float]:
-    """Seconds of each call, made by so many clients one after the other."""
+    """Return the seconds of each call, by the given number of clients that make one call after the other."""
     times: list[float] = []
     end = time.perf_counter() + SECONDS
 
@@ -102,7 +102,7 @@ async def hammer(clients: int, call: Callable[[int, int], Awaitable[object]]) ->
 
 
 async def fill(store: SqliteStore, count: int, form: Form) -> None:
-    """Submits so many open asks, each with a deadline, 200 at a time."""
+    """Submit the given number of open asks, each with a deadline, 200 at a time."""
     for first in range(0, count, 200):
         numbers = range(first, min(first + 200, count))
         many = (new_ask(n, form=form, expires_at=1e10 + n) for n in numbers)
@@ -110,14 +110,14 @@ async def fill(store: SqliteStore, count: int, form: Form) -> None:
 
 
 class Report:
-    """The table; every rate is also told as a part of the first row's."""
+    """The table. Every rate is also shown relative to the first row's."""
 
     def __init__(self) -> None:
         self._table = Table("what", "per second", "of bare", "p50 ms", "p99 ms")
         self._floor: float | None = None
 
     def add(self, what: str, times: Sequence[float], each: int = 1) -> None:
-        """A row about calls that took so long, each of ``each`` clicks, in `SECONDS`."""
+        """Add a row for calls with these times, each of ``each`` clicks, within `SECONDS`."""
         rate = len(times) * each / SECONDS
         self._floor = self._floor or rate
         p99 = quantiles(times, n=100)[98]
@@ -130,7 +130,7 @@ class Report:
         )
 
     def print(self, title: str) -> None:
-        """Prints what was added."""
+        """Print the rows."""
         self._table.title = title
         Console(width=100).print(self._table)
 
@@ -155,7 +155,7 @@ def _delivery(number: int, n: int) -> str:
 
 
 async def forms_of_200_kb(directory: Path, report: Report) -> None:
-    """Whether it pays to keep parsed requests: changes of asks with large forms, with and without."""
+    """Whether caching parsed requests pays off: changes of asks with large forms, with and without the cache."""
     store = SqliteStore(directory / "big.db")
     await store.open()
     await fill(store, 10, BIG_FORM)
@@ -167,7 +167,10 @@ async def forms_of_200_kb(directory: Path, report: Report) -> None:
 
 
 async def open_asks(directory: Path, count: int) -> list[float]:
-    """With so many open asks: MB of the file; ms of start, first change, change, next_due, counts; MB of memory."""
+    """Measure with the given number of open asks.
+
+    Return MB of the file; ms of start, first change, change, next_due and counts; and MB of memory.
+    """
     path = directory / f"{count}.db"
     store = SqliteStore(path)
     await store.open()
@@ -195,21 +198,22 @@ async def open_asks(directory: Path, count: int) -> list[float]:
 
 
 async def many_open(directory: Path, count: int) -> None:
-    """Start and single calls with 100 and with many open asks."""
+    """Start and single calls, with 100 and with many open asks."""
     table = Table(
         *("open asks", "file MB", "start ms", "first change ms", "change ms"),
         *("next_due ms", "counts ms", "RSS MB"),
     )
-    for asked in (100, count):
+    for asks_open in (100, count):
         table.add_row(
-            f"{asked:,}", *(f"{number:,.2f}" for number in await open_asks(directory, asked))
+            f"{asks_open:,}",
+            *(f"{number:,.2f}" for number in await open_asks(directory, asks_open)),
         )
     table.title = "With few and many open asks (p50)"
     Console(width=100).print(table)
 
 
 def run(count: int = 100_000) -> None:
-    """Measures everything and prints it."""
+    """Run all measurements and print them."""
     report = Report()
     with tempfile.TemporaryDirectory() as name:
         directory = Path(name)
