@@ -1,6 +1,6 @@
-"""A process that writes to a store and says into a pipe what was acknowledged, until it is killed.
+"""A process that writes to a store and reports acknowledged changes through a pipe, until it is killed.
 
-A line is ``ASK DELIVERY``: the change of this delivery was acknowledged.
+Each line is ``ASK DELIVERY``: the change of this delivery was acknowledged.
 """
 
 from __future__ import annotations
@@ -20,30 +20,30 @@ CLIENTS = 8
 
 
 def step(ask: Ask | None) -> Decision[None]:
-    """The next revision, with one line of the record."""
+    """Return the next revision, with one record entry."""
     assert ask is not None
     moved = replace(ask, revision=ask.revision + 1)
     return Decision(Write(moved, (RecordEntry(at=1.0, kind="note"),)), None)
 
 
-async def client(store: Store, number: int, start: str, told: int) -> None:
-    """Submits its ask (again) and changes it for ever."""
+async def client(store: Store, number: int, start: str, pipe: int) -> None:
+    """Submit this client's ask (again), and change it forever."""
     ask = new_ask(number)
     await store.create(Write(ask), Idempotency("coder", ask.id, "d"))
     n = 0
     while True:
         delivery = f"{start}-{number}-{n}"
         await store.change(ask.id, step, delivery=delivery)
-        os.write(told, f"{ask.id} {delivery}\n".encode())
+        os.write(pipe, f"{ask.id} {delivery}\n".encode())
         n += 1
 
 
-async def _clients(url: str, start: str, told: int) -> None:
+async def _clients(url: str, start: str, pipe: int) -> None:
     store = store_at(url)
     await store.open()
-    await asyncio.gather(*(client(store, n, start, told) for n in range(CLIENTS)))
+    await asyncio.gather(*(client(store, n, start, pipe) for n in range(CLIENTS)))
 
 
-def write(url: str, start: str, told: Connection) -> None:
-    """Runs every client at once."""
-    asyncio.run(_clients(url, start, told.fileno()))
+def write(url: str, start: str, pipe: Connection) -> None:
+    """Run all clients concurrently."""
+    asyncio.run(_clients(url, start, pipe.fileno()))

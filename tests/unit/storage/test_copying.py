@@ -1,4 +1,4 @@
-"""Copying a database into another one, of either kind, and back."""
+"""Copying a database into another one of either kind, and back."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def full(file: Path) -> CopyEndpoint:
-    """An SQLite file with something in every table."""
+    """An SQLite file with data in every table."""
     asyncio.run(with_store(f"sqlite:///{file}", fill))
     return SqliteCopyEndpoint(file)
 
@@ -59,7 +59,7 @@ async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> Non
 
 
 async def fill(store: Store) -> None:
-    """Something in every table."""
+    """Put data into every table."""
     memory = RememberedAnswer("coder", ODD, "turn", "bash", "q", ODD)
     await store.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
     for number in range(2, 5):
@@ -77,7 +77,7 @@ async def fill(store: Store) -> None:
 
 
 async def holds_everything(store: Store) -> None:
-    """What `fill` stored is there, and the store goes on from there."""
+    """Check that everything that `fill` stored is there, and that the store works."""
     existing = await store.create(Write(new_ask(7)), KEY)
     assert isinstance(existing, Existing)
     assert existing.ask.id == "ask_1"
@@ -133,7 +133,7 @@ def test_everything_is_copied_to_the_other_kind_and_back(
 
 
 @pytest.mark.rule("DATA-21")
-def test_a_database_that_is_not_empty_is_left_alone(
+def test_copying_into_a_database_that_is_not_empty_is_refused(
     full: CopyEndpoint, file: Path, tmp_path: Path, database: str
 ) -> None:
     copy(full, PostgresCopyEndpoint(database))
@@ -144,14 +144,14 @@ def test_a_database_that_is_not_empty_is_left_alone(
     ):
         with pytest.raises(StoreError, match=r"is not empty.*Nothing was copied"):
             copy(source, target)
-    # Nor does an empty database become the copy of another empty one's nothing.
+    # An empty database is not accepted as a copy of another empty one either.
     empty = copy(SqliteCopyEndpoint(tmp_path / "a.db"), SqliteCopyEndpoint(tmp_path / "b.db"))
     assert set(empty) == set(TABLES)
     assert empty["asks"] == TableDigest(0, "0" * 64)
 
 
 @pytest.mark.rule("DATA-21")
-def test_what_arrives_otherwise_than_it_was_read_does_not_count(
+def test_a_copy_that_differs_from_its_source_is_rolled_back(
     full: CopyEndpoint, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write = PostgresCopyTransaction.write
@@ -168,7 +168,7 @@ def test_what_arrives_otherwise_than_it_was_read_does_not_count(
     assert copy(full, PostgresCopyEndpoint(database))["asks"].rows == 5
 
 
-def test_a_database_that_fails_meanwhile_is_told_in_words(
+def test_a_database_error_during_the_copy_is_explained(
     full: CopyEndpoint, file: Path, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with psycopg.connect(database, autocommit=True) as run:

@@ -1,4 +1,4 @@
-"""A process killed at any moment loses nothing that it acknowledged, and does nothing twice."""
+"""A process that is killed at any moment loses nothing that it acknowledged, and does nothing twice."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def kill_after(url: str, start: int, lines: int) -> list[str]:
-    """Starts the writer, kills it -9 once it acknowledged so many changes; all that it acknowledged."""
+    """Start the writer, kill it with SIGKILL after the given number of acknowledgements, and return all of those."""
     reads, writes = CONTEXT.Pipe(duplex=False)
     writer = CONTEXT.Process(target=crash_writer.write, args=(url, str(start), writes))
     writer.start()
@@ -69,7 +69,7 @@ async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
             record = await store.record(ask.id, limit=1_000_000)
             assert len(record) == ask.revision - 1
             mine = sum(line.startswith(f"{ask.id} ") for line in acknowledged)
-            # Each kill may leave one change of each client on disk that was not yet acknowledged.
+            # Each kill may leave one unacknowledged change per client on disk.
             assert mine <= ask.revision - 1 <= mine + start + 1
         await store.close()
     assert len(acknowledged) == len(set(acknowledged))

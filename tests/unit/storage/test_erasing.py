@@ -1,4 +1,4 @@
-"""What is erased is in no file any more: not in a table, an index, an unused page or the log."""
+"""Erased content is in no file any more: not in a table, an index, an unused page or the log."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.postgres import Server
 
 
 def files_with(text: str, folder: Path) -> list[str]:
-    """The files in which this text stands, in whatever part of them."""
+    """Return the files that contain this text anywhere."""
     return [file.name for file in folder.iterdir() if text.encode() in file.read_bytes()]
 
 
@@ -36,7 +36,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.mark.rule("DATA-22")
-async def test_nothing_that_was_erased_is_in_a_file(path: Path) -> None:
+async def test_erased_content_is_in_no_file(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
     await answer_secretly(store)
@@ -64,8 +64,8 @@ def _long_ask(number: int, words: str) -> Ask:
 
 
 @pytest.mark.rule("DATA-22")
-async def test_what_was_written_again_and_again_between_others_is_erased_too(path: Path) -> None:
-    """Long and short texts, grown and moved from page to page by what is written around them."""
+async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
+    """Long and short texts that grow and move between pages because of what is written around them."""
     store, chance = SqliteStore(path), random.Random(11)
     await store.open()
     secrets = {number: f"{SECRET}-{number}-" for number in range(0, 60, 3)}
@@ -104,7 +104,7 @@ async def test_what_was_written_again_and_again_between_others_is_erased_too(pat
     await store.close()
 
 
-async def test_erasing_says_so_where_somebody_reads_the_log(path: Path) -> None:
+async def test_erasing_reports_that_another_process_is_reading_the_log(path: Path) -> None:
     store = SqliteStore(path, busy_timeout=0.05)
     await store.open()
     await answer_secretly(store)
@@ -120,7 +120,7 @@ async def test_erasing_says_so_where_somebody_reads_the_log(path: Path) -> None:
     await store.close()
 
 
-async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
+async def test_erasing_reports_a_locked_file(path: Path) -> None:
     store = SqliteStore(path, busy_timeout=0.05)
     await store.open()
     await answer_secretly(store)
@@ -131,9 +131,7 @@ async def test_erasing_tells_of_a_file_that_is_locked(path: Path) -> None:
     await store.close()
 
 
-async def test_a_large_file_is_not_written_anew(
-    path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_large_file_is_not_rewritten(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connections, "MAX_VACUUM_BYTES", 4096)
     store = SqliteStore(path)
     await store.open()
@@ -149,10 +147,10 @@ async def test_a_large_file_is_not_written_anew(
 
 
 @pytest.mark.rule("DATA-22")
-async def test_nothing_that_was_erased_is_in_a_table_of_postgresql_or_its_log(
+async def test_erased_content_is_in_no_postgresql_table_or_log(
     postgres_server: Server,
 ) -> None:
-    """Neither as text, nor as a word of the full-text index, nor in what the server logs."""
+    """Not as text, not as a word of the full-text index, and not in the server's log."""
     with postgres_server.borrow_database() as database:
         store = PostgresStore(postgres_server.url(database))
         await store.open()
@@ -166,7 +164,7 @@ async def test_nothing_that_was_erased_is_in_a_table_of_postgresql_or_its_log(
 
 
 def tables_with(word: str, server: Server, database: str) -> set[str]:
-    """The tables of which a row, as text, has this word in it; vectors of words are text then too."""
+    """Return the tables with a row whose text form contains this word. Word vectors count too."""
     names = server.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", database)
     found = set()
     for (name,) in names:

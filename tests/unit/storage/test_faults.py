@@ -1,4 +1,4 @@
-"""What the SQLite store does when the disk, the file or another process is in its way."""
+"""The SQLite store when the disk, the file or another process fails."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 async def limit_pages(store: SqliteStore, more: int) -> None:
-    """Lets the file grow by so many pages only: what a full disk is to SQLite."""
+    """Let the file grow by only the given number of pages, which is how SQLite sees a full disk."""
 
     def run(db: sqlite3.Connection) -> None:
         (now,) = db.execute("PRAGMA page_count").fetchone()
@@ -44,7 +44,7 @@ async def limit_pages(store: SqliteStore, more: int) -> None:
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
+async def test_a_locked_database_fails_writes_with_an_explanation_and_does_not_block_reads(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -62,7 +62,7 @@ async def test_a_locked_database_fails_the_write_in_words_and_holds_up_no_read(
     assert await store.get("ask_1") == moved
 
 
-async def test_a_lock_that_is_let_go_in_time_fails_nothing(path: Path) -> None:
+async def test_a_lock_that_is_released_in_time_fails_nothing(path: Path) -> None:
     store = SqliteStore(path, busy_timeout=5.0)
     await store.open()
     other = sqlite3.connect(path, isolation_level=None)
@@ -76,7 +76,7 @@ async def test_a_lock_that_is_let_go_in_time_fails_nothing(path: Path) -> None:
     await store.close()
 
 
-async def test_nobody_else_can_write_between_a_decision_and_what_it_stores(
+async def test_nothing_can_be_written_between_a_decision_and_its_write(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -93,7 +93,7 @@ async def test_nobody_else_can_write_between_a_decision_and_what_it_stores(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
+async def test_a_full_disk_fails_the_write_and_keeps_stored_data(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -110,7 +110,9 @@ async def test_a_full_disk_fails_the_write_in_words_and_leaves_what_was_stored(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_what_finds_no_room_takes_nobody_else_of_its_batch_down(store: SqliteStore) -> None:
+async def test_a_write_without_space_does_not_fail_the_rest_of_its_batch(
+    store: SqliteStore,
+) -> None:
     for number in range(10):
         await store.create(Write(new_ask(number)), None)
     await limit_pages(store, 8)
@@ -132,7 +134,7 @@ async def test_what_finds_no_room_takes_nobody_else_of_its_batch_down(store: Sql
         assert stored.revision == (1 if number == 5 else 2)
 
 
-async def test_a_doubled_delivery_id_fails_its_own_change_only(store: SqliteStore) -> None:
+async def test_a_duplicate_delivery_id_fails_only_its_own_change(store: SqliteStore) -> None:
     for number in range(6):
         await store.create(Write(new_ask(number)), None)
     told = new_delivery(1)
@@ -186,7 +188,9 @@ asyncio.run(main(sys.argv[1]))
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(path: Path) -> None:
+async def test_a_failed_commit_has_an_unknown_outcome_and_the_store_keeps_working(
+    path: Path,
+) -> None:
     done = await asyncio.to_thread(
         subprocess.run,
         [sys.executable, "-c", IO_ERROR, str(path)],
@@ -199,7 +203,7 @@ async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(p
     assert said["errors"] == [CommitUnknownError.__name__] * 5
     assert "failed to read or write" in said["words"]
     assert "is not known" in said["words"]
-    # What it is then, it is as a whole: all of the batch, or nothing of it.
+    # The batch is stored either completely or not at all.
     assert len(set(said["revisions"])) == 1
     assert said["repeats"] == [revision == 2 for revision in said["revisions"]]
     assert said["moved"] == [said["revisions"][0] + 1]
@@ -214,7 +218,7 @@ async def test_a_commit_that_fails_is_an_unknown_outcome_and_the_store_goes_on(p
     check.close()
 
 
-async def test_a_disk_with_room_for_small_writes_only_fails_the_check(store: SqliteStore) -> None:
+async def test_a_disk_with_space_for_only_small_writes_fails_the_check(store: SqliteStore) -> None:
     await store.check()
     await limit_pages(store, 4)
     await store.create(Write(new_ask()), None)
@@ -239,9 +243,7 @@ async def test_a_database_that_was_removed_fails_the_check(store: SqliteStore, p
         await store.check()
 
 
-async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down(
-    store: SqliteStore, path: Path
-) -> None:
+async def test_a_damaged_page_fails_only_what_needs_it(store: SqliteStore, path: Path) -> None:
     await store.create(Write(new_ask(1, request={"metadata": {"a": "x" * 50_000}})), None)
     await store.close()
     whole = path.read_bytes()
@@ -256,7 +258,7 @@ async def test_a_page_that_was_damaged_fails_in_words_and_takes_nobody_else_down
     assert await store.get("ask_2") == new_ask(2)
 
 
-async def test_a_store_whose_file_is_gone_fails_in_words_until_it_is_back(
+async def test_a_store_without_its_file_fails_until_the_file_is_back(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -276,7 +278,7 @@ async def test_a_store_whose_file_is_gone_fails_in_words_until_it_is_back(
     assert await store.get("ask_1") == moved
 
 
-async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhere(
+async def test_a_decision_that_stores_another_ask_raises_and_stores_nothing(
     store: SqliteStore,
 ) -> None:
     await store.create(Write(new_ask(1)), None)
@@ -293,7 +295,7 @@ async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhe
 
 
 @pytest.mark.rule("RECORD-4")
-async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -> None:
+async def test_the_record_is_append_only(store: SqliteStore, path: Path) -> None:
     await store.create(Write(new_ask()), None)
     await store.change("ask_1", answer_decision())
     other = sqlite3.connect(path)
@@ -307,7 +309,7 @@ async def test_the_record_can_only_be_added_to(store: SqliteStore, path: Path) -
     other.close()
 
 
-def test_a_program_that_ends_without_closing_keeps_what_it_handed_in(path: Path) -> None:
+def test_a_program_that_exits_without_closing_keeps_its_submitted_writes(path: Path) -> None:
     store = SqliteStore(path)
 
     async def leave() -> None:

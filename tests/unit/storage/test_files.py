@@ -1,4 +1,4 @@
-"""Which files the SQLite store makes, takes and refuses, and what it says when it refuses."""
+"""The files that the SQLite store creates, accepts and refuses, and its messages when it refuses one."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOBODY = 65534
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """Somebody whom permissions bind: root they do not."""
+    """Run as a user whom permissions restrict, because root is not restricted."""
     if os.geteuid() != 0:
         yield
         return
@@ -53,7 +53,7 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def open_to_all() -> Iterator[Path]:
-    """A directory that others can enter, which pytest's own they cannot."""
+    """A directory that other users can enter, unlike pytest's own."""
     directory = Path(tempfile.mkdtemp())
     directory.chmod(0o755)
     yield directory
@@ -62,7 +62,7 @@ def open_to_all() -> Iterator[Path]:
 
 
 async def refusal(path: Path) -> str:
-    """What the store says when it is opened, which fails."""
+    """Return the error message of a failed open."""
     store = SqliteStore(path)
     with pytest.raises(StoreError) as refused:
         await store.open()
@@ -71,7 +71,7 @@ async def refusal(path: Path) -> str:
 
 
 @pytest.mark.rule("DATA-17")
-async def test_only_the_owner_may_read_what_is_stored(path: Path) -> None:
+async def test_only_the_owner_may_read_the_files(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
     await store.create(Write(new_ask()), None)
@@ -82,7 +82,7 @@ async def test_only_the_owner_may_read_what_is_stored(path: Path) -> None:
     assert [file.name for file in path.parent.iterdir()] == ["answerback.db"]
 
 
-async def test_an_empty_file_is_taken(path: Path) -> None:
+async def test_an_empty_file_is_accepted(path: Path) -> None:
     path.touch()
     store = SqliteStore(path)
     await store.open()
@@ -90,7 +90,7 @@ async def test_an_empty_file_is_taken(path: Path) -> None:
     await store.close()
 
 
-async def test_a_store_can_be_opened_again_after_it_was_closed(path: Path) -> None:
+async def test_a_closed_store_can_be_reopened(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
     await store.create(Write(new_ask()), None)
@@ -102,7 +102,7 @@ async def test_a_store_can_be_opened_again_after_it_was_closed(path: Path) -> No
     await store.close()
 
 
-async def test_what_is_handed_in_while_closing_is_refused(path: Path) -> None:
+async def test_work_submitted_while_closing_is_refused(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
     closing = asyncio.ensure_future(store.close())
@@ -112,8 +112,8 @@ async def test_what_is_handed_in_while_closing_is_refused(path: Path) -> None:
     await closing
 
 
-async def test_several_that_open_a_new_file_at_once_all_succeed(tmp_path: Path) -> None:
-    for attempt in range(30):  # each is a race of its own
+async def test_several_stores_can_open_a_new_file_at_once(tmp_path: Path) -> None:
+    for attempt in range(30):  # each attempt is a separate race
         stores = [SqliteStore(tmp_path / f"{attempt}.db") for _ in range(5)]
         await asyncio.gather(*(store.open() for store in stores))
         await stores[0].create(Write(new_ask()), None)
@@ -126,12 +126,12 @@ async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
     assert f"there is no directory {tmp_path / 'none'}. Create it" in said
 
 
-async def test_a_directory_is_no_database(tmp_path: Path) -> None:
+async def test_a_directory_is_not_a_database(tmp_path: Path) -> None:
     assert "is a directory" in await refusal(tmp_path)
 
 
 @pytest.mark.parametrize("locked", ["directory", "file"])
-async def test_what_may_not_be_written_is_named(open_to_all: Path, locked: str) -> None:
+async def test_what_is_not_writable_is_named(open_to_all: Path, locked: str) -> None:
     path = open_to_all / "answerback.db"
     if locked == "file":
         store = SqliteStore(path)
@@ -150,7 +150,7 @@ async def test_what_may_not_be_written_is_named(open_to_all: Path, locked: str) 
 
 
 @pytest.mark.rule("DATA-17")
-async def test_another_programs_database_is_refused_and_left_as_it_was(path: Path) -> None:
+async def test_another_programs_database_is_refused_and_unchanged(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute("CREATE TABLE songs (title TEXT)")
     other.close()
@@ -168,7 +168,7 @@ async def test_another_programs_empty_database_is_refused(path: Path) -> None:
 
 
 @pytest.mark.rule("DATA-17")
-async def test_a_file_that_is_no_database_is_refused_and_left_as_it_was(path: Path) -> None:
+async def test_a_file_that_is_not_a_database_is_refused_and_unchanged(path: Path) -> None:
     path.write_text("# answerback.toml, named as the database by mistake\n" * 100)
     before = path.read_bytes()
     assert "not an SQLite database" in await refusal(path)
@@ -186,7 +186,7 @@ async def test_a_half_written_file_is_refused(path: Path) -> None:
         assert "damaged" in await refusal(path)
 
 
-async def test_a_start_that_was_killed_before_its_first_migration_is_made_up_for(
+async def test_a_start_recovers_from_one_killed_before_its_first_migration(
     path: Path,
 ) -> None:
     store = SqliteStore(path)
@@ -206,8 +206,8 @@ async def test_a_start_that_was_killed_before_its_first_migration_is_made_up_for
     await store.close()
 
 
-def write_before_claims(path: Path, ask: Ask, told: Delivery) -> None:
-    """Writes the file as it was before there were claims."""
+def write_before_claims(path: Path, ask: Ask, delivery: Delivery) -> None:
+    """Write a file of the version before claims."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         migrations.apply(Database(db, execute_plugins=False), stop_before="claims")
         db.execute("INSERT INTO requests VALUES (1, ?)", (rows.dump_request(ask.request),))
@@ -219,12 +219,12 @@ def write_before_claims(path: Path, ask: Ask, told: Delivery) -> None:
         )
         db.execute(
             f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS}) VALUES ({','.join('?' * 13)})",
-            rows.delivery_row(rows.new_delivery(told)),
+            rows.delivery_row(rows.new_delivery(delivery)),
         )
 
 
 @pytest.mark.rule("CLAIM-1")
-async def test_a_file_from_before_there_were_claims_is_brought_up_to_date(path: Path) -> None:
+async def test_a_file_from_before_claims_is_migrated(path: Path) -> None:
     ask, told = new_ask(expires_at=5_000.0), new_delivery()
     await asyncio.to_thread(write_before_claims, path, ask, told)
     store = SqliteStore(path)
@@ -237,7 +237,7 @@ async def test_a_file_from_before_there_were_claims_is_brought_up_to_date(path: 
     await store.close()
 
 
-async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> None:
+async def test_a_failed_migration_leaves_the_file_unchanged(path: Path) -> None:
     other = sqlite3.connect(path)
     other.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     other.execute("CREATE TABLE asks (id)")
@@ -248,7 +248,7 @@ async def test_a_migration_that_fails_leaves_the_file_as_it_was(path: Path) -> N
 
 
 @pytest.mark.rule("DATA-17")
-async def test_a_newer_database_is_refused_in_words_and_left_as_it_was(path: Path) -> None:
+async def test_a_newer_database_is_refused_and_unchanged(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
     await store.close()
@@ -327,9 +327,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await store.draft("k")
     await store.delivery("msg_1")
     await store.close()
-    # A partial index holds the open or pending rows only, in the order that is asked for.
-    # What a batch hands in is read whole, of course, and so are the numbers of an ask's lines.
-    # A subquery's rows are those of the scan inside it, which is a step of its own here.
+    # A partial index holds only the open or pending rows, in the requested order.
     handed_in = ("json_each VIRTUAL TABLE", "CONSTANT ROW", "2 CONSTANT ROWS", "step", "(subquery")
     indexes = ("asks USING INDEX asks_behind", "deliveries USING INDEX deliveries_")
     allowed = ("counters", "line", *handed_in, *indexes)
@@ -342,7 +340,7 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
         for *_, step in plan.execute(f"EXPLAIN QUERY PLAN {statement}"):
             scan = step.removeprefix("SCAN ")
             assert scan == step or scan.startswith(allowed), (statement, step)
-            # Messages to show are taken in turns of their places: those that are behind are sorted, no others.
+            # Messages to show are taken by place in turn: only outdated ones are sorted.
             in_turn = "row_number()" in statement
             assert in_turn or "TEMP B-TREE" not in step, (statement, step)
     plan.close()

@@ -1,4 +1,4 @@
-"""The key file: made once, for its user alone, replaced in one step, and what is wrong with it told in words."""
+"""The key file: created once, readable only by its user, replaced atomically, and errors with it explained."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerback_storage.person_key_file import PersonKeyFile
 
 
 @pytest.mark.rule("AUTH-13", "DATA-17")
-def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:
+def test_the_key_is_created_once_and_only_its_user_may_read_it(tmp_path: Path) -> None:
     file = PersonKeyFile(tmp_path / "asks.db")
     assert file.read() is None
     key = file.ensure()
@@ -24,7 +24,7 @@ def test_the_key_is_made_once_and_only_its_user_may_read_it(tmp_path: Path) -> N
 
 
 @pytest.mark.rule("AUTH-10", "CLI-9")
-def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_path: Path) -> None:
+def test_a_rotated_key_replaces_the_old_one_and_leaves_no_other_file(tmp_path: Path) -> None:
     file = PersonKeyFile(tmp_path / "asks.db")
     old = file.ensure()
     file.path.chmod(0o644)
@@ -35,7 +35,7 @@ def test_a_rotated_key_replaces_the_old_one_and_leaves_nothing_beside_it(tmp_pat
     assert list(tmp_path.iterdir()) == [file.path]
 
 
-def test_a_key_that_cannot_be_written_or_read_is_told_in_words(tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_written_or_read_is_explained(tmp_path: Path) -> None:
     nowhere = PersonKeyFile(tmp_path / "nowhere" / "asks.db")
     with pytest.raises(StoreError, match="cannot be written"):
         nowhere.ensure()

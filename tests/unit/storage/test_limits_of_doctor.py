@@ -1,4 +1,4 @@
-"""The bounds of what `answerback doctor` warns about, at their edge."""
+"""The limits beyond which `answerback doctor` warns, at their edge."""
 
 from __future__ import annotations
 

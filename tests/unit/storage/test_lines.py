@@ -1,4 +1,4 @@
-"""The record in the SQLite file: each ask's lines are found one by the other, however they were added."""
+"""The record in the SQLite file: the lines of each ask are linked, however they were added."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from answerback.testing.store_examples import (
 from answerback_storage.sqlite.store import SqliteStore
 
 MANY = 42
-"""Asks that change together: with two lines each, more than one statement adds."""
+"""Asks that change together. With two lines each, they need more than one statement."""
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 @pytest.mark.rule("RECORD-4")
-async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
+async def test_asks_that_change_together_keep_their_lines_apart(
     store: SqliteStore, path: Path
 ) -> None:
     ids = [f"ask_{number}" for number in range(MANY)]
@@ -73,7 +73,7 @@ async def test_the_lines_of_asks_that_change_together_are_each_asks_own(
 
 
 @pytest.mark.rule("RECORD-4")
-async def test_a_line_follows_whatever_was_added_since_the_click_before(
+async def test_a_line_follows_everything_added_since_the_previous_click(
     store: SqliteStore, path: Path
 ) -> None:
     note = RecordEntry(at=3.0, kind="note", body={"a": 1})
@@ -81,7 +81,7 @@ async def test_a_line_follows_whatever_was_added_since_the_click_before(
     await other.open()
 
     async def together() -> None:
-        """A click is stored although what came with it is not: the transaction that had both is undone."""
+        """A click is stored although its companion is not: the transaction with both is rolled back."""
         told = await asyncio.gather(
             store.change("ask_0", answer_if_at_revision(revision)),
             store.create(Write(new_ask(5)), None),

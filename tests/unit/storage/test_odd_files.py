@@ -1,4 +1,4 @@
-"""Files that somebody else had a hand in, and asks too many or too large to be kept: never half stored."""
+"""Files that another program modified, and asks too many or too large to cache: never half stored."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 
 
 @pytest.mark.parametrize("telling", [False, True])
-async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace_of_it(
+async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace(
     store: SqliteStore, path: Path, telling: bool
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -52,7 +52,7 @@ async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace_of_it
     assert await store.get("ask_1") == moved
 
 
-async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_words(
+async def test_a_file_without_wal_that_is_being_read_is_reported_as_locked(
     store: SqliteStore, path: Path
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -70,7 +70,7 @@ async def test_a_file_whose_log_was_switched_off_and_is_being_read_is_locked_in_
     assert await store.get("ask_1") == moved
 
 
-def test_switching_to_the_log_is_tried_until_who_is_in_the_way_has_gone(path: Path) -> None:
+def test_switching_to_wal_is_retried_until_the_other_connection_is_gone(path: Path) -> None:
     with (
         closing(sqlite3.connect(path, isolation_level=None)) as reader,
         closing(sqlite3.connect(path, isolation_level=None, timeout=0.0)) as switching,
@@ -92,7 +92,7 @@ def test_switching_to_the_log_is_tried_until_who_is_in_the_way_has_gone(path: Pa
         assert switching.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
-async def test_a_call_that_is_no_text_is_refused_and_takes_nobody_else_down(
+async def test_a_call_that_is_not_text_fails_alone(
     store: SqliteStore,
 ) -> None:
     odd = new_ask(2, request={"metadata": {"a": "\ud800"}})
@@ -106,7 +106,7 @@ async def test_a_call_that_is_no_text_is_refused_and_takes_nobody_else_down(
 
 
 @pytest.mark.rule("DATA-8")
-async def test_more_asks_than_are_kept_and_larger_ones_are_walked_as_any(
+async def test_asks_that_do_not_fit_the_cache_work_normally(
     store: SqliteStore,
 ) -> None:
     large = Question(id="apply", text="Apply? " + "x" * 30_000, answer_type=AnswerType.BOOLEAN)

@@ -1,4 +1,4 @@
-"""The file of personal links: added, listed and revoked by commands while a service reads it."""
+"""The file of personal links, which commands change and list while a service reads it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from answerback_storage.personal_links_file import PersonalLinksFile
 
 
 @pytest.mark.rule("AUTH-14", "DATA-17")
-def test_only_the_hash_of_a_personal_key_is_kept_and_only_for_its_user_to_read(
+def test_only_the_hash_of_a_personal_key_is_stored_and_only_its_user_may_read_it(
     tmp_path: Path,
 ) -> None:
     file = PersonalLinksFile(tmp_path / "asks.db")
@@ -42,7 +42,7 @@ def test_a_person_has_one_link_until_it_is_revoked(tmp_path: Path) -> None:
     assert file.add("alice", 4.0) not in {None, first}
 
 
-def test_commands_at_the_same_time_lose_nobody(tmp_path: Path) -> None:
+def test_concurrent_commands_lose_nobody(tmp_path: Path) -> None:
     names = [f"person {i}" for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
         keys = list(
@@ -54,7 +54,7 @@ def test_commands_at_the_same_time_lose_nobody(tmp_path: Path) -> None:
     }
 
 
-def test_a_file_that_is_damaged_or_not_there_is_told_in_words(tmp_path: Path) -> None:
+def test_a_damaged_or_missing_file_is_explained(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be opened"):
         PersonalLinksFile(tmp_path / "nowhere" / "asks.db").add("alice", 1.0)
     file = PersonalLinksFile(tmp_path / "asks.db")

@@ -1,4 +1,4 @@
-"""What `answerback doctor` says of a PostgreSQL database: each finding tells what to do, and nothing is changed."""
+"""`answerback doctor` on a PostgreSQL database: each finding says what to do, and nothing is changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.pooler import pooler, program
 
 @pytest.fixture
 async def url(postgres_server: postgres.Server) -> AsyncIterator[str]:
-    """A database that Answerback has used, and that the test may spoil."""
+    """A database that Answerback has used, and that the test may break."""
     with postgres_server.database() as name:
         store = PostgresStore(made := postgres_server.url(name))
         await store.open()
@@ -28,14 +28,14 @@ async def url(postgres_server: postgres.Server) -> AsyncIterator[str]:
 
 @pytest.fixture
 def run(url: str) -> Iterator[psycopg.Connection]:
-    """A superuser's connection to it."""
+    """A superuser's connection to the database."""
     with psycopg.connect(url, autocommit=True) as connection:
         yield connection
 
 
 @pytest.fixture
 def role(run: psycopg.Connection) -> Iterator[str]:
-    """Somebody without any right."""
+    """A role without any privilege."""
     name = f"role_{time.monotonic_ns()}"
     run.execute(f"CREATE ROLE {name} LOGIN")
     yield name
@@ -48,28 +48,35 @@ def as_role(url: str, role: str) -> str:
 
 
 async def found(url: str, listen_url: str | None = None) -> dict[str, Finding]:
-    """The findings, by the first word of each."""
-    told = [finding async for finding in health_checks.findings(url, listen_url)]
-    return {finding.what.partition(" ")[0].rstrip(":"): finding for finding in told}
+    """Return the findings by their first words."""
+    findings = [finding async for finding in health_checks.findings(url, listen_url)]
+    return {finding.what.partition(" ")[0].rstrip(":"): finding for finding in findings}
 
 
 @pytest.mark.rule("CLI-22")
-async def test_a_database_that_is_well_is_told_what_was_looked_at(url: str) -> None:
-    told = await found(url)
-    assert all(finding.wrong is None for finding in told.values()), told
-    assert list(told) == ["database", "rights", "clock", "connections", "pooler", "notifications"]
-    assert ", PostgreSQL " in told["database"].what
+async def test_a_healthy_database_lists_all_checks(url: str) -> None:
+    findings = await found(url)
+    assert all(finding.wrong is None for finding in findings.values()), findings
+    assert list(findings) == [
+        "database",
+        "rights",
+        "clock",
+        "connections",
+        "pooler",
+        "notifications",
+    ]
+    assert ", PostgreSQL " in findings["database"].what
 
 
 @pytest.mark.rule("CLI-22")
-async def test_nothing_is_made_or_upgraded(
+async def test_nothing_is_created_or_upgraded(
     postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with postgres_server.database() as name:
         url = postgres_server.url(name)
-        told = await found(url)
-        assert "its tables to be created by `answerback serve`" in told["database"].what
-        assert all(finding.wrong is None for finding in told.values()), told
+        findings = await found(url)
+        assert "its tables to be created by `answerback serve`" in findings["database"].what
+        assert all(finding.wrong is None for finding in findings.values()), findings
         assert (
             postgres_server.run("SELECT 1 FROM pg_tables WHERE schemaname = 'public'", name) == []
         )
@@ -78,60 +85,60 @@ async def test_nothing_is_made_or_upgraded(
             store = PostgresStore(url)
             await store.open()
             await store.close()
-        told = await found(url)
-        assert "to be upgraded by `answerback serve` (erasing, " in told["database"].what
+        findings = await found(url)
+        assert "to be upgraded by `answerback serve` (erasing, " in findings["database"].what
         assert len(postgres_server.run("SELECT 1 FROM answerback_migrations", name)) == 1
 
 
 @pytest.mark.rule("CLI-22")
-async def test_a_newer_schema_and_a_server_that_is_not_there_end_the_looking(
+async def test_a_newer_schema_or_an_unreachable_server_ends_the_checks(
     url: str, run: psycopg.Connection
 ) -> None:
     run.execute("INSERT INTO answerback_migrations VALUES ('from_the_future', now())")
-    told = await found(url)
-    assert "newer Answerback" in (told["database"].wrong or "")
-    assert list(told) == ["database"]
-    told = await found(f"postgresql://{postgres.USER}@127.0.0.1:{postgres.free_port()}/asks")
-    assert "cannot be reached" in (told["database"].wrong or "")
+    findings = await found(url)
+    assert "newer Answerback" in (findings["database"].wrong or "")
+    assert list(findings) == ["database"]
+    findings = await found(f"postgresql://{postgres.USER}@127.0.0.1:{postgres.free_port()}/asks")
+    assert "cannot be reached" in (findings["database"].wrong or "")
 
 
 @pytest.mark.rule("CLI-22")
-async def test_what_a_role_may_not_do_is_named_with_what_to_run(
+async def test_missing_privileges_are_named_with_the_command_to_run(
     url: str, run: psycopg.Connection, role: str
 ) -> None:
-    async def said() -> str:
+    async def message() -> str:
         right = (await found(as_role(url, role)))["rights"]
         return f"{right.wrong} {right.fix}"
 
     tables = (
         "it may not read, write and delete rows in answerback_migrations, asks, asks_words and "
     )
-    told = (await found(as_role(url, role)))["database"]
-    assert "lacks a privilege" in (told.wrong or ""), (
+    finding = (await found(as_role(url, role)))["database"]
+    assert "lacks a privilege" in (finding.wrong or ""), (
         "it may not even read which migrations there are"
     )
     run.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
-    assert tables in await said()
-    assert f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}" in await said()
+    assert tables in await message()
+    assert f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}" in await message()
     run.execute(f"GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}")
     run.execute(f"REVOKE INSERT ON seen FROM {role}")
-    assert "delete rows in seen Run" in await said()
+    assert "delete rows in seen Run" in await message()
     run.execute(f"GRANT ALL ON seen TO {role}")
-    assert f"`GRANT ALL ON SCHEMA public TO {role}`" in await said()
+    assert f"`GRANT ALL ON SCHEMA public TO {role}`" in await message()
     run.execute(f"GRANT ALL ON SCHEMA public TO {role}")
-    assert "an upgrade could not change them Run `REASSIGN OWNED BY answerback" in await said()
+    assert "an upgrade could not change them Run `REASSIGN OWNED BY answerback" in await message()
     run.execute(f"GRANT {postgres.USER} TO {role}")
-    assert await said() == "None "
+    assert await message() == "None "
     run.execute(f"ALTER ROLE {role} SET default_transaction_read_only = on")
-    assert "Name the primary server" in await said()
+    assert "Name the primary server" in await message()
     run.execute(f"ALTER ROLE {role} RESET default_transaction_read_only")
     run.execute(f"ALTER ROLE {role} SET search_path = gone")
-    assert f"CREATE SCHEMA AUTHORIZATION {role}" in await said()
+    assert f"CREATE SCHEMA AUTHORIZATION {role}" in await message()
 
 
 @pytest.mark.rule("CLI-22")
 @pytest.mark.parametrize(("off", "words"), [(61.0, "61 s ahead of"), (-61.0, "61 s behind")])
-async def test_a_clock_that_differs_is_told_and_breaks_nothing(
+async def test_a_clock_difference_is_only_a_warning(
     url: str, monkeypatch: pytest.MonkeyPatch, off: float, words: str
 ) -> None:
     real = time.time
@@ -143,7 +150,7 @@ async def test_a_clock_that_differs_is_told_and_breaks_nothing(
 
 
 @pytest.mark.rule("CLI-22")
-async def test_too_few_free_connections_are_told(
+async def test_too_few_free_connections_are_reported(
     url: str, run: psycopg.Connection, role: str
 ) -> None:
     run.execute(f"GRANT {postgres.USER} TO {role}")
@@ -151,13 +158,13 @@ async def test_too_few_free_connections_are_told(
     run.execute(f"ALTER ROLE {role} CONNECTION LIMIT {needed}")
     assert (await found(as_role(url, role)))["connections"].wrong is None
     run.execute(f"ALTER ROLE {role} CONNECTION LIMIT {needed - 1}")
-    told = (await found(as_role(url, role)))["connections"]
-    assert told.wrong == f"{needed - 1} more can be opened, but each replica uses up to {needed}"
-    assert "Raise `max_connections`" in told.fix
+    finding = (await found(as_role(url, role)))["connections"]
+    assert finding.wrong == f"{needed - 1} more can be opened, but each replica uses up to {needed}"
+    assert "Raise `max_connections`" in finding.fix
 
 
 @pytest.mark.rule("CLI-22")
-async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
+async def test_a_pooler_is_detected_and_the_required_setting_is_named(
     url: str, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if program() is None:
@@ -166,27 +173,29 @@ async def test_a_pooler_is_found_and_what_is_to_be_set_behind_it(
     name = url.rpartition("/")[2]
     with pooler(postgres_server, name) as pooling:
         pooled = postgres_server.url(name, port=pooling.port)
-        told = await found(pooled)
-        assert told["pooler"].wrong == "there is one, but `storage.listen_url` is not set"
-        assert "address of the server itself" in told["pooler"].fix
-        assert "notifications do not arrive" in (told["notifications"].wrong or "")
-        told = await found(pooled, url)
-        assert told["pooler"].what == "pooler: statements go through one, and notifications do not"
-        assert told["notifications"].wrong is None
-        told = await found(pooled, pooled)
-        assert "at `storage.listen_url` too" in (told["pooler"].wrong or "")
-        assert "notifications do not arrive" in (told["notifications"].wrong or "")
+        findings = await found(pooled)
+        assert findings["pooler"].wrong == "there is one, but `storage.listen_url` is not set"
+        assert "address of the server itself" in findings["pooler"].fix
+        assert "notifications do not arrive" in (findings["notifications"].wrong or "")
+        findings = await found(pooled, url)
+        assert (
+            findings["pooler"].what == "pooler: statements go through one, and notifications do not"
+        )
+        assert findings["notifications"].wrong is None
+        findings = await found(pooled, pooled)
+        assert "at `storage.listen_url` too" in (findings["pooler"].wrong or "")
+        assert "notifications do not arrive" in (findings["notifications"].wrong or "")
     with pooler(postgres_server, name, mode="session") as pooling:
-        told = await found(postgres_server.url(name, port=pooling.port))
-        assert told["pooler"].is_ok
-        assert told["notifications"].wrong is None
-    told = await found(url, url)
-    assert told["pooler"].fix == "Remove `storage.listen_url`."
-    assert told["pooler"].is_ok
+        findings = await found(postgres_server.url(name, port=pooling.port))
+        assert findings["pooler"].is_ok
+        assert findings["notifications"].wrong is None
+    findings = await found(url, url)
+    assert findings["pooler"].fix == "Remove `storage.listen_url`."
+    assert findings["pooler"].is_ok
 
 
 @pytest.mark.rule("CLI-22")
-async def test_a_server_that_goes_away_while_it_is_looked_at_is_named(
+async def test_a_server_that_goes_away_during_the_checks_is_named(
     url: str, run: psycopg.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     others = "pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
@@ -197,6 +206,6 @@ async def test_a_server_that_goes_away_while_it_is_looked_at_is_named(
         return await real(connection)
 
     monkeypatch.setattr(health_checks, "_clock", cut)
-    told = await found(url)
-    assert list(told) == ["database", "rights"]
-    assert "no restart is needed here" in (told["database"].wrong or "")
+    findings = await found(url)
+    assert list(findings) == ["database", "rights"]
+    assert "no restart is needed here" in (findings["database"].wrong or "")

@@ -1,4 +1,4 @@
-"""What the PostgreSQL store says and does when the server, its disk, its rights or the network are in its way."""
+"""The PostgreSQL store when the server, its disk, its privileges or the network fail."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run(database: str) -> Iterator[psycopg.Connection]:
 
 @pytest.fixture
 def fresh(postgres_server: postgres.Server) -> Iterator[str]:
-    """The name of a database that the test may spoil."""
+    """The name of a database that the test may break."""
     with postgres_server.database() as name:
         yield name
 
@@ -47,7 +47,7 @@ async def store(database: str) -> AsyncIterator[PostgresStore]:
 async def between(
     database: str, postgres_server: postgres.Server
 ) -> AsyncIterator[tuple[PostgresStore, Proxy]]:
-    """A store whose statements go through a proxy, and whose listening connection does not."""
+    """A store whose statements go through a proxy, while its listening connection does not."""
     async with proxy(postgres_server.port) as cutting:
         far = database.replace(str(postgres_server.port), str(cutting.port))
         store = PostgresStore(far, listen_url=database)
@@ -57,11 +57,11 @@ async def between(
 
 
 async def refused(url: str, match: str, kind: type[StoreError] = StoreError) -> None:
-    """Opening fails in these words."""
-    with pytest.raises(kind, match=match) as said:
+    """Check that opening fails with this message."""
+    with pytest.raises(kind, match=match) as error:
         await PostgresStore(url).open()
-    assert "\n" not in str(said.value)
-    assert "wrong" not in str(said.value), "the password is told to nobody"
+    assert "\n" not in str(error.value)
+    assert "wrong" not in str(error.value), "the password is told to nobody"
 
 
 # --- at start ---
@@ -86,7 +86,7 @@ async def test_a_wrong_password_and_a_missing_database_are_named(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_role_without_rights_is_told_which_to_be_given(
+async def test_a_role_without_privileges_gets_the_grant_to_run(
     postgres_server: postgres.Server, fresh: str
 ) -> None:
     await refused(
@@ -95,7 +95,7 @@ async def test_a_role_without_rights_is_told_which_to_be_given(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_schema_that_a_newer_version_wrote_is_left_alone(
+async def test_a_newer_schema_is_refused_and_unchanged(
     store: PostgresStore, run: psycopg.Connection, database: str
 ) -> None:
     run.execute("INSERT INTO answerback_migrations VALUES ('tomorrow', now())")
@@ -105,7 +105,7 @@ async def test_a_schema_that_a_newer_version_wrote_is_left_alone(
         run.execute("DELETE FROM answerback_migrations WHERE name = 'tomorrow'")
 
 
-async def test_another_programs_tables_are_left_alone(
+async def test_another_programs_tables_are_refused_and_unchanged(
     postgres_server: postgres.Server, fresh: str
 ) -> None:
     postgres_server.run("CREATE TABLE asks (a int)", fresh)
@@ -119,7 +119,7 @@ async def test_a_server_that_is_too_old_is_refused(
     await refused(database, "Answerback needs 99 or newer")
 
 
-async def test_a_database_that_cannot_hold_every_text_is_refused(
+async def test_a_database_that_cannot_store_all_text_is_refused(
     postgres_server: postgres.Server,
 ) -> None:
     postgres_server.run("CREATE DATABASE latin ENCODING 'LATIN1' TEMPLATE template0")
@@ -127,16 +127,14 @@ async def test_a_database_that_cannot_hold_every_text_is_refused(
 
 
 @pytest.mark.rule("DATA-1")
-async def test_commits_that_would_not_be_on_disk_are_refused(
+async def test_a_server_with_asynchronous_commits_is_refused(
     postgres_server: postgres.Server, fresh: str
 ) -> None:
     postgres_server.run(f"ALTER DATABASE {fresh} SET synchronous_commit = off")
     await refused(postgres_server.url(fresh), "before they are on disk.*synchronous_commit = on")
 
 
-async def test_several_that_start_at_once_migrate_once(
-    postgres_server: postgres.Server, fresh: str
-) -> None:
+async def test_concurrent_starts_migrate_once(postgres_server: postgres.Server, fresh: str) -> None:
     stores = [PostgresStore(postgres_server.url(fresh)) for _ in range(4)]
     await asyncio.gather(*(store.open() for store in stores))
     for store in stores:
@@ -144,7 +142,7 @@ async def test_several_that_start_at_once_migrate_once(
         await store.close()
 
 
-# --- later on ---
+# --- while running ---
 
 
 @pytest.mark.rule("DATA-5")
@@ -158,14 +156,14 @@ async def test_several_that_start_at_once_migrate_once(
         ("22000", "a bug in Answerback"),
     ],
 )
-async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
+async def test_server_errors_are_explained_and_nothing_is_stored(
     store: PostgresStore, run: psycopg.Connection, code: str, words: str
 ) -> None:
     await store.create(Write(new_ask()), None)
     with failing(run, code):
-        with pytest.raises(StoreError, match=words) as said:
+        with pytest.raises(StoreError, match=words) as error:
             await store.change("ask_1", answer_decision(), delivery="ev")
-        assert not isinstance(said.value, CommitUnknownError)
+        assert not isinstance(error.value, CommitUnknownError)
         with pytest.raises(StoreError, match=words):
             await store.create(Write(new_ask(2), answer_decision()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
     assert await store.get("ask_1") == new_ask()
@@ -174,7 +172,7 @@ async def test_what_the_server_refuses_is_told_and_nothing_of_it_is_stored(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_deadlock_is_tried_again_and_not_for_ever(
+async def test_a_deadlock_is_retried_a_limited_number_of_times(
     store: PostgresStore, run: psycopg.Connection
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -190,7 +188,7 @@ async def test_a_deadlock_is_tried_again_and_not_for_ever(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_statement_timeout_is_named_and_what_it_stopped_is_not_stored(
+async def test_a_statement_timeout_is_explained_and_nothing_is_stored(
     run: psycopg.Connection, database: str
 ) -> None:
     slow = PostgresStore(f"{database}?options=-cstatement_timeout%3D100ms")
@@ -205,7 +203,7 @@ async def test_a_statement_timeout_is_named_and_what_it_stopped_is_not_stored(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_server_that_does_not_answer_leaves_the_outcome_unknown(
+async def test_an_unresponsive_server_leaves_the_outcome_unknown(
     run: psycopg.Connection, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
@@ -221,16 +219,16 @@ async def test_a_server_that_does_not_answer_leaves_the_outcome_unknown(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_store_goes_on_once_its_server_is_back(
+async def test_a_store_works_again_once_its_server_is_back(
     store: PostgresStore, postgres_server: postgres.Server
 ) -> None:
     await store.create(Write(new_ask()), None)
     heard: asyncio.Queue[str | None] = asyncio.Queue()
     store.listen(heard.put_nowait)
     await asyncio.to_thread(postgres_server.stop)
-    with pytest.raises(StoreError, match="cannot be reached") as said:
+    with pytest.raises(StoreError, match="cannot be reached") as error:
         await store.change("ask_1", answer_decision())
-    assert not isinstance(said.value, CommitUnknownError), "nothing was sent"
+    assert not isinstance(error.value, CommitUnknownError), "nothing was sent"
     with pytest.raises(StoreError, match="cannot be reached"):
         await store.get("ask_1")
     async with asyncio.timeout(SOON):
@@ -242,7 +240,7 @@ async def test_a_store_goes_on_once_its_server_is_back(
 
 @pytest.mark.rule("DATA-5")
 @pytest.mark.parametrize("stored", [True, False])
-async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outcome_unknown(
+async def test_a_connection_cut_while_storing_a_click_leaves_its_outcome_unknown(
     between: tuple[PostgresStore, Proxy], stored: bool
 ) -> None:
     store, cutting = between
@@ -271,7 +269,7 @@ async def test_a_connection_that_is_cut_while_a_click_is_stored_leaves_its_outco
     assert found.revision == 2
 
 
-async def test_a_read_whose_connection_is_cut_is_repeated(
+async def test_a_read_is_repeated_if_its_connection_is_cut(
     between: tuple[PostgresStore, Proxy],
 ) -> None:
     store, cutting = between
@@ -282,7 +280,7 @@ async def test_a_read_whose_connection_is_cut_is_repeated(
     assert await store.get("ask_1") == new_ask()
 
 
-async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
+async def test_a_transaction_cut_off_during_commit_has_an_unknown_outcome(
     between: tuple[PostgresStore, Proxy],
 ) -> None:
     store, cutting = between
@@ -290,14 +288,14 @@ async def test_a_transaction_whose_commit_is_cut_off_has_an_unknown_outcome(
     with pytest.raises(CommitUnknownError):
         async with database.transaction():
             cutting.cut_before_request = True
-    with pytest.raises(StoreError) as said:
+    with pytest.raises(StoreError) as error:
         async with database.transaction() as connection:
             await connection.execute(b"SELECT 1 FROM nothing")
-    assert not isinstance(said.value, CommitUnknownError)
-    assert "a table is missing" in str(said.value)
+    assert not isinstance(error.value, CommitUnknownError)
+    assert "a table is missing" in str(error.value)
 
 
-# --- news ---
+# --- notifications ---
 
 
 async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
@@ -312,14 +310,14 @@ async def test_a_pooler_that_swallows_notifications_is_refused_at_start(
 
 
 @pytest.mark.parametrize("channel", ["", "x" * 70])
-async def test_what_keeps_a_connection_from_listening_is_told(
+async def test_errors_that_prevent_listening_are_explained(
     database: str, monkeypatch: pytest.MonkeyPatch, channel: str
 ) -> None:
     monkeypatch.setattr(listen_notify, "CHANNEL", channel)
     await refused(database, "PostgreSQL rejected the statement")
 
 
-async def test_a_listening_connection_that_is_lost_is_opened_anew(
+async def test_a_lost_listening_connection_is_reopened(
     store: PostgresStore, run: psycopg.Connection, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     heard: asyncio.Queue[str | None] = asyncio.Queue()
@@ -342,7 +340,7 @@ async def test_a_listening_connection_that_is_lost_is_opened_anew(
     await other.close()
 
 
-async def test_news_that_cannot_be_told_are_logged(
+async def test_notifications_that_cannot_be_sent_are_logged(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def fail(*_: object) -> None:
@@ -357,12 +355,12 @@ async def test_news_that_cannot_be_told_are_logged(
 
 
 def failing(run: psycopg.Connection, code: str, times: int = 1_000) -> Failing:
-    """Lets new lines of the record fail with this code, so often."""
+    """Make new record lines fail with this error code, the given number of times."""
     return Failing(run, code, times)
 
 
 class Failing:
-    """A trigger on the record that raises an error; a sequence counts, since it outlives the transaction."""
+    """A trigger on the record that raises an error. A sequence counts, since it survives the rollback."""
 
     def __init__(self, run: psycopg.Connection, code: str, times: int) -> None:
         self._run = run

@@ -1,4 +1,4 @@
-"""Statements that many callers share: what is looked up together, and rows of any values as arrays."""
+"""Coalesced statements in PostgreSQL: shared reads, and rows of any values as arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from answerback_storage.postgres.store import PostgresStore
 
 
 class Reading:
-    """A read that waits until it is told to go on, and tells the letters' places."""
+    """A read that waits until it is released, and returns the letters' positions."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -47,7 +47,7 @@ async def database(database: str) -> AsyncIterator[Database]:
 
 
 @pytest.mark.rule("DATA-20")
-async def test_what_is_asked_for_together_is_read_by_one_statement(reading: Reading) -> None:
+async def test_concurrent_reads_share_one_statement(reading: Reading) -> None:
     reading.go.set()
     gathered = CoalescedReads(reading)
     assert await asyncio.gather(*map(gathered.get, "ab?a")) == [97, 98, None, 97]
@@ -55,7 +55,7 @@ async def test_what_is_asked_for_together_is_read_by_one_statement(reading: Read
 
 
 @pytest.mark.rule("DATA-20")
-async def test_whoever_asks_while_a_statement_runs_is_told_by_the_next(reading: Reading) -> None:
+async def test_a_read_during_a_statement_is_served_by_the_next_one(reading: Reading) -> None:
     gathered = CoalescedReads(reading)
     first = asyncio.create_task(gathered.get("a"))
     await reading.begun.wait()
@@ -67,7 +67,7 @@ async def test_whoever_asks_while_a_statement_runs_is_told_by_the_next(reading: 
 
 
 @pytest.mark.rule("DATA-20")
-async def test_very_many_share_several_statements(reading: Reading) -> None:
+async def test_very_many_reads_share_several_statements(reading: Reading) -> None:
     reading.go.set()
     keys = [chr(number) for number in range(200, 350)]
     found = await asyncio.gather(*map(CoalescedReads(reading).get, keys))
@@ -76,7 +76,7 @@ async def test_very_many_share_several_statements(reading: Reading) -> None:
 
 
 @pytest.mark.rule("DATA-20")
-async def test_an_error_is_told_to_all_who_share_the_statement_and_to_nobody_after(
+async def test_an_error_reaches_everybody_who_shares_the_statement_and_nobody_after(
     reading: Reading,
 ) -> None:
     gathered = CoalescedReads(reading)
@@ -89,7 +89,7 @@ async def test_an_error_is_told_to_all_who_share_the_statement_and_to_nobody_aft
 
 
 @pytest.mark.rule("DATA-20")
-async def test_who_leaves_takes_nothing_from_the_others(reading: Reading) -> None:
+async def test_a_cancelled_read_does_not_affect_the_others(reading: Reading) -> None:
     gathered = CoalescedReads(reading)
     leaving, staying = (asyncio.create_task(gathered.get("a")) for _ in range(2))
     await reading.begun.wait()
@@ -99,7 +99,7 @@ async def test_who_leaves_takes_nothing_from_the_others(reading: Reading) -> Non
     assert await staying == 97
 
 
-async def test_any_value_comes_back_from_an_array_as_it_was(database: Database) -> None:
+async def test_any_value_survives_an_array_round_trip(database: Database) -> None:
     kinds = ("text", "bigint", "float8", "boolean", "bytea")
     texts = (
         "",
@@ -128,13 +128,13 @@ async def test_any_value_comes_back_from_an_array_as_it_was(database: Database) 
         assert [row[:-1] for row in got] == some
 
 
-async def test_a_statement_reads_the_same_for_any_number_of_rows() -> None:
+async def test_the_statement_text_does_not_depend_on_the_number_of_rows() -> None:
     written = {Parameters().rows([("a", 1)] * count, ("text", "bigint")) for count in (1, 2, 50)}
     assert written == {"SELECT * FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY"}
 
 
 @pytest.mark.rule("DATA-20")
-async def test_very_many_clicks_and_shows_at_once_take_few_statements(
+async def test_very_many_concurrent_clicks_and_shows_take_few_statements(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = PostgresStore(database.url)

@@ -1,4 +1,4 @@
-"""The PostgreSQL store behind Debian's pgbouncer in transaction mode: statements by it, notifications past it."""
+"""The PostgreSQL store with Debian's pgbouncer in transaction mode: statements through it, notifications past it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SOON = 60.0
 
 @pytest.fixture
 def pooled(postgres_server: postgres.Server, database: str) -> Iterator[str]:
-    """The address of the test's database behind a pooler with two connections."""
+    """The URL of the test's database behind a pooler with two connections."""
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
     name = urlsplit(database).path[1:]
@@ -30,7 +30,7 @@ def pooled(postgres_server: postgres.Server, database: str) -> Iterator[str]:
 
 
 @pytest.mark.rule("CONFIG-10")
-async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
+async def test_behind_a_pooler_clicks_are_stored_and_notifications_arrive(
     pooled: str, database: str
 ) -> None:
     stores = [PostgresStore(pooled, listen_url=database) for _ in range(2)]
@@ -60,7 +60,7 @@ async def test_behind_a_pooler_clicks_are_stored_and_news_are_heard(
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_pooler_that_swallows_what_is_heard_is_named_at_start(
+async def test_a_pooler_that_swallows_notifications_is_named_at_start(
     pooled: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(listen_notify, "NOTIFICATION_TIMEOUT", 0.3)

@@ -1,4 +1,4 @@
-"""The PostgreSQL store beside other stores on the same database, with rows that cannot be read, and our own defects."""
+"""The PostgreSQL store with other stores on the same database, with unreadable rows, and with bugs of ours."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ INDEXED = """SELECT DISTINCT attname AS name FROM pg_index
     JOIN pg_depend ON objid = indexrelid AND refobjid = indrelid
     JOIN pg_attribute ON attrelid = indrelid AND attnum = refobjsubid
     WHERE indrelid = 'asks'::regclass"""
-"""The columns of asks that an index has, in its conditions too."""
+"""The columns of asks that an index uses, including in its condition."""
 
 
 @pytest.fixture
 async def stores(database: str) -> AsyncIterator[tuple[PostgresStore, PostgresStore]]:
-    """Two processes' stores on one database."""
+    """The stores of two processes on one database."""
     both = PostgresStore(database), PostgresStore(database)
     for store in both:
         await store.open()
@@ -65,7 +65,7 @@ def read(database: str, statement: str) -> list[dict[str, Any]]:
 
 
 @pytest.mark.rule("WALK-15")
-async def test_of_two_processes_at_the_same_revision_exactly_one_makes_its_change(
+async def test_of_two_processes_at_the_same_revision_exactly_one_changes_the_ask(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
     await stores[0].create(Write(new_ask()), None)
@@ -77,7 +77,7 @@ async def test_of_two_processes_at_the_same_revision_exactly_one_makes_its_chang
 
 
 @pytest.mark.rule("ACT-7")
-async def test_a_delivery_that_comes_to_two_processes_at_once_counts_once(
+async def test_a_delivery_received_by_two_processes_at_once_counts_once(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
     await stores[0].create(Write(new_ask(1)), None)
@@ -95,7 +95,7 @@ async def test_a_delivery_that_comes_to_two_processes_at_once_counts_once(
 
 
 @pytest.mark.rule("SUBMIT-3")
-async def test_a_key_that_two_processes_submit_at_once_makes_one_ask(
+async def test_a_key_submitted_by_two_processes_at_once_creates_one_ask(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
     for number in range(20):
@@ -107,7 +107,7 @@ async def test_a_key_that_two_processes_submit_at_once_makes_one_ask(
         assert made[0].ask == made[1].ask
 
 
-async def test_a_key_that_is_forgotten_in_the_same_moment_is_tried_again(
+async def test_a_key_that_is_pruned_at_the_same_moment_is_retried(
     store: PostgresStore, database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = Idempotency("coder", "k", "d")
@@ -121,7 +121,7 @@ async def test_a_key_that_is_forgotten_in_the_same_moment_is_tried_again(
     assert created.ask == new_ask(2)
 
 
-async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
+async def test_a_change_that_keeps_losing_races_fails_with_an_explanation(
     stores: tuple[PostgresStore, PostgresStore],
     database: str,
     monkeypatch: pytest.MonkeyPatch,
@@ -130,7 +130,7 @@ async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
     await stores[0].create(Write(new_ask()), None)
 
     def decide(ask: Ask | None) -> Decision[Ask]:
-        with psycopg.connect(database, autocommit=True) as other:  # blocks the loop, for a moment
+        with psycopg.connect(database, autocommit=True) as other:  # blocks the loop for a moment
             other.execute(b"UPDATE asks SET version = version + 1")
         return stepping(ask)
 
@@ -138,14 +138,14 @@ async def test_an_ask_that_others_change_all_the_time_is_given_up_in_words(
         await stores[0].change("ask_1", decide)
 
 
-async def test_one_change_that_cannot_be_stored_takes_nobody_else_of_its_batch_down(
+async def test_a_change_that_cannot_be_stored_does_not_fail_the_rest_of_its_batch(
     store: PostgresStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     for number in range(6):
         await store.create(Write(new_ask(number)), None)
-    told = new_delivery(1)
+    delivery = new_delivery(1)
     outcomes = await asyncio.gather(
-        *(store.change(f"ask_{n}", answer_decision(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answer_decision(deliveries=(delivery,))) for n in range(2)),
         *(store.change(f"ask_{n}", answer_decision()) for n in range(2, 5)),
         store.change("ask_5", surrogate),
         store.change("ask_5", read_only_decision),
@@ -157,7 +157,7 @@ async def test_one_change_that_cannot_be_stored_takes_nobody_else_of_its_batch_d
     assert outcomes[6] == (new_ask(5), False)
 
 
-async def test_whoever_is_told_of_a_change_and_fails_harms_nobody(
+async def test_a_failing_callback_affects_nothing_else(
     store: PostgresStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     await store.create(Write(new_ask()), None)
@@ -170,7 +170,7 @@ async def test_whoever_is_told_of_a_change_and_fails_harms_nobody(
     assert "A callback failed after a write" in caplog.text
 
 
-async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhere(
+async def test_a_decision_that_stores_another_ask_raises_and_stores_nothing(
     store: PostgresStore,
 ) -> None:
     await store.create(Write(new_ask(1)), None)
@@ -185,7 +185,7 @@ async def test_a_decision_that_stores_another_ask_is_our_defect_and_stored_nowhe
 
 
 @pytest.mark.rule("RECORD-4")
-async def test_the_record_can_only_be_added_to(store: PostgresStore, database: str) -> None:
+async def test_the_record_is_append_only(store: PostgresStore, database: str) -> None:
     await store.add_entry("ask_1", RecordEntry(at=1.0, kind="note"))
     for statement in ("DELETE FROM record", "UPDATE record SET at = 0", "TRUNCATE record"):
         with pytest.raises(psycopg.errors.RaiseException, match="append-only"):
@@ -201,7 +201,7 @@ async def test_the_record_can_only_be_added_to(store: PostgresStore, database: s
         "UPDATE requests SET request = '{}' WHERE seq = (SELECT seq FROM asks WHERE id = 'ask_1')",
     ],
 )
-async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
+async def test_an_unreadable_ask_does_not_affect_others(
     stores: tuple[PostgresStore, PostgresStore],
     database: str,
     statement: str,
@@ -228,16 +228,14 @@ async def test_an_ask_that_cannot_be_read_concerns_itself_alone(
     assert caplog.text.count("is skipped") == 1
 
 
-async def test_a_delivery_that_cannot_be_read_is_left_out(
-    store: PostgresStore, database: str
-) -> None:
+async def test_an_unreadable_delivery_is_skipped(store: PostgresStore, database: str) -> None:
     await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
     await asyncio.to_thread(run, database, "UPDATE deliveries SET state = 'lost'")
     page = await store.deliveries(state=None, agent=None, after=None, limit=5)
     assert page.rows == ()
 
 
-async def test_the_clock_that_is_set_back_has_everything_planned_anew_once(
+async def test_a_clock_set_back_reschedules_everything_once(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
     remind = {"remind_after": (60.0,)}
@@ -255,7 +253,7 @@ async def test_the_clock_that_is_set_back_has_everything_planned_anew_once(
     assert await stores[0].last_entry_time() == 5_000.0
 
 
-async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
+async def test_late_answers_are_listed_past_unreadable_asks(
     store: PostgresStore, database: str
 ) -> None:
     for number in range(3):
@@ -266,7 +264,7 @@ async def test_late_answers_are_listed_past_asks_that_cannot_be_read(
     assert await store.set_seen_state([], SeenState.SEEN, 1.0) == []
 
 
-async def test_closing_finishes_the_changes_that_were_handed_in(store: PostgresStore) -> None:
+async def test_closing_finishes_submitted_changes(store: PostgresStore) -> None:
     await store.create(Write(new_ask()), None)
     change = asyncio.create_task(store.change("ask_1", answer_decision()))
     await asyncio.sleep(0)
@@ -279,13 +277,13 @@ async def test_closing_finishes_the_changes_that_were_handed_in(store: PostgresS
 
 
 @pytest.mark.rule("CLAIM-8")
-async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
+async def test_a_process_is_notified_of_others_changes_but_not_its_own(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
     heard: asyncio.Queue[str | None] = asyncio.Queue()
     stores[0].listen(heard.put_nowait)
     await stores[0].create(Write(new_ask(1)), None)
-    await stores[0]._notifier._notify(["ask_1"])  # before the other tells
+    await stores[0]._notifier._notify(["ask_1"])  # before the other process notifies
     await stores[1].create(Write(new_ask(2)), None)
     names = []
     async with asyncio.timeout(WAIT):
@@ -294,16 +292,16 @@ async def test_a_process_hears_of_the_others_changes_and_not_of_its_own(
     assert "ask_1" not in names
 
 
-async def test_nothing_to_be_stored_takes_no_statement(store: PostgresStore) -> None:
+async def test_storing_nothing_takes_no_statement(store: PostgresStore) -> None:
     await store.save_delivery_results([], [])
     await store.save_delivery_results([], [("ask_1", RecordEntry(at=1.0, kind="note"))])
     assert len(await store.record("ask_1")) == 1
 
 
-async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an_index_has(
+async def test_a_click_and_its_message_update_change_no_indexed_column(
     store: PostgresStore, database: str
 ) -> None:
-    """So the server writes no index anew: https://www.postgresql.org/docs/current/storage-hot.html."""
+    """So the server rewrites no index entry: https://www.postgresql.org/docs/current/storage-hot.html."""
     indexed = {one["name"] for one in read(database, INDEXED)}
     assert {"status", "surface", "due", "settled_at", "erased_at"} <= indexed
     thread = Thread(channel="C1", id="1")
@@ -322,10 +320,10 @@ async def test_a_click_and_what_is_noted_of_its_message_change_no_column_that_an
         assert not changes & indexed
 
 
-async def test_a_click_reads_no_other_rows_with_a_plan_from_when_there_were_few(
+async def test_a_click_reads_no_other_rows_with_a_plan_cached_when_there_were_few(
     database: str,
 ) -> None:
-    """The server keeps a statement's plan: https://www.postgresql.org/docs/current/sql-prepare.html."""
+    """The server caches a statement's plan: https://www.postgresql.org/docs/current/sql-prepare.html."""
     store = PostgresStore(database)
     await store.open()
     asks = [f"ask_{number}" for number in range(40)]
@@ -356,7 +354,7 @@ def surrogate(ask: Ask | None) -> Decision[Ask | None]:
 
 
 @pytest.mark.rule("DATA-15")
-async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
+async def test_a_clock_change_noticed_by_every_process_is_applied_once(
     stores: tuple[PostgresStore, PostgresStore], database: str
 ) -> None:
     reminded = {"remind_after": (60.0,)}
@@ -372,7 +370,7 @@ async def test_a_clock_that_every_process_sees_set_back_is_set_back_once(
 
 
 @pytest.mark.rule("CLAIM-12")
-async def test_a_process_that_is_paused_in_a_transaction_holds_up_no_other(
+async def test_a_process_paused_in_a_transaction_blocks_no_other(
     stores: tuple[PostgresStore, PostgresStore], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(connections, "IDLE_TRANSACTION_TIMEOUT", 0.2)

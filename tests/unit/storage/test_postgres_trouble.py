@@ -1,4 +1,4 @@
-"""What goes wrong with a real PostgreSQL while a store is open: told in words, nothing half-stored, and it goes on."""
+"""A real PostgreSQL that fails while a store is open: errors are explained, nothing is half stored, and it recovers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from tests.pooler import Pooler, pooler, program
 
 SOON = 60.0
 _ROOM = 64
-"""MiB of the small disk: a database takes some eight, and its tables as much again."""
+"""MiB of the small disk: an empty database takes about eight, and its tables as much again."""
 
 
 @pytest.fixture
 def fresh(postgres_server: postgres.Server) -> Iterator[str]:
-    """The name of a database that the test may spoil; it belongs to the role with a password."""
+    """The name of a database that the test may break. It belongs to the role with a password."""
     with postgres_server.database() as name:
         postgres_server.run(f"ALTER DATABASE {name} OWNER TO {postgres.GUARDED}")
         postgres_server.run(f"GRANT ALL ON SCHEMA public TO {postgres.GUARDED}", name)
@@ -46,7 +46,7 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
 
 
 async def refused(store: PostgresStore, words: str) -> None:
-    """A click is not stored, and it is told why: in one sentence that names no password."""
+    """Check that a click is not stored, and that the error is one sentence without a password."""
     with pytest.raises(StoreError, match=words) as said:
         await store.change("ask_1", answer_decision(), delivery="ev")
     assert not isinstance(said.value, CommitUnknownError)
@@ -55,7 +55,7 @@ async def refused(store: PostgresStore, words: str) -> None:
 
 
 async def accepted(store: PostgresStore) -> None:
-    """The same click is stored."""
+    """Check that the same click is stored."""
     assert await store.get("ask_1") == new_ask()
     moved, repeated = await store.change("ask_1", answer_decision(), delivery="ev")
     assert not repeated
@@ -63,7 +63,7 @@ async def accepted(store: PostgresStore) -> None:
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_password_that_is_changed_is_told_and_the_store_goes_on_with_the_old_one_back(
+async def test_a_changed_password_is_explained_and_restoring_it_recovers_the_store(
     guarded: PostgresStore, postgres_server: postgres.Server, fresh: str
 ) -> None:
     postgres_server.run(f"ALTER ROLE {postgres.GUARDED} PASSWORD 'another'")
@@ -78,7 +78,7 @@ async def test_a_password_that_is_changed_is_told_and_the_store_goes_on_with_the
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_privilege_that_is_taken_away_is_told_and_the_store_goes_on_with_it_back(
+async def test_a_revoked_privilege_is_explained_and_restoring_it_recovers_the_store(
     guarded: PostgresStore, postgres_server: postgres.Server, fresh: str
 ) -> None:
     postgres_server.run(f"REVOKE INSERT ON record FROM {postgres.GUARDED}", fresh)
@@ -88,18 +88,18 @@ async def test_a_privilege_that_is_taken_away_is_told_and_the_store_goes_on_with
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_store_that_is_closed_while_it_listens_anew_leaves_no_connection(
+async def test_a_store_closed_while_it_reconnects_leaves_no_connection(
     database: str, postgres_server: postgres.Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     telling = asyncio.Event()
 
-    async def tell(_news: ChangeNotifier, _names: Iterable[str]) -> None:
+    async def blocked_notify(_news: ChangeNotifier, _names: Iterable[str]) -> None:
         telling.set()
         await asyncio.Event().wait()
 
     store = PostgresStore(database)
     await store.open()
-    monkeypatch.setattr(ChangeNotifier, "_notify", tell)
+    monkeypatch.setattr(ChangeNotifier, "_notify", blocked_notify)
     name = database.rpartition("/")[2]
     others = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
     postgres_server.run(f"SELECT pg_terminate_backend(pid) {others} AND query LIKE 'LISTEN%'", name)
@@ -156,7 +156,7 @@ async def _get(store: PostgresStore) -> Ask | None:
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[postgres.Server]:
-    """A server with a tablespace on a disk that is soon full: a mount of its own, which nobody else sees."""
+    """A server with a tablespace on a disk that fills up quickly, on a mount that nobody else sees."""
     own_mounts = ["unshare", "--user", "--map-current-user", "--keep-caps", "--mount"]
     if (
         shutil.which("unshare") is None
@@ -177,7 +177,7 @@ def full(small: postgres.Server) -> Iterator[str]:
 
 
 def fill(url: str) -> None:
-    """Takes all the room on the disk."""
+    """Use up all the space on the disk."""
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE TABLE ballast (bytes text)")
         connection.execute("ALTER TABLE ballast ALTER bytes SET STORAGE EXTERNAL")
@@ -188,7 +188,7 @@ def fill(url: str) -> None:
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_full_disk_is_told_nothing_is_lost_and_the_store_goes_on_once_there_is_room(
+async def test_a_full_disk_loses_nothing_and_the_store_recovers_once_there_is_space(
     full: str,
 ) -> None:
     store = PostgresStore(full)
@@ -213,7 +213,7 @@ async def test_a_full_disk_is_told_nothing_is_lost_and_the_store_goes_on_once_th
 
 
 @pytest.mark.rule("DATA-5")
-async def test_a_start_on_a_full_disk_is_told_and_makes_nothing_by_halves(full: str) -> None:
+async def test_a_start_on_a_full_disk_is_explained_and_leaves_nothing_half_done(full: str) -> None:
     fill(full)
     with pytest.raises(StoreError, match="the server's disk is full"):
         await PostgresStore(full).open()

@@ -1,4 +1,4 @@
-"""What people are told of PostgreSQL's errors."""
+"""The explanations of PostgreSQL's errors."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from answerback_storage.postgres import driver_errors
         ("", "no reason given"),
     ],
 )
-def test_why_no_connection_is_had_is_read_from_the_servers_message(text: str, says: str) -> None:
+def test_a_failed_connection_is_explained_from_the_servers_message(text: str, says: str) -> None:
     assert says in driver_errors.describe_connection_error("asks", psycopg.OperationalError(text))
 
 
-def test_an_error_that_is_not_the_servers_is_our_defect() -> None:
+def test_an_error_that_is_not_from_the_server_is_our_bug() -> None:
     said = driver_errors.describe_error(
         "asks", psycopg.ProgrammingError("the query has 0 placeholders")
     )

@@ -1,4 +1,4 @@
-"""The asks that the SQLite store keeps in memory between clicks, and what it stores of an ask."""
+"""The SQLite store's cache of recent asks, and the format in which it stores an ask."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from answerback_storage import rows
 from answerback_storage.sqlite.change_batches import RecentAskCache
 
 
-def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:
+def test_an_ask_is_cached_in_its_latest_state_until_it_ends() -> None:
     recent, ask = RecentAskCache(), new_ask()
     recent.add(ask)
     moved = apply_action(ask, Answer(value=True), at=2.0, by=ANN)
@@ -31,7 +31,7 @@ def test_an_ask_is_kept_as_it_changed_last_until_it_ends() -> None:
 
 
 @pytest.mark.rule("DATA-8", "DATA-10")
-def test_what_is_kept_is_bounded_by_the_size_of_all_forms() -> None:
+def test_the_cache_is_limited_by_the_total_size_of_forms() -> None:
     asks = [replace(new_ask(), id=f"ask_{n}") for n in range(3)]
     size = sum(len(q.text) + len(q.context or "") for q in asks[0].form.questions)
     size += 100 * sum(len(q.options) + 1 for q in asks[0].form.questions)
@@ -54,7 +54,7 @@ def test_what_is_kept_is_bounded_by_the_size_of_all_forms() -> None:
     )
 
 
-def test_the_state_leaves_out_what_has_its_default() -> None:
+def test_the_state_omits_defaults() -> None:
     change = apply_action(new_ask(), Answer(value=True), at=2.0, by=ANN)
     assert isinstance(change, Change)
     state = json.loads(rows.dump_state(change.ask))
@@ -63,7 +63,7 @@ def test_the_state_leaves_out_what_has_its_default() -> None:
     assert "outcome" not in state
 
 
-def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> None:
+def test_each_answer_is_serialized_once_wherever_it_is_in_the_walk() -> None:
     boolean = new_ask().form.questions[0]
     gated = boolean.model_copy(
         update={"id": "why", "when": When(question_id=boolean.id, equals=True)}
@@ -93,7 +93,7 @@ def test_each_answer_is_made_json_of_once_wherever_in_the_walk_it_stands() -> No
         _ = replace(walk.answers[0]).json
 
 
-def test_noting_what_an_edit_shows_is_a_plain_step() -> None:
+def test_recording_what_an_edit_shows_is_a_plain_step() -> None:
     message: dict[str, JsonValue] = {"channel": "C1", "ts": "1.0"}
     ask = replace(new_ask(), message=message, thread=Thread(channel="C1", id="1.0"), revision=2)
     after = record_shown(

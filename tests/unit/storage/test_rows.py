@@ -1,4 +1,4 @@
-"""The cache of parsed requests stays within its bounds."""
+"""The cache of parsed requests stays within its limit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerback.testing.store_examples import new_ask
 from answerback_storage.rows import RequestCache, estimate_parsed_bytes
 
 
-def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
+def test_a_request_is_parsed_once_while_it_is_cached() -> None:
     text = new_ask().request.model_dump_json()
     cache = RequestCache(2 * estimate_parsed_bytes(text))
     reads: list[int] = []
@@ -36,13 +36,13 @@ def test_a_request_is_parsed_once_as_long_as_it_is_held() -> None:
 
 
 @pytest.mark.rule("DATA-8", "DATA-10")
-def test_a_request_larger_than_the_cache_is_not_held() -> None:
+def test_a_request_larger_than_the_cache_is_not_cached() -> None:
     cache = RequestCache(10)
     text = new_ask().request.model_dump_json()
     assert cache.get(1, lambda: text) is not cache.get(1, lambda: text)
 
 
-def test_a_request_read_by_two_at_once_is_held_once() -> None:
+def test_a_request_read_twice_concurrently_is_cached_once() -> None:
     text = new_ask().request.model_dump_json()
     cache = RequestCache(estimate_parsed_bytes(text))
 
@@ -67,12 +67,12 @@ def test_a_request_read_by_two_at_once_is_held_once() -> None:
     ],
     ids=["text", "wide text", "lists", "numbers", "objects", "nothing"],
 )
-def test_what_the_cache_holds_is_counted_in_memory_and_never_below_it(value: JsonValue) -> None:
+def test_the_size_estimate_is_never_below_actual_memory(value: JsonValue) -> None:
     request = new_ask().request.model_copy(update={"metadata": {"value": value}})
     text = request.model_dump_json()
     Request.model_validate_json(text)
     count = 20
-    gc.disable()  # all that is made from now on is young, and nothing else has to be looked through
+    gc.disable()  # everything created from now on is young, and nothing else has to be scanned
     tracemalloc.start()
     try:
         cache = RequestCache(count * estimate_parsed_bytes(text))

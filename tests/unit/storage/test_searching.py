@@ -1,4 +1,4 @@
-"""Full-text search of databases from before there was one, and of requests that are erased."""
+"""Full-text search in databases from before it existed, and of erased requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ async def found(store: Store, text: str) -> list[str]:
 
 
 def write_before(path: Path) -> None:
-    """Writes the file as it was before there was a search, with a request that cannot be read."""
+    """Write a file of the version before search, with a request that cannot be read."""
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         migrations.apply(Database(db, execute_plugins=False), stop_before="searched")
         for seq, ask in enumerate((new_ask(1), ended_ask(2), new_ask(3)), 1):
@@ -79,9 +79,7 @@ async def test_asks_of_an_older_postgresql_database_are_found(database: str) -> 
     await store.close()
 
 
-async def test_a_request_that_is_erased_is_not_found_any_more(
-    tmp_path: Path, database: str
-) -> None:
+async def test_an_erased_request_is_no_longer_found(tmp_path: Path, database: str) -> None:
     path = tmp_path / "answerback.db"
     stores: list[Store] = [SqliteStore(path), PostgresStore(database)]
     for store in stores:
@@ -102,7 +100,7 @@ async def test_a_request_that_is_erased_is_not_found_any_more(
 
 
 @pytest.mark.rule("API-17", "DATA-22")
-async def test_words_that_were_erased_are_in_no_file(tmp_path: Path) -> None:
+async def test_erased_words_are_in_no_file(tmp_path: Path) -> None:
     path = tmp_path / "answerback.db"
     store = SqliteStore(path)
     await store.open()

@@ -1,4 +1,4 @@
-"""Only one service runs on a database, by whatever name, and a killed one does not stand in the next one's way."""
+"""Only one service runs on a database, under any name, and a killed service does not block the next one."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ asyncio.run(main(Path(sys.argv[1])))
 
 @contextmanager
 def holder(path: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Another process that holds a database, with a store open on it."""
+    """Run another process that holds a database and has a store open on it."""
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE) as child:
         try:
             assert child.stdout is not None
@@ -69,7 +69,7 @@ def holder(path: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 async def python(program: str, path: Path) -> str:
-    """What another process prints that runs a program on a database."""
+    """Run a program on a database in another process, and return its output."""
     run = partial(subprocess.run, capture_output=True, text=True, check=False)
     done = await asyncio.to_thread(run, [sys.executable, "-c", program, str(path)])
     printed: str = done.stdout + done.stderr
@@ -77,7 +77,7 @@ async def python(program: str, path: Path) -> str:
 
 
 @pytest.mark.rule("DATA-14")
-async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_path: Path) -> None:
+async def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "asks.db"
     with holder(path) as first:
         with pytest.raises(StoreError, match="Another Answerback is running"):
@@ -90,7 +90,7 @@ async def test_a_second_process_is_refused_in_words_until_the_first_is_gone(tmp_
 
 
 @pytest.mark.rule("DATA-14")
-async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are_no_way_around(
+async def test_symbolic_links_other_spellings_and_deleted_files_do_not_bypass_the_lock(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "asks.db"
@@ -109,7 +109,9 @@ async def test_a_symbolic_link_another_spelling_and_a_deleted_file_beside_it_are
 
 
 @pytest.mark.rule("DATA-14")
-async def test_a_hard_link_is_refused_while_another_runs_and_afterwards(tmp_path: Path) -> None:
+async def test_a_hard_link_is_refused_while_another_service_runs_and_afterwards(
+    tmp_path: Path,
+) -> None:
     path, other = tmp_path / "asks.db", tmp_path / "other.db"
     with holder(path):
         os.link(path, other)
@@ -125,13 +127,13 @@ async def test_a_hard_link_is_refused_while_another_runs_and_afterwards(tmp_path
         pass
 
 
-async def test_the_lock_and_sqlites_own_locks_do_not_undo_each_other(tmp_path: Path) -> None:
+async def test_the_lock_and_sqlites_locks_do_not_interfere(tmp_path: Path) -> None:
     path = tmp_path / "asks.db"
     async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()
         await store.create(Write(new_ask()), None)
-        # A second attempt in this very process must not open and close the file: see `hold_exclusive_lock`.
+        # A second attempt in this process must not open and close the file: see `hold_exclusive_lock`.
         with pytest.raises(StoreError, match="Another Answerback"):
             async with hold_exclusive_lock(path):
                 pass
@@ -150,19 +152,19 @@ async def test_the_lock_and_sqlites_own_locks_do_not_undo_each_other(tmp_path: P
     assert await python(TRY, path) == "held\n"
 
 
-async def test_the_lock_is_given_back(tmp_path: Path) -> None:
+async def test_the_lock_is_released(tmp_path: Path) -> None:
     for _ in range(2):
         async with hold_exclusive_lock(tmp_path / "asks.db"):
             pass
 
 
-async def test_a_directory_that_is_not_there_is_told(tmp_path: Path) -> None:
+async def test_a_missing_directory_is_reported(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="cannot be created"):
         async with hold_exclusive_lock(tmp_path / "none" / "asks.db"):
             pass
 
 
-async def test_a_disk_that_cannot_lock_is_told(
+async def test_a_disk_without_locking_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def flock(_handle: int, _operation: int) -> None:
@@ -175,7 +177,7 @@ async def test_a_disk_that_cannot_lock_is_told(
 
 
 @pytest.mark.parametrize("how", ["replaced", "removed", "removed before"])
-async def test_a_file_that_is_replaced_while_it_is_being_locked_is_locked_as_it_is_then(
+async def test_if_a_file_is_replaced_while_being_locked_the_new_file_is_locked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str
 ) -> None:
     path = tmp_path / "asks.db"

@@ -1,4 +1,4 @@
-"""Each store keeps the contract of every store."""
+"""Each store fulfils the store contract."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TestSqliteStore(StoreContract):
 
 
 class TestMemoryStore(SharedStoreContract, StoreContract):
-    """`StoreContract` in memory: what outlives a store are its tables."""
+    """`StoreContract` in memory: the tables outlive a store."""
 
     @pytest.fixture
     def make_store(self) -> Callable[[], Store]:

@@ -1,4 +1,4 @@
-"""Rows that are not as this version writes them: whoever wants one is told so, and nobody else notices."""
+"""Rows that this version cannot read: whoever needs one gets an error, and nobody else is affected."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SPOILT = {
 
 
 async def spoilt(path: Path, statement: str) -> SqliteStore:
-    """A store with a row that cannot be read and one that can."""
+    """A store with one unreadable row and one readable one."""
     store = SqliteStore(path)
     await store.open()
     for number in (1, 2):
@@ -53,9 +53,7 @@ async def spoilt(path: Path, statement: str) -> SqliteStore:
 
 @pytest.mark.rule("DATA-12")
 @pytest.mark.parametrize("how", SPOILT)
-async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
-    tmp_path: Path, how: str
-) -> None:
+async def test_an_unreadable_ask_fails_only_its_own_change(tmp_path: Path, how: str) -> None:
     store = await spoilt(tmp_path / "a.db", SPOILT[how])
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
         store.change("ask_1", answer_decision()),
@@ -72,7 +70,7 @@ async def test_an_ask_that_cannot_be_read_fails_for_who_wants_it_alone(
     await store.close()
 
 
-async def test_a_delivery_whose_id_is_no_text_fails_alone(tmp_path: Path) -> None:
+async def test_a_delivery_whose_id_is_not_text_fails_alone(tmp_path: Path) -> None:
     store = await spoilt(tmp_path / "a.db", "SELECT 1")
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
         store.change("ask_1", answer_decision(), delivery="half \ud800"),
@@ -87,7 +85,7 @@ async def test_a_delivery_whose_id_is_no_text_fails_alone(tmp_path: Path) -> Non
 
 
 class FailingOnce:
-    """A connection of which one COMMIT fails, with nothing stored."""
+    """A connection whose first COMMIT fails, with nothing stored."""
 
     def __init__(self, inner: sqlite3.Connection) -> None:
         self._inner = inner
@@ -97,7 +95,7 @@ class FailingOnce:
         return getattr(self._inner, name)
 
     def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
-        """As the real one, but for the first COMMIT."""
+        """Behave like the real one, except for the first COMMIT."""
         if statement == "COMMIT" and not self._failed:
             self._failed = True
             self._inner.execute("ROLLBACK")
@@ -105,7 +103,7 @@ class FailingOnce:
         return self._inner.execute(statement, *values)  # type: ignore[arg-type] # passed on as it came
 
 
-async def test_what_was_read_in_a_transaction_that_failed_is_not_taken_for_what_came_after(
+async def test_reads_of_a_failed_transaction_are_not_reused(
     tmp_path: Path,
 ) -> None:
     store = SqliteStore(tmp_path / "a.db")
@@ -127,7 +125,7 @@ async def test_what_was_read_in_a_transaction_that_failed_is_not_taken_for_what_
     await store.close()
 
 
-async def test_a_store_that_is_opened_again_knows_what_others_did_meanwhile(tmp_path: Path) -> None:
+async def test_a_reopened_store_sees_changes_made_in_the_meantime(tmp_path: Path) -> None:
     path = tmp_path / "a.db"
     store, other = SqliteStore(path), SqliteStore(path)
     await store.open()
@@ -145,7 +143,7 @@ async def test_a_store_that_is_opened_again_knows_what_others_did_meanwhile(tmp_
 
 @pytest.mark.rule("DATA-12")
 @pytest.mark.parametrize("how", SPOILT)
-async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
+async def test_lists_skip_an_unreadable_ask_and_log_its_id_once(
     tmp_path: Path, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     store = await spoilt(tmp_path / "a.db", SPOILT[how])
@@ -164,7 +162,7 @@ async def test_lists_leave_out_an_ask_that_cannot_be_read_and_log_its_id_once(
 
 
 @pytest.mark.rule("DATA-12")
-async def test_deliveries_that_cannot_be_read_hold_up_no_other(
+async def test_unreadable_deliveries_do_not_block_others(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.db"
@@ -183,7 +181,7 @@ async def test_deliveries_that_cannot_be_read_hold_up_no_other(
     await store.close()
 
 
-async def test_a_line_of_the_record_that_cannot_be_read_says_so_in_its_place(
+async def test_an_unreadable_record_line_is_replaced_by_a_note(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "a.db"
@@ -203,7 +201,7 @@ async def test_a_line_of_the_record_that_cannot_be_read_says_so_in_its_place(
     await store.close()
 
 
-async def test_a_remembered_answer_and_a_draft_that_cannot_be_read_count_as_not_there(
+async def test_unreadable_remembered_answers_and_drafts_count_as_missing(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "a.db"
@@ -221,7 +219,7 @@ async def test_a_remembered_answer_and_a_draft_that_cannot_be_read_count_as_not_
     await store.close()
 
 
-async def test_a_disk_that_fails_is_not_taken_for_rows_that_cannot_be_read(
+async def test_a_disk_failure_is_not_mistaken_for_unreadable_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = await spoilt(tmp_path / "a.db", "SELECT 1")

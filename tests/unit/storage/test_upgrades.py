@@ -31,21 +31,21 @@ NEW = Claim("new", 60.0)
 
 @pytest.fixture
 def first(data: Path) -> Path:
-    """The folder of what the first versions wrote."""
+    """The directory with what the first versions wrote."""
     return data / "first"
 
 
 @pytest.fixture
 async def url(first: Path, postgres_server: postgres.Server) -> AsyncIterator[str]:
-    """A PostgreSQL database as the first version for it left it."""
+    """A PostgreSQL database as the first version left it."""
     with postgres_server.database() as name:
         written = (first / "postgresql.sql").read_text("utf-8")
         postgres_server.run(written, name)
         yield postgres_server.url(name)
 
 
-async def goes_on(store: Store) -> None:
-    """Everything is there, people and agents act on it, and what was added since works on it as well."""
+async def check_everything_works(store: Store) -> None:
+    """Check that everything is there, that people and agents can act on it, and that newer features work."""
     ask = await store.get("ask_1")
     assert ask is not None
     assert (ask.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
@@ -73,7 +73,7 @@ async def _found(store: Store) -> Sequence[Any]:
 
 
 @pytest.mark.rule("DATA-23")
-async def test_a_file_that_the_first_version_wrote_is_upgraded(first: Path, tmp_path: Path) -> None:
+async def test_a_file_of_the_first_version_is_upgraded(first: Path, tmp_path: Path) -> None:
     path = tmp_path / "answerback.db"
     made = sqlite3.connect(path)
     made.executescript((first / "sqlite.sql").read_text("utf-8"))
@@ -85,7 +85,7 @@ async def test_a_file_that_the_first_version_wrote_is_upgraded(first: Path, tmp_
         of_it = made.execute("SELECT seq FROM record WHERE ask_id = ? ORDER BY seq", (ask_id,))
         assert [line.seq for line in await store.record(ask_id)] == [seq for (seq,) in of_it]
     made.close()
-    await goes_on(store)
+    await check_everything_works(store)
     await store.close()
     again = SqliteStore(path)
     await again.open()
@@ -95,21 +95,21 @@ async def test_a_file_that_the_first_version_wrote_is_upgraded(first: Path, tmp_
 
 
 @pytest.mark.rule("DATA-23")
-async def test_a_database_that_the_first_version_wrote_is_upgraded(url: str) -> None:
+async def test_a_database_of_the_first_version_is_upgraded(url: str) -> None:
     store = PostgresStore(url)
     await store.open()
-    await goes_on(store)
+    await check_everything_works(store)
     await store.close()
 
 
 @pytest.mark.rule("DATA-23")
-async def test_the_first_version_goes_on_while_a_newer_one_upgrades_its_database(
+async def test_the_first_version_keeps_working_while_a_newer_one_upgrades_its_database(
     url: str, first: Path
 ) -> None:
     written = json.loads((first / "postgresql.json").read_text("utf-8"))
     old, store = await connect(url), PostgresStore(url)
     reads = [one for one in written if one["statement"].startswith("SELECT")]
-    for _ in range(5):  # so that they are prepared, with the columns that there are
+    for _ in range(5):  # often enough to be prepared, with the columns of that time
         for one in reads:
             await _run(old, one)
     upgrading = asyncio.create_task(store.open())
@@ -119,7 +119,7 @@ async def test_the_first_version_goes_on_while_a_newer_one_upgrades_its_database
     for one in written:
         assert await _run(old, one) == one["rows"], one["does"]
     await old.close()
-    # What it did counts for the newer one, and the other way round.
+    # What the old version did counts for the new one, and vice versa.
     ask = await store.get("ask_1")
     assert ask is not None
     assert [given.value for given in ask.walk.answers] == [True]
@@ -138,7 +138,7 @@ async def test_the_first_version_goes_on_while_a_newer_one_upgrades_its_database
 
 
 async def _run(connection: Connection, one: dict[str, Any]) -> int:
-    """How many rows a statement of the first version's returns."""
+    """Return how many rows a statement of the first version returns."""
     values = [bytes.fromhex(v["hex"]) if isinstance(v, dict) else v for v in one["values"]]
     try:
         cursor = await connection.execute(one["statement"].encode(), values)

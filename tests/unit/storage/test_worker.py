@@ -1,4 +1,4 @@
-"""How jobs get to the thread: what the loop brings together runs together, and nothing waits for more."""
+"""How jobs reach the writer thread: jobs that the loop adds together run together, and none waits for more."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from answerback_storage.sqlite.writer_thread import Job, JobThread
 
 
 class Batches:
-    """A worker, and the sizes of the batches that it has run."""
+    """A job thread that records the sizes of its batches."""
 
     def __init__(self) -> None:
         self.sizes: list[int] = []
@@ -25,7 +25,7 @@ class Batches:
             job.execute(None)
 
     async def ask(self, rounds: int = 0) -> int:
-        """Does something after so many rounds of the loop."""
+        """Submit a job after the given number of rounds of the loop."""
         for _ in range(rounds):
             await asyncio.sleep(0)
         return await self.worker.submit(lambda _: rounds)
@@ -43,7 +43,7 @@ async def test_a_job_that_comes_alone_runs_alone(batches: Batches) -> None:
     assert batches.sizes == [1]
 
 
-async def test_jobs_run_together_for_as_long_as_every_round_of_the_loop_brings_more(
+async def test_jobs_run_together_while_every_round_of_the_loop_adds_more(
     batches: Batches,
 ) -> None:
     rounds = [0, 0, 1, 2, 2, 3]
@@ -51,14 +51,14 @@ async def test_jobs_run_together_for_as_long_as_every_round_of_the_loop_brings_m
     assert batches.sizes == [6]
 
 
-async def test_jobs_do_not_wait_for_more_than_a_batch(batches: Batches) -> None:
+async def test_jobs_wait_for_at_most_one_batch(batches: Batches) -> None:
     rounds = [n // 8 for n in range(800)]
     assert await asyncio.gather(*map(batches.ask, rounds)) == rounds
     assert sum(batches.sizes) == 800
     assert len(batches.sizes) > 1
 
 
-async def test_a_result_is_told_on_though_nobody_waits_for_it_any_more(batches: Batches) -> None:
+async def test_the_callback_runs_even_if_nobody_waits(batches: Batches) -> None:
     told: list[int] = []
     leaving = batches.worker.submit(lambda _: 7, told.append)
     leaving.cancel()
@@ -66,7 +66,7 @@ async def test_a_result_is_told_on_though_nobody_waits_for_it_any_more(batches: 
     assert told == [7]
 
 
-async def test_telling_on_that_fails_is_logged_and_keeps_nobody_waiting(
+async def test_a_failing_callback_is_logged_and_blocks_nobody(
     batches: Batches, caplog: pytest.LogCaptureFixture
 ) -> None:
     def fail(_result: int) -> None:
@@ -77,7 +77,7 @@ async def test_telling_on_that_fails_is_logged_and_keeps_nobody_waiting(
     assert "nobody is there" in caplog.text
 
 
-async def test_an_exception_that_no_future_takes_reaches_who_waits(batches: Batches) -> None:
+async def test_an_exception_that_no_future_accepts_reaches_the_caller(batches: Batches) -> None:
     def stop(_: None) -> int:
         raise StopIteration
 
@@ -88,7 +88,7 @@ async def test_an_exception_that_no_future_takes_reaches_who_waits(batches: Batc
     assert other == 0
 
 
-async def test_a_thread_whose_work_fails_tells_who_waits_and_goes_on() -> None:
+async def test_a_failing_batch_reaches_its_callers_and_the_thread_continues() -> None:
     failing = True
 
     def work(batch: Sequence[Job[None, Any]]) -> None:
@@ -107,7 +107,7 @@ async def test_a_thread_whose_work_fails_tells_who_waits_and_goes_on() -> None:
     await worker.stop()
 
 
-async def test_what_was_handed_in_is_done_before_the_worker_stops(batches: Batches) -> None:
+async def test_submitted_jobs_finish_before_the_thread_stops(batches: Batches) -> None:
     asked = [asyncio.create_task(batches.ask()) for _ in range(3)]
     await asyncio.sleep(0)
     await batches.worker.stop()
