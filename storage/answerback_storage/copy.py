@@ -48,10 +48,10 @@ class CopyTransaction(Protocol):
 
     name: str
 
-    def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
-        """Yield all rows of a table in batches of ``at_once``."""
+    def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
+        """Yield all rows of a table in batches of ``batch_size``."""
 
-    def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
+    def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
         """Insert rows into a table."""
 
     def finish(self) -> None:
@@ -81,13 +81,13 @@ def copy(source: CopyEndpoint, target: CopyEndpoint) -> dict[str, TableDigest]:
                 )
         expected = {table: _digest_and_copy(old, table, new) for table in TABLES}
         new.finish()
-        found = {table: _digest_and_copy(new, table) for table in TABLES}
-        if different := [table for table in TABLES if found[table] != expected[table]]:
+        arrived = {table: _digest_and_copy(new, table) for table in TABLES}
+        if different := [table for table in TABLES if arrived[table] != expected[table]]:
             raise StoreError(
                 f"What arrived in the database {new.name} differs from what was read (in {', '.join(different)}), so"
                 " nothing was copied. Check the disks and the logs of both."
             )
-    return found
+    return arrived
 
 
 def _digest_and_copy(

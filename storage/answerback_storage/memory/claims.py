@@ -134,9 +134,9 @@ class MemoryClaims:
         """See `Claims.get_retry_after`."""
         return await self._tables().rate_limit_pauses.get_retry_after(bucket)
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
+    def listen(self, callback: Callable[[str | None], None]) -> None:
         """See `Claims.listen`. Each store is notified of what other stores change in the same tables."""
-        self._shared_tables.listeners.append((self, heard))
+        self._shared_tables.listeners.append((self, callback))
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """See `Claims.revisions`."""
@@ -185,9 +185,9 @@ class MemoryClaims:
             tables.claims[ClaimKind.MESSAGE].pop(ask.id, None)
         elif claim is not None:
             self._try_claim(ClaimKind.MESSAGE, ask.id, claim)
-        for store, heard in tables.listeners:
+        for store, callback in tables.listeners:
             if store is not self:
-                heard(ask.id)
+                callback(ask.id)
 
     def _due_asks(self) -> list[tuple[float, str]]:
         asks = self._tables().asks.values()

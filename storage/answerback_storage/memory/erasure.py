@@ -50,8 +50,8 @@ class MemoryErasure:
                 tables.claims[ClaimKind.DELIVERY].pop(key, None)
         for number, (of, line) in enumerate(tables.record):
             if of == ask_id:
-                kept = StoredEntry(line.seq, erase_entry(line.entry, opaque))
-                tables.record[number] = (of, kept)
+                erased = StoredEntry(line.seq, erase_entry(line.entry, opaque))
+                tables.record[number] = (of, erased)
         tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure_entry(at))))
         return new
 

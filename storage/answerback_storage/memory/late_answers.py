@@ -13,12 +13,12 @@ from answerback.ports.store_values import DeliveryState, StoredDelivery
 
 @dataclass(slots=True)
 class LateAnswerRow:
-    """What is known of one ended ask."""
+    """The late answer of one ended ask."""
 
     agent: str
     conversation: str
     at: float
-    told: SeenState = SeenState.UNSEEN
+    state: SeenState = SeenState.UNSEEN
     number: int | None = None
 
 
@@ -35,45 +35,45 @@ class LateAnswersTable:
         row = LateAnswerRow(request.agent or "", request.conversation or "", ask.updated_at)
         self.rows[ask.id] = row
 
-    def update_told(self, ask_ids: Collection[str], told: SeenState, at: float) -> Sequence[str]:
+    def update_state(self, ask_ids: Collection[str], state: SeenState, at: float) -> Sequence[str]:
         """Set how far agents have seen these asks, and return the ids for which that changed."""
         changed = []
         for ask_id in ask_ids:
             row = self.rows.get(ask_id)
             if row is not None and (
-                row.told > told if told is SeenState.UNSEEN else row.told < told
+                row.state > state if state is SeenState.UNSEEN else row.state < state
             ):
-                row.told, row.at = told, at
+                row.state, row.at = state, at
                 changed.append(ask_id)
         return changed
 
     def list_owed(
-        self, owing: LateAnswerQuery, asks: dict[str, Ask], at: float
+        self, query: LateAnswerQuery, asks: dict[str, Ask], at: float
     ) -> Sequence[LateAnswer]:
         """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
-        below = SeenState.LISTED if owing.after is None else SeenState.SEEN
-        owed = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, owing, below)]
-        after = owing.after or 0
+        below = SeenState.LISTED if query.after is None else SeenState.SEEN
+        owed = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, query, below)]
+        after = query.after or 0
         acknowledged = [ask_id for ask_id, row in owed if row.number and row.number <= after]
-        self.update_told(acknowledged, SeenState.SEEN, at)
+        self.update_state(acknowledged, SeenState.SEEN, at)
         unseen = [
             (ask_id, row)
             for ask_id, row in owed
-            if ask_id not in owing.without and row.told < below
+            if ask_id not in query.without and row.state < below
         ]
         unseen.sort(key=lambda item: (item[1].number is None, item[1].number or 0))
         return [
-            LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in unseen[: owing.limit]
+            LateAnswer(self._number(row), asks[ask_id]) for ask_id, row in unseen[: query.limit]
         ]
 
     def record_delivery(self, result: StoredDelivery) -> None:
         """Record what a webhook attempt delivered."""
         if result.state is DeliveryState.DELIVERED:
-            self.update_told([result.delivery.ask_id], SeenState.SEEN, result.updated_at)
+            self.update_state([result.delivery.ask_id], SeenState.SEEN, result.updated_at)
 
     def forgettable(self, before: float) -> list[str]:
         """Return the asks whose late answers were seen before the given time."""
-        return [ask_id for ask_id, row in self.rows.items() if row.told and row.at < before]
+        return [ask_id for ask_id, row in self.rows.items() if row.state and row.at < before]
 
     def _number(self, row: LateAnswerRow) -> int:
         if row.number is None:
@@ -97,19 +97,19 @@ class MemoryLateAnswers:
     """Late answers in the in-memory store."""
 
     async def list_late_answers(
-        self: _HasTables, owing: LateAnswerQuery, at: float
+        self: _HasTables, query: LateAnswerQuery, at: float
     ) -> Sequence[LateAnswer]:
         """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
         tables = self._tables()
-        return tables.late_answers.list_owed(owing, tables.asks, at)
+        return tables.late_answers.list_owed(query, tables.asks, at)
 
     async def set_seen_state(
-        self: _HasTables, ask_ids: Collection[str], told: SeenState, at: float
+        self: _HasTables, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
         """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
-        return self._tables().late_answers.update_told(ask_ids, told, at)
+        return self._tables().late_answers.update_state(ask_ids, state, at)
 
 
-def _is_owed(row: LateAnswerRow, owing: LateAnswerQuery, below: SeenState) -> bool:
-    same_conversation = owing.conversation in {None, row.conversation}
-    return row.agent == owing.agent and same_conversation and row.told < below
+def _is_owed(row: LateAnswerRow, query: LateAnswerQuery, below: SeenState) -> bool:
+    same_conversation = query.conversation in {None, row.conversation}
+    return row.agent == query.agent and same_conversation and row.state < below

@@ -28,12 +28,12 @@ class _HasTables(Protocol):
 class MemorySearch:
     """Search in the in-memory store."""
 
-    async def search(self: _HasTables, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+    async def search(self: _HasTables, query: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
         before = rows.parse_descending_cursor("search", after)
         numbered = iter_newest_first(self._tables(), before)
         return build_page(
-            "search", ((n, ask) for n, ask in numbered if _matches_search(ask, wanted)), limit
+            "search", ((n, ask) for n, ask in numbered if _matches_search(ask, query)), limit
         )
 
     async def list_for_responder(
@@ -42,7 +42,7 @@ class MemorySearch:
         """See `answerback.ports.search.AskSearch.list_for_responder`."""
         behind, tables = rows.parse_ascending_cursor("waiting", after), self._tables()
         numbered = ((number, tables.asks[ask_id]) for ask_id, number in tables.numbers.items())
-        found = (
+        matching = (
             (number, ask)
             for number, ask in numbered
             if number > behind
@@ -50,7 +50,7 @@ class MemorySearch:
             and ask.destination.surface == surface
             and may_wait_for(ask, user_id)
         )
-        return build_page("waiting", found, limit)
+        return build_page("waiting", matching, limit)
 
 
 def iter_newest_first(tables: _Tables, before: int) -> Iterator[tuple[int, Ask]]:
@@ -60,19 +60,19 @@ def iter_newest_first(tables: _Tables, before: int) -> Iterator[tuple[int, Ask]]
             yield number, tables.asks[ask_id]
 
 
-def build_page(kind: str, found: Iterator[tuple[int, T]], limit: int) -> Page[T]:
+def build_page(kind: str, numbered: Iterator[tuple[int, T]], limit: int) -> Page[T]:
     """Build a page from numbered results."""
-    part = list(islice(found, limit + 1))
-    after = rows.cursor(kind, part[limit - 1][0]) if len(part) > limit else None
-    return Page(tuple(item for _, item in part[:limit]), after)
+    rows_found = list(islice(numbered, limit + 1))
+    after = rows.cursor(kind, rows_found[limit - 1][0]) if len(rows_found) > limit else None
+    return Page(tuple(item for _, item in rows_found[:limit]), after)
 
 
-def _matches_search(ask: Ask, wanted: Search) -> bool:
+def _matches_search(ask: Ask, query: Search) -> bool:
     words = question_words(ask) if ask.open else (*question_words(ask), *answer_words(ask))
     return (
-        wanted.status in {None, ask.status}
-        and wanted.agent in {None, ask.request.agent}
-        and (wanted.since is None or ask.created_at >= wanted.since)
-        and (wanted.until is None or ask.created_at < wanted.until)
-        and all(any(word.startswith(prefix) for word in words) for prefix in wanted.words)
+        query.status in {None, ask.status}
+        and query.agent in {None, ask.request.agent}
+        and (query.since is None or ask.created_at >= query.since)
+        and (query.until is None or ask.created_at < query.until)
+        and all(any(word.startswith(prefix) for word in words) for prefix in query.words)
     )

@@ -62,27 +62,27 @@ class PostgresCopyTransaction:
         self.name = name
         self._connection = connection
 
-    def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
+    def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
         """Yield all rows of a table in batches."""
         with self._connection.cursor(name="copied") as cursor:
             cursor.execute(f"SELECT {', '.join(columns)} FROM {table}".encode())
-            while batch := cursor.fetchmany(at_once):
+            while batch := cursor.fetchmany(batch_size):
                 yield batch
 
-    def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
+    def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
         """Insert rows into a table."""
         if table == "listed":
             self._connection.execute(b"DELETE FROM listed")
         name, make = _DERIVED_COLUMNS.get(table, ("", None))
         if make is not None:
-            found = [(*row, make(dict(zip(columns, row, strict=True)))) for row in found]
+            new_rows = [(*row, make(dict(zip(columns, row, strict=True)))) for row in new_rows]
             columns = (*columns, name)
         values = ", ".join(["%s"] * len(columns))
         overriding = "OVERRIDING SYSTEM VALUE" if table in _NUMBERED else ""
         with self._connection.cursor() as cursor:
             cursor.executemany(
                 f"INSERT INTO {table} ({', '.join(columns)}) {overriding} VALUES ({values})".encode(),
-                found,
+                new_rows,
             )
 
     def finish(self) -> None:

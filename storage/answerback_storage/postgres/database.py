@@ -80,9 +80,9 @@ class PostgresDatabase:
     async def _write(self, statement: str, *values: object) -> list[rows.Row]:
         return await self._run(lambda: self._database.write(statement, values))
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Call ``heard`` with each ask that another process changes, or None if notifications may have been lost."""
-        self._notifier.listen(heard)
+    def listen(self, callback: Callable[[str | None], None]) -> None:
+        """Call ``callback`` with each ask that another process changes, or None if notifications may have been lost."""
+        self._notifier.listen(callback)
 
     async def _change(self, job: ChangeJob[T]) -> tuple[T, bool]:
         if not self._open:

@@ -93,36 +93,38 @@ async def _schema(connection: Connection, name: str) -> Finding:
 
 async def _rights(connection: Connection) -> Finding:
     role, schema, read_only, may_create, lacking, owners = await _fetch_one(connection, _RIGHTS)
-    what = f"rights of the role {role}"
+    check = f"rights of the role {role}"
     if schema is None:
         fix = f"Run `CREATE SCHEMA AUTHORIZATION {role}`, or set the role's `search_path` to a schema that exists."
-        return Finding(what, "no schema in its `search_path` exists", fix)
+        return Finding(check, "no schema in its `search_path` exists", fix)
     if read_only:
         fix = (
             "Name the primary server in `storage.url` (for several hosts, with"
             " `target_session_attrs=read-write`), or end its read-only mode."
         )
-        return Finding(what, "it can only read: the server is a standby or read-only", fix)
+        return Finding(check, "it can only read: the server is a standby or read-only", fix)
     if lacking:
         fix = f"Run `GRANT ALL ON ALL TABLES IN SCHEMA {schema} TO {role}` as their owner."
         wrong = f"it may not read, write and delete rows in {', '.join(lacking[:3])}"
         return Finding(
-            what, wrong if len(lacking) <= 3 else f"{wrong} and {len(lacking) - 3} more", fix
+            check, wrong if len(lacking) <= 3 else f"{wrong} and {len(lacking) - 3} more", fix
         )
     if not may_create:
         fix = f"Run `GRANT ALL ON SCHEMA {schema} TO {role}`, or make it the owner of the database."
-        return Finding(what, f"it may not create tables in the schema {schema}", fix)
+        return Finding(check, f"it may not create tables in the schema {schema}", fix)
     if owners:
         fix = f"Run `REASSIGN OWNED BY {owners[0]} TO {role}`, or `GRANT {owners[0]} TO {role}`."
         wrong = f"tables belong to {', '.join(owners)}, so an upgrade could not change them"
-        return Finding(what, wrong, fix, warning=True)
-    return Finding(what)
+        return Finding(check, wrong, fix, warning=True)
+    return Finding(check)
 
 
 async def _clock(connection: Connection) -> Finding:
     before = time.time()
-    (theirs,) = await _fetch_one(connection, "SELECT extract(epoch FROM clock_timestamp())::float8")
-    return clock_finding((before + time.time()) / 2 - theirs)
+    (database_time,) = await _fetch_one(
+        connection, "SELECT extract(epoch FROM clock_timestamp())::float8"
+    )
+    return clock_finding((before + time.time()) / 2 - database_time)
 
 
 def clock_finding(ahead: float) -> Finding:

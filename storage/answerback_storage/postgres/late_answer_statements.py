@@ -15,7 +15,7 @@ from answerback_storage.postgres.sql import Parameters, combine_statements, equa
 
 T = TypeVar("T")
 
-MARK_TOLD_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(SeenState.SEEN)}, at = updated_at FROM told
+MARK_SEEN_BY_DELIVERY: Final = f"""UPDATE owed SET told = {int(SeenState.SEEN)}, at = updated_at FROM told
     WHERE ask_id = told.id AND state = '{DeliveryState.DELIVERED}' AND owed.told < {int(SeenState.SEEN)}"""
 """Marks the outcomes that the deliveries in ``told`` have brought to agents."""
 _OWED: Final = ("text", "text", "text", "float8")
@@ -31,52 +31,52 @@ def insert_owed(params: Parameters, ended: Iterable[Ask]) -> str:
         FROM ({params.rows(found, _OWED)}) AS new (c0, c1, c2, c3, n) JOIN moved ON moved.id = c0 ORDER BY n"""
 
 
-def owed_condition(params: Parameters, owing: LateAnswerQuery) -> str:
+def owed_condition(params: Parameters, query: LateAnswerQuery) -> str:
     """Build the condition for what is owed to an agent."""
     owner_condition = equality_conditions(
-        params, {"owed.agent": owing.agent, "owed.conversation": owing.conversation}
+        params, {"owed.agent": query.agent, "owed.conversation": query.conversation}
     )
-    return f"{owner_condition} owed.told < {1 if owing.after is None else 2}"
+    return f"{owner_condition} owed.told < {1 if query.after is None else 2}"
 
 
 async def list_owed(
-    connection: Connection, reader: asks.Reader, owing: LateAnswerQuery, at: float
+    connection: Connection, reader: asks.Reader, query: LateAnswerQuery, at: float
 ) -> list[LateAnswer]:
     """Return what is owed to an agent, numbered, and record what it acknowledges."""
     # Concurrent listings wait here, and then see the numbers that were assigned.
     locked = await connection.execute("SELECT last FROM listed FOR UPDATE")
     (last,) = await locked.fetchone() or (0,)
-    if owing.after is not None:
+    if query.after is not None:
         params = Parameters()
-        when, owner_condition = params.add(at, "float8"), owed_condition(params, owing)
+        when, owner_condition = params.add(at, "float8"), owed_condition(params, query)
         await connection.execute(
             f"""UPDATE owed SET told = 2, at = {when}
-                WHERE {owner_condition} AND number <= {params.add(owing.after, "bigint")}""".encode(),
+                WHERE {owner_condition} AND number <= {params.add(query.after, "bigint")}""".encode(),
             params.values,
         )
     found: list[tuple[int | None, int, Ask]] = []
     offset = 0
-    while len(found) < owing.limit:
-        part = await _read_part(connection, owing, (offset, owing.limit))
+    while len(found) < query.limit:
+        part = await _read_part(connection, query, (offset, query.limit))
         found += asks.read_valid_rows(
             reader.logged_rows,
             "asks",
             [(row[3], row) for row in part],
             lambda row: (row[0], row[1], asks.parse_row(reader.cache, row[2:]).ask),
         )
-        offset += owing.limit
-        if len(part) < owing.limit:
+        offset += query.limit
+        if len(part) < query.limit:
             break
-    return await _assign_numbers(connection, found[: owing.limit], last)
+    return await _assign_numbers(connection, found[: query.limit], last)
 
 
 async def _read_part(
-    connection: Connection, owing: LateAnswerQuery, span: tuple[int, int]
+    connection: Connection, query: LateAnswerQuery, span: tuple[int, int]
 ) -> list[rows.Row]:
     params = Parameters()
-    owner_condition = owed_condition(params, owing)
-    if owing.without:
-        excluded = params.rows([(name,) for name in sorted(owing.without)], ("text",))
+    owner_condition = owed_condition(params, query)
+    if query.without:
+        excluded = params.rows([(name,) for name in sorted(query.without)], ("text",))
         owner_condition += f" AND ask_id NOT IN (SELECT c0 FROM ({excluded}) AS without (c0, n))"
     loaded = asks.load_statement(
         f"JOIN owed ON asks.id = ask_id WHERE {owner_condition}"

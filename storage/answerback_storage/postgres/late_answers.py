@@ -13,32 +13,32 @@ from answerback_storage.postgres.sql import Parameters
 class PostgresLateAnswers(PostgresDatabase):
     """Late answers in the PostgreSQL store."""
 
-    async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+    async def list_late_answers(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
         """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`.
 
         If nothing is owed, nothing is written.
         """
         database, reader = self._database, self._reader
         params = Parameters()
-        any_owed = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(params, owing)} LIMIT 1"
+        any_owed = f"SELECT 1 FROM owed WHERE {late_answer_statements.owed_condition(params, query)} LIMIT 1"
 
         async def run() -> list[LateAnswer]:
             if not await database.read(any_owed, params.values):
                 return []
             async with database.transaction() as connection:
-                return await late_answer_statements.list_owed(connection, reader, owing, at)
+                return await late_answer_statements.list_owed(connection, reader, query, at)
 
         return await self._run(run)
 
     async def set_seen_state(
-        self, ask_ids: Collection[str], told: SeenState, at: float
+        self, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
         """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         if not ask_ids:
             return []
         params = Parameters()
-        to, when = params.add(int(told), "bigint"), params.add(at, "float8")
-        is_change = "told > 0" if told is SeenState.UNSEEN else f"told < {to}"
+        to, when = params.add(int(state), "bigint"), params.add(at, "float8")
+        is_change = "told > 0" if state is SeenState.UNSEEN else f"told < {to}"
         wanted = params.rows([(name,) for name in ask_ids], ("text",))
         statement = f"""UPDATE owed SET told = {to}, at = {when}
             FROM ({wanted}) AS named (name, n) WHERE ask_id = name AND {is_change} RETURNING ask_id"""

@@ -76,9 +76,9 @@ class ChangeNotifier:
         if self._pending and self._sending is None:
             self._sending = asyncio.create_task(self._send_pending())
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Call ``heard`` with each ask that another process changes, or None if notifications may have been lost."""
-        self._callbacks.append(heard)
+    def listen(self, callback: Callable[[str | None], None]) -> None:
+        """Call ``callback`` with each ask that another process changes, or None if notifications may have been lost."""
+        self._callbacks.append(callback)
 
     async def _send_pending(self) -> None:
         try:
@@ -173,5 +173,5 @@ class ChangeNotifier:
             self._call_back(name)
 
     def _call_back(self, name: str | None) -> None:
-        for heard in self._callbacks:
-            heard(name)
+        for callback in self._callbacks:
+            callback(name)

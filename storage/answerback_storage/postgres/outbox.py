@@ -94,7 +94,7 @@ class Outbox:
                 last_error = c5, updated_at = c6, holder = NULL, claimed_until = NULL
                 FROM ({params.rows(changed, _RESULT_TYPES)}) AS new ({column_list(0, len(_RESULT_TYPES) - 1)}, n)
                 WHERE deliveries.id = c0 {holder_condition} RETURNING ask_id AS id, state, updated_at"""
-            parts["heard"] = late_answer_statements.MARK_TOLD_BY_DELIVERY
+            parts["heard"] = late_answer_statements.MARK_SEEN_BY_DELIVERY
         if entries:
             lines = [row for ask_id, entry in entries for row in rows.entry_rows(ask_id, [entry])]
             claimed_asks = "(SELECT DISTINCT id FROM told) AS ours"

@@ -71,15 +71,15 @@ def _vector(text: str) -> str:
 
 
 async def search(
-    database: Database, reader: asks.Reader, wanted: Search, after: int, limit: int
+    database: Database, reader: asks.Reader, query: Search, after: int, limit: int
 ) -> Page[Ask]:
     """Return a page of the asks that match the search, newest first, after row ``after``."""
     params = Parameters()
-    terms = equality_conditions(params, {"status": wanted.status, "agent": wanted.agent})
-    if wanted.words:
-        query = params.add(" & ".join(f"'{word}':*" for word in wanted.words))
-        terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {query}::tsquery) AND "
-    for value, term in ((wanted.since, "created_at >="), (wanted.until, "created_at <")):
+    terms = equality_conditions(params, {"status": query.status, "agent": query.agent})
+    if query.words:
+        tsquery = params.add(" & ".join(f"'{word}':*" for word in query.words))
+        terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
+    for value, term in ((query.since, "created_at >="), (query.until, "created_at <")):
         if value is not None:
             terms += f"{term} {params.add(value, 'float8')} AND "
     terms += f"seq < {params.add(after, 'bigint')} ORDER BY seq DESC LIMIT {limit + 1}"

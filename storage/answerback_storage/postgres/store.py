@@ -141,11 +141,11 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         behind = rows.parse_descending_cursor("asks", after)
         return await self._run(lambda: self._reader.page(filters, behind, limit))
 
-    async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+    async def search(self, query: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
         behind = rows.parse_descending_cursor("search", after)
         return await self._run(
-            lambda: search.search(self._database, self._reader, wanted, behind, limit)
+            lambda: search.search(self._database, self._reader, query, behind, limit)
         )
 
     async def list_for_responder(

@@ -26,10 +26,10 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
         )
         if ask is None or ask.shown_revision >= ask.revision:
             return ask
-        left = 0.0 if holder is None else until - time.monotonic()
-        if left > 0 and holder != claim.holder:
+        seconds_left = 0.0 if holder is None else until - time.monotonic()
+        if seconds_left > 0 and holder != claim.holder:
             return None
-        if left >= MIN_REMAINING_FRACTION * claim.seconds:
+        if seconds_left >= MIN_REMAINING_FRACTION * claim.seconds:
             return ask
         if not await self._write(lambda db: claim_statements.take_message(db, ask_id, claim)):
             return None
@@ -71,7 +71,7 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
         """Return None: the store has no clock of its own."""
         return None
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
+    def listen(self, callback: Callable[[str | None], None]) -> None:
         """Do nothing: one process owns the file (`hold_exclusive_lock`), and `change` notifies its waiters."""
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:

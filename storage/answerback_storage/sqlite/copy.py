@@ -43,17 +43,17 @@ class SqliteCopyTransaction:
         self.name = name
         self._db = db
 
-    def read(self, table: str, columns: Sequence[str], at_once: int) -> Iterator[list[rows.Row]]:
+    def read(self, table: str, columns: Sequence[str], batch_size: int) -> Iterator[list[rows.Row]]:
         """Yield all rows of a table in batches."""
         cursor = self._db.execute(f"SELECT {', '.join(columns)} FROM {table}")
-        while batch := cursor.fetchmany(at_once):
+        while batch := cursor.fetchmany(batch_size):
             yield batch
 
-    def write(self, table: str, columns: Sequence[str], found: Sequence[rows.Row]) -> None:
+    def write(self, table: str, columns: Sequence[str], new_rows: Sequence[rows.Row]) -> None:
         """Insert rows into a table."""
         self._db.executemany(
             f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})",
-            found,
+            new_rows,
         )
 
     def finish(self) -> None:

@@ -32,25 +32,25 @@ class SqliteLateAnswers:
     """Late answers in the SQLite store."""
 
     async def list_late_answers(
-        self: _Workers, owing: LateAnswerQuery, at: float
+        self: _Workers, query: LateAnswerQuery, at: float
     ) -> Sequence[LateAnswer]:
         """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`.
 
         If nothing is owed, nothing is written.
         """
-        where, values = _owed_condition(owing)
+        where, values = _owed_condition(query)
         exists = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
         (any_owed,) = await self._read(lambda db: db.execute(exists, values).fetchone())
         if not any_owed:
             return []
-        return await self._write(lambda db: _list_owed(db, self._requests, owing, at))
+        return await self._write(lambda db: _list_owed(db, self._requests, query, at))
 
     async def set_seen_state(
-        self: _Workers, ask_ids: Collection[str], told: SeenState, at: float
+        self: _Workers, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
         """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         ids = list(ask_ids)
-        return await self._write(lambda db: update_told(db, ids, told, at))
+        return await self._write(lambda db: update_state(db, ids, state, at))
 
 
 def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
@@ -62,47 +62,47 @@ def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
     )
 
 
-def mark_told_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
+def mark_seen_by_delivery(db: sqlite3.Connection, delivery: Delivery, at: float) -> None:
     """Record that an agent has received an outcome by webhook."""
-    update_told(db, [delivery.ask_id], SeenState.SEEN, at)
+    update_state(db, [delivery.ask_id], SeenState.SEEN, at)
 
 
-def update_told(
-    db: sqlite3.Connection, ask_ids: Iterable[str], told: SeenState, at: float
+def update_state(
+    db: sqlite3.Connection, ask_ids: Iterable[str], state: SeenState, at: float
 ) -> list[str]:
     """Set how far agents have seen these asks, and return the ids for which that changed."""
-    is_change = "told > 0" if told is SeenState.UNSEEN else "told < ?1"
+    is_change = "told > 0" if state is SeenState.UNSEEN else "told < ?1"
     statement = f"UPDATE owed SET told = ?1, at = ?2 WHERE ask_id = ?3 AND {is_change}"
-    return [ask_id for ask_id in ask_ids if db.execute(statement, (told, at, ask_id)).rowcount]
+    return [ask_id for ask_id in ask_ids if db.execute(statement, (state, at, ask_id)).rowcount]
 
 
-def _owed_condition(owing: LateAnswerQuery) -> tuple[str, list[Any]]:
+def _owed_condition(query: LateAnswerQuery) -> tuple[str, list[Any]]:
     """Return the condition for what is owed to an agent, and its values."""
-    where, values = "owed.agent = ?", [owing.agent]
-    if owing.conversation is not None:
-        where, values = f"{where} AND owed.conversation = ?", [*values, owing.conversation]
-    return f"{where} AND owed.told < {1 if owing.after is None else 2}", values
+    where, values = "owed.agent = ?", [query.agent]
+    if query.conversation is not None:
+        where, values = f"{where} AND owed.conversation = ?", [*values, query.conversation]
+    return f"{where} AND owed.told < {1 if query.after is None else 2}", values
 
 
 def _list_owed(
-    db: sqlite3.Connection, cache: rows.RequestCache, owing: LateAnswerQuery, at: float
+    db: sqlite3.Connection, cache: rows.RequestCache, query: LateAnswerQuery, at: float
 ) -> list[LateAnswer]:
-    where, values = _owed_condition(owing)
-    if owing.after is not None:
+    where, values = _owed_condition(query)
+    if query.after is not None:
         db.execute(
             f"UPDATE owed SET told = 2, at = ? WHERE {where} AND number <= ?",
-            (at, *values, owing.after),
+            (at, *values, query.after),
         )
     found = db.execute(
         f"""SELECT asks.seq, owed.seq, number FROM owed JOIN asks ON asks.id = ask_id
             WHERE {where} AND ask_id NOT IN (SELECT value FROM json_each(?))
             ORDER BY number IS NULL, number, owed.seq""",
-        (*values, to_json(sorted(owing.without)).decode()),
+        (*values, to_json(sorted(query.without)).decode()),
     ).fetchall()
     readable = ((row, ask) for row in found for ask in asks.load_many(db, cache, row[:1]))
     return [
         LateAnswer(_ensure_number(db, owed, number), ask)
-        for (_, owed, number), ask in islice(readable, owing.limit)
+        for (_, owed, number), ask in islice(readable, query.limit)
     ]
 
 

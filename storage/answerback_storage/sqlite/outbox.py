@@ -108,7 +108,7 @@ def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | N
         (*rows.delivery_row(result)[7:], result.delivery.id, holder, holder),
     )
     if updated.rowcount and result.state is DeliveryState.DELIVERED:
-        late_answers.mark_told_by_delivery(db, result.delivery, result.updated_at)
+        late_answers.mark_seen_by_delivery(db, result.delivery, result.updated_at)
     return updated.rowcount > 0
 
 

@@ -19,17 +19,17 @@ _WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? 
 
 
 def search(
-    db: sqlite3.Connection, cache: rows.RequestCache, wanted: Search, after: int, limit: int
+    db: sqlite3.Connection, cache: rows.RequestCache, query: Search, after: int, limit: int
 ) -> Page[Ask]:
     """Return a page of the asks that match the search, newest first, after row ``after``."""
-    terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in wanted.words]
-    named = {
-        "status = ?": wanted.status,
-        "agent = ?": wanted.agent,
-        "created_at >= ?": wanted.since,
-        "created_at < ?": wanted.until,
+    terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in query.words]
+    conditions = {
+        "status = ?": query.status,
+        "agent = ?": query.agent,
+        "created_at >= ?": query.since,
+        "created_at < ?": query.until,
     }
-    terms += [(term, value) for term, value in named.items() if value is not None]
+    terms += [(term, value) for term, value in conditions.items() if value is not None]
     terms.append(("seq < ?", after))
     where = " AND ".join(term for term, _ in terms)
     found = db.execute(
@@ -65,10 +65,10 @@ def waiting(
 class SqliteSearch(SqliteDatabase):
     """Search in the SQLite store."""
 
-    async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+    async def search(self, query: Search, after: str | None, limit: int) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.search`."""
         behind = rows.parse_descending_cursor("search", after)
-        return await self._read(lambda db: search(db, self._requests, wanted, behind, limit))
+        return await self._read(lambda db: search(db, self._requests, query, behind, limit))
 
     async def list_for_responder(
         self, surface: str, user_id: str, after: str | None, limit: int
