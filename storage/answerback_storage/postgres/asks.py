@@ -156,7 +156,7 @@ class Reader:
         self.logged_rows: set[tuple[str, str]] = set()
         """The rows that were already logged as unreadable, by table and id."""
 
-    async def find(
+    async def find_open(
         self, place: tuple[str, str, str | None], limit: int, after: str | None
     ) -> list[Ask]:
         """Return the open asks at (surface, channel, thread; None: anywhere in the channel), newest first."""
@@ -199,7 +199,7 @@ class Reader:
         )
         return asks, found[limit - 1][0] if len(found) > limit else 0
 
-    async def shown_at(self, surface: str, message_id: str) -> Ask | None:
+    async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose message on a surface has this id."""
         params = Parameters()
         terms = equality_conditions(params, {"surface": surface, "message_id": message_id})

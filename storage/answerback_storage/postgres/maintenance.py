@@ -67,7 +67,9 @@ async def _prune_table(
     return deleted
 
 
-async def set_back(database: Database, cache: rows.RequestCache, seconds: float, at: float) -> None:
+async def shift_schedule(
+    database: Database, cache: rows.RequestCache, seconds: float, at: float
+) -> None:
     """Make what was planned due earlier, by as much as the clock was set back to ``at``."""
     async with database.transaction() as connection:
         new = await connection.execute(_NOTE_CLOCK_CHANGE.encode(), (at, _SAME_CLOCK_CHANGE))

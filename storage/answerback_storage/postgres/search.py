@@ -90,7 +90,7 @@ async def search(
     return Page(tuple(_parse_readable(reader, found[:limit])), cursor)
 
 
-async def waiting(
+async def list_for_responder(
     database: Database, reader: asks.Reader, place: tuple[str, str], after: int, limit: int
 ) -> Page[Ask]:
     """Return a page of the open asks on a surface that may wait for a person, oldest first, after row ``after``."""

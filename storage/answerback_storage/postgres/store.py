@@ -52,7 +52,9 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
 
     async def shift_schedule(self, seconds: float, at: float) -> None:
         """Reschedule after the clock was set back; see `answerback.ports.store.Store.shift_schedule`."""
-        await self._run(lambda: maintenance.set_back(self._database, self._requests, seconds, at))
+        await self._run(
+            lambda: maintenance.shift_schedule(self._database, self._requests, seconds, at)
+        )
 
     async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
         """Store a new ask, or find the one that this idempotency key stored before."""
@@ -115,11 +117,11 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
     ) -> Sequence[Ask]:
         """Return the open asks in this thread (None: in this channel), newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
-        return await self._run(lambda: self._reader.find(place, limit, after))
+        return await self._run(lambda: self._reader.find_open(place, limit, after))
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose live message has this ``id``, or None."""
-        return await self._run(lambda: self._reader.shown_at(surface, message_id))
+        return await self._run(lambda: self._reader.find_by_message(surface, message_id))
 
     async def page(
         self,
@@ -154,7 +156,7 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         """See `answerback.ports.search.AskSearch.list_for_responder`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
         return await self._run(
-            lambda: search.waiting(self._database, self._reader, place, behind, limit)
+            lambda: search.list_for_responder(self._database, self._reader, place, behind, limit)
         )
 
     async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:

@@ -139,7 +139,7 @@ def insert(db: sqlite3.Connection, new: Ask, claim: Claim | None) -> None:
     full_text_index.insert(db, seq, new)
 
 
-def existing(
+def find_created(
     db: sqlite3.Connection, cache: rows.RequestCache, idempotency: Idempotency
 ) -> Existing | None:
     """Return the current state of the ask that an idempotency key stored before, or None."""
@@ -169,7 +169,9 @@ def update(db: sqlite3.Connection, old: Ask, new: Ask, claim: Claim | None = Non
         full_text_index.add_answers(db, new)
 
 
-def set_back(db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float) -> None:
+def shift_schedule(
+    db: sqlite3.Connection, cache: rows.RequestCache, seconds: float, at: float
+) -> None:
     """Make reminders and escalations due earlier, by as much as the clock was set back to ``at``."""
     seqs = [seq for (seq,) in db.execute("SELECT seq FROM asks WHERE due IS NOT NULL ORDER BY seq")]
     for old in load_many(db, cache, seqs):
@@ -181,7 +183,7 @@ def _step_columns(new: Ask) -> rows.Row:
     return new.revision, new.updated_at, new.shown_revision, rows.dump_state(new)
 
 
-def find(
+def find_open(
     db: sqlite3.Connection,
     cache: rows.RequestCache,
     place: tuple[str, str, str | None],
@@ -206,15 +208,15 @@ def find(
     return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
 
 
-_SHOWN_AT: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
+_BY_MESSAGE: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
     WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
 
 
-def shown_at(
+def find_by_message(
     db: sqlite3.Connection, cache: rows.RequestCache, message: tuple[str, str]
 ) -> Ask | None:
     """Return the open ask whose message on a surface has this id."""
-    row = db.execute(_SHOWN_AT, message).fetchone()
+    row = db.execute(_BY_MESSAGE, message).fetchone()
     return None if row is None else ask(db, cache, row)
 
 
@@ -259,7 +261,7 @@ _OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER 
     ) ORDER BY turn, updated_at LIMIT ?3"""
 
 
-def behind(db: sqlite3.Connection, limit: int, free_for: str | None) -> list[str]:
+def list_outdated(db: sqlite3.Connection, limit: int, free_for: str | None) -> list[str]:
     """Return the ids of asks whose message is outdated and not claimed by another, taking places in turn."""
     return [ask_id for (ask_id,) in db.execute(_OUTDATED, (free_for, time.monotonic(), limit))]
 

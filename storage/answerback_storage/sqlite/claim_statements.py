@@ -56,7 +56,9 @@ def take_message(db: sqlite3.Connection, ask_id: str, claim: Claim) -> bool:
     return db.execute(_TAKE_MESSAGE, (*rows.claim_row(claim), ask_id)).rowcount == 1
 
 
-def due(db: sqlite3.Connection, claim: Claim, now: float, limit: int) -> list[tuple[str, bool]]:
+def list_due(
+    db: sqlite3.Connection, claim: Claim, now: float, limit: int
+) -> list[tuple[str, bool]]:
     """Return the ids of asks whose timer is due, earliest first, without those that another holder has.
 
     With each id comes whether this holder's claim on it lasts long enough.

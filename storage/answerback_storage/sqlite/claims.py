@@ -37,7 +37,7 @@ class SqliteClaims(SqliteDatabase, RateLimitPauses):
 
     async def claim_due(self, claim: Claim, now: float, limit: int) -> Sequence[str]:
         """Claim the timers of due asks, and return the asks' ids, earliest first."""
-        found = await self._read(lambda db: claim_statements.due(db, claim, now, limit))
+        found = await self._read(lambda db: claim_statements.list_due(db, claim, now, limit))
         ours = {ask_id for ask_id, held in found if held}
         if others := [ask_id for ask_id, held in found if not held]:
             ours |= await self._write(lambda db: claim_statements.take_due(db, claim, now, others))

@@ -112,7 +112,7 @@ def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | N
     return updated.rowcount > 0
 
 
-def set_back(db: sqlite3.Connection, seconds: float, at: float) -> None:
+def shift_schedule(db: sqlite3.Connection, seconds: float, at: float) -> None:
     """Make planned attempts due earlier, by as much as the clock was set back to ``at``."""
     db.execute(
         "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",

@@ -41,7 +41,7 @@ def search(
     return Page(tuple(asks.load_many(db, cache, seqs)), cursor)
 
 
-def waiting(
+def list_for_responder(
     db: sqlite3.Connection,
     cache: rows.RequestCache,
     place: tuple[str, str],
@@ -75,4 +75,6 @@ class SqliteSearch(SqliteDatabase):
     ) -> Page[Ask]:
         """See `answerback.ports.search.AskSearch.list_for_responder`."""
         place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
-        return await self._read(lambda db: waiting(db, self._requests, place, behind, limit))
+        return await self._read(
+            lambda db: list_for_responder(db, self._requests, place, behind, limit)
+        )

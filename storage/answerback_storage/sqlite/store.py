@@ -55,8 +55,8 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
                 "INSERT OR IGNORE INTO seen (id, at) VALUES (?, ?)", (f"clock:{at!r}", at)
             )
             if inserted.rowcount:
-                outbox.set_back(db, seconds, at)
-                asks.set_back(db, self._requests, seconds, at)
+                outbox.shift_schedule(db, seconds, at)
+                asks.shift_schedule(db, self._requests, seconds, at)
                 entry = RecordEntry(at=at, kind="note", body={"clock_set_back": round(seconds, 3)})
                 record_lines.add(db, [(None, entry)])
                 self._batch.forget()
@@ -69,7 +69,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         def run(db: sqlite3.Connection) -> Created | Existing:
             if idempotency is not None:
                 # The ask may have been stored in this very transaction, so it must not be cached.
-                if existing := asks.existing(db, rows.RequestCache(), idempotency):
+                if existing := asks.find_created(db, rows.RequestCache(), idempotency):
                     return existing
                 asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)
@@ -84,7 +84,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         """Return what this idempotency key stored before, or None."""
-        return await self._read(lambda db: asks.existing(db, self._requests, idempotency))
+        return await self._read(lambda db: asks.find_created(db, self._requests, idempotency))
 
     async def get(self, ask_id: str) -> Ask | None:
         """Return an ask, or None."""
@@ -95,11 +95,15 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
     ) -> Sequence[Ask]:
         """Return the open asks in this thread (None: in this channel), newest first, older than the ask ``after``."""
         place = (surface, channel, thread)
-        return await self._read(lambda db: asks.find(db, self._requests, place, (limit, after)))
+        return await self._read(
+            lambda db: asks.find_open(db, self._requests, place, (limit, after))
+        )
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose live message has this ``id``, or None."""
-        return await self._read(lambda db: asks.shown_at(db, self._requests, (surface, message_id)))
+        return await self._read(
+            lambda db: asks.find_by_message(db, self._requests, (surface, message_id))
+        )
 
     async def page(
         self,
@@ -150,7 +154,7 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
 
     async def list_outdated(self, limit: int, free_for: str | None = None) -> Sequence[str]:
         """See `answerback.ports.live_messages.MessageQueries.list_outdated`."""
-        return await self._read(lambda db: asks.behind(db, limit, free_for))
+        return await self._read(lambda db: asks.list_outdated(db, limit, free_for))
 
     async def next_due(self, after: float) -> float | None:
         """Return when, later than ``after``, a timer is due next, or None."""
