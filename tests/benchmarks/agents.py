@@ -256,7 +256,7 @@ async def once(agents: Agents, ask: Json, waiting: asyncio.Future[object]) -> fl
 async def waited(agents: Agents, count: int) -> None:
     """Return once the given number of agents is known to wait."""
     async with asyncio.timeout(PATIENCE):
-        while await waiters(agents) != count:  # noqa: ASYNC110 - another process tells nobody
+        while await waiters(agents) != count:  # noqa: ASYNC110 - another process signals nothing
             await asyncio.sleep(0.002 if count == 1 else 0.2)
 
 

@@ -311,18 +311,18 @@ KINDS = (
 
 async def measure_clicks(clicks: int, console: Console) -> None:
     """Measure both servers in turn over several rounds, with the same bodies."""
-    made, revisions = Clicks(*await record_clicks()), dict[int, int]()
+    signer, revisions = Clicks(*await record_clicks()), dict[int, int]()
     rates: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
     times: dict[str, list[float]] = {label: [] for label, *_ in KINDS}
     used: dict[str, float] = dict.fromkeys(rates, 0.0)
     async with AsyncExitStack() as stack:
         api_url = await stack.enter_async_context(api())
         servers = {
-            name: await stack.enter_async_context(server(name, api_url, made.public_key, ASKS))
+            name: await stack.enter_async_context(server(name, api_url, signer.public_key, ASKS))
             for _, name, _ in KINDS
         }
         for round_ in range(ROUNDS + 1):
-            queues = made.queues(clicks, revisions, round_ * clicks)
+            queues = signer.queues(clicks, revisions, round_ * clicks)
             for label, name, kind in KINDS:
                 pid, port = servers[name]
                 before = cpu_seconds(pid)
@@ -354,14 +354,14 @@ async def measure_clicks(clicks: int, console: Console) -> None:
 
 async def measure_memory(console: Console) -> None:
     """Measure the memory of the process after a hundred clicks, by the number of open prompts."""
-    made = Clicks(*await record_clicks())
+    signer = Clicks(*await record_clicks())
     table = Table("open prompts", "resident MB", title="Memory of the service's process")
     for prompts in PROMPTS:
         async with (
             api() as api_url,
-            server("serve", api_url, made.public_key, prompts) as (pid, port),
+            server("serve", api_url, signer.public_key, prompts) as (pid, port),
         ):
-            queue = [made.signed(ask_number(n), 1, n) for n in range(ASKS // 2)]
+            queue = [signer.signed(ask_number(n), 1, n) for n in range(ASKS // 2)]
             await time_clicks(port, [queue], 7)
             table.add_row(f"{prompts:,}", f"{resident(pid):.1f}")
     console.print(table)

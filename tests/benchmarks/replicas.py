@@ -146,11 +146,11 @@ async def _rate(clients: int, call: Callable[[int], Awaitable[object]]) -> float
     end = time.perf_counter() + SECONDS
 
     async def client(number: int) -> int:
-        made = 0
+        calls = 0
         while time.perf_counter() < end:
             await call(number)
-            made += 1
-        return made
+            calls += 1
+        return calls
 
     return sum(await asyncio.gather(*map(client, range(clients)))) / SECONDS
 
@@ -189,13 +189,13 @@ class Clicks:
             hammer(port, self._clickers[number::count], SECONDS)
             for number, (_, port) in enumerate(self._up[:count])
         ]
-        made = sum(map(len, await asyncio.gather(*some)))
+        clicked = sum(map(len, await asyncio.gather(*some)))
         lasted = time.perf_counter() - began
         serving, storing, clicking = (
             now - then for now, then in zip(self._used(services), before, strict=True)
         )
-        self.rates[count].append(made / SECONDS)
-        self.each.append(serving / made * 1e6)
+        self.rates[count].append(clicked / SECONDS)
+        self.each.append(serving / clicked * 1e6)
         self.busy[count].append((serving / lasted, storing / lasted, clicking / lasted))
 
 
@@ -267,13 +267,13 @@ def _used(server: Server) -> float:
 async def waiting(server: Server, figures: Figures) -> None:
     """Time from an action at one replica to the end of a long-poll, at the same replica and at another."""
     with server.database() as name, tempfile.TemporaryDirectory() as folder:
-        async with town(Path(folder), server.url(name), {}) as made:
-            here, there = made.replicas
+        async with town(Path(folder), server.url(name), {}) as running:
+            here, there = running.replicas
             took: dict[str, list[float]] = {here.url: [], there.url: []}
             after: list[float] = []
             for _ in range(SOME):
                 for url, times in took.items():
-                    whole, rest = await _answered(made, url)
+                    whole, rest = await _answered(running, url)
                     times.append(whole)
                     if url == there.url:
                         after.append(rest)
@@ -283,14 +283,14 @@ async def waiting(server: Server, figures: Figures) -> None:
     figures.note("of that, after the action was confirmed", f"{median(after) * 1000:.1f} ms (≤ 10)")
 
 
-async def _answered(made: Town, url: str) -> tuple[float, float]:
+async def _answered(running: Town, url: str) -> tuple[float, float]:
     """Return the seconds from an action at the first replica, and from its confirmation, until a waiter is notified."""
     body = {
         "name": "ask_user",
         "arguments": {"question": "Go?", "answer_type": "boolean"},
         "to": "web",
     }
-    async with made.agent(made.replicas[0].url) as first, made.agent(url) as other:
+    async with running.agent(running.replicas[0].url) as first, running.agent(url) as other:
         async with first.post("/v1/asks", json=body) as response:
             ask_id = (await response.json())["id"]
 
@@ -305,8 +305,8 @@ async def _answered(made: Town, url: str) -> tuple[float, float]:
         async with first.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
             assert response.status == 200
         confirmed = time.perf_counter()
-        told = await waiter
-    return told - began, told - confirmed
+        notified = await waiter
+    return notified - began, notified - confirmed
 
 
 # --- very many open asks -------------------------------------------------------------------------------
@@ -323,17 +323,17 @@ async def many(server: Server, figures: Figures) -> None:
         for number in range(ROUNDS // 2):
             for count, database in databases.items():
                 began = time.perf_counter()
-                async with town(Path(name), server.url(database), {}, replicas=1) as made:
+                async with town(Path(name), server.url(database), {}, replicas=1) as running:
                     starts[count].append(time.perf_counter() - began)
-                    acts[count] += await _acted(made, count, number)
+                    acts[count] += await _acted(running, count, number)
     figures.seconds(f"start, {OPEN:,} open asks beside 100", starts[100], starts[OPEN], "≤ 2")
     figures.seconds(f"an action, {OPEN:,} open asks beside 100", acts[100], acts[OPEN], "≤ 2")
 
 
-async def _acted(made: Town, count: int, round: int) -> list[float]:
+async def _acted(running: Town, count: int, round: int) -> list[float]:
     """Return the seconds of actions on asks that are spread over all."""
     times = []
-    async with made.agent() as http:
+    async with running.agent() as http:
         for number in range(SOME):
             ask_id = _id(2 + (number * count) // SOME)
             action = {"action": "answer", "value": "x"} if round % 2 == 0 else {"action": "back"}

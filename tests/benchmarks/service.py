@@ -113,14 +113,14 @@ def report(
     def ratio(of: Mapping[str, list[float]], kind: str, floor: str) -> str:
         return f"{median(a / b for a, b in zip(of[kind], of[floor], strict=True)):.2f}"
 
-    told = {kind: f"{median(rate[kind]):,.0f}/s, {each[kind]:.0f} µs" for kind in many}
+    cells = {kind: f"{median(rate[kind]):,.0f}/s, {each[kind]:.0f} µs" for kind in many}
     late = {kind: f"{median(one[kind]) * 1e3:.2f} ms" for kind in one}
     by_cpu_time = "  by CPU time"
     figures.add(
         "clicks, 32 at once, 3 questions",
-        f"{told['3']}: {ratio(rate, '3', 'bolt')} × bolt",
+        f"{cells['3']}: {ratio(rate, '3', 'bolt')} × bolt",
         "1.4 × bolt",
-        f"bolt {told['bolt']}",
+        f"bolt {cells['bolt']}",
     )
     figures.add(by_cpu_time, f"{each['bolt'] / each['3']:.2f} × bolt", "1.4 × bolt")
     figures.add(
@@ -131,9 +131,9 @@ def report(
     )
     figures.add(
         "clicks, 32 at once, 100 questions",
-        f"{told['100']}: {ratio(rate, '100', '3')} × 3 questions",
+        f"{cells['100']}: {ratio(rate, '100', '3')} × 3 questions",
         "0.7 × 3 questions",
-        told["3"],
+        cells["3"],
     )
     figures.add(by_cpu_time, f"{each['3'] / each['100']:.2f} × 3 questions", "0.7 × 3 questions")
 
@@ -150,14 +150,14 @@ async def waiting(kind: type[agents.Agents], *arguments: str) -> float:
     """Return the kilobytes that each of many waiting agents takes at a server."""
     timeout, connector = aiohttp.ClientTimeout(total=None), aiohttp.TCPConnector(limit=0)
     with tempfile.TemporaryDirectory() as name:
-        made = {
+        settings = {
             "ANSWERBACK_SERVER__PORT": "0",
             "ANSWERBACK_STORAGE__URL": f"sqlite:///{name}/asks.db",
             "ANSWERBACK_LOG__LEVEL": "error",
         }
         async with (
             aiohttp.ClientSession(connector=connector, timeout=timeout) as http,
-            process(*arguments, environment=made) as up,
+            process(*arguments, environment=settings) as up,
         ):
             url = await up.line()
             person = bearer(Path(name)) if kind is agents.Agents else None
@@ -170,7 +170,7 @@ async def start(figures: Figures) -> None:
     async with FakeSlack() as slack, FakeDiscord() as discord, aiohttp.ClientSession() as http:
         for _ in range(5):
             with tempfile.TemporaryDirectory() as name:
-                made = {
+                settings = {
                     **environment(Path(name), slack.api_url),
                     "SLACK_BOT_TOKEN": slack.bot_token,
                     "SLACK_APP_TOKEN": slack.app_token,
@@ -179,9 +179,11 @@ async def start(figures: Figures) -> None:
                     "ANSWERBACK_DISCORD__API_URL": discord.api_url,
                 }
                 began = time.perf_counter()
-                async with process("-m", "answerback.cli.main", "serve", environment=made) as up:
+                async with process(
+                    "-m", "answerback.cli.main", "serve", environment=settings
+                ) as up:
                     url = await up.line()
-                    while await ready(http, url) != 200:  # noqa: ASYNC110 - another process tells nobody
+                    while await ready(http, url) != 200:  # noqa: ASYNC110 - another process signals nothing
                         await asyncio.sleep(0.01)
                     took.append(time.perf_counter() - began)
                     used.append(up.processor)

@@ -88,9 +88,9 @@ async def holds_everything(store: Store) -> None:
     assert await store.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
     assert await store.draft(ODD) == [ODD]
     assert await store.next_due(0.0) == 2 / 3
-    told = await store.delivery("msg_1")
-    assert told is not None
-    assert told.state is DeliveryState.DEAD
+    stored = await store.delivery("msg_1")
+    assert stored is not None
+    assert stored.state is DeliveryState.DEAD
     counts = await store.counts()
     assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 1, 1)
     before = await store.record("ask_2")

@@ -33,14 +33,14 @@ def kill_after(url: str, start: int, lines: int) -> list[str]:
     writer = CONTEXT.Process(target=crash_writer.write, args=(url, str(start), writes))
     writer.start()
     writes.close()
-    with reads, open(reads.fileno(), "rb", closefd=False) as told:
+    with reads, open(reads.fileno(), "rb", closefd=False) as pipe:
         try:
-            said = [told.readline() for _ in range(lines)]
+            lines_read = [pipe.readline() for _ in range(lines)]
         finally:
             writer.kill()
-        said += told.readlines()
+        lines_read += pipe.readlines()
     writer.join()
-    return [line.decode().strip() for line in said if line.endswith(b"\n")]
+    return [line.decode().strip() for line in lines_read if line.endswith(b"\n")]
 
 
 @pytest.mark.rule("DATA-1")
@@ -51,15 +51,15 @@ async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
     chance = random.Random(7)
     acknowledged: list[str] = []
     for start in range(KILLS):
-        said = await asyncio.to_thread(kill_after, url, start, chance.randrange(1, 400))
-        assert said
-        acknowledged += said
+        acknowledged_now = await asyncio.to_thread(kill_after, url, start, chance.randrange(1, 400))
+        assert acknowledged_now
+        acknowledged += acknowledged_now
         if file.exists():
             with closing(sqlite3.connect(file)) as check:
                 assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         store = store_at(url)
         await store.open()
-        for line in said:
+        for line in acknowledged_now:
             ask_id, delivery = line.split()
             assert (await store.change(ask_id, read_only_decision, delivery=delivery))[1], line
         for number in range(CLIENTS):

@@ -85,12 +85,12 @@ async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
                 assert ask is not None
                 change = asks.apply_action(ask, Answer(value=words), at=2_000.0, by=ANN)
                 assert isinstance(change, asks.Change)
-                told = replace(new_delivery(number, ask=ask.id), body=words)
+                delivery = replace(new_delivery(number, ask=ask.id), body=words)
                 ended = not change.ask.open
                 conversation = ask.request.conversation or ""
                 memory = RememberedAnswer("coder", conversation, "t", "", "q0", words)
                 return Decision(
-                    Write(change.ask, change.entries, (told,) if ended else (), memory), None
+                    Write(change.ask, change.entries, (delivery,) if ended else (), memory), None
                 )
 
             await store.change(f"ask_{number}", answered)

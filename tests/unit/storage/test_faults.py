@@ -137,9 +137,9 @@ async def test_a_write_without_space_does_not_fail_the_rest_of_its_batch(
 async def test_a_duplicate_delivery_id_fails_only_its_own_change(store: SqliteStore) -> None:
     for number in range(6):
         await store.create(Write(new_ask(number)), None)
-    told = new_delivery(1)
+    delivery = new_delivery(1)
     results = await asyncio.gather(
-        *(store.change(f"ask_{n}", answer_decision(deliveries=(told,))) for n in range(2)),
+        *(store.change(f"ask_{n}", answer_decision(deliveries=(delivery,))) for n in range(2)),
         *(store.change(f"ask_{n}", answer_decision()) for n in range(2, 6)),
         return_exceptions=True,
     )
@@ -199,19 +199,19 @@ async def test_a_failed_commit_has_an_unknown_outcome_and_the_store_keeps_workin
         timeout=250,
         check=False,
     )
-    said = json.loads(done.stdout or done.stderr)
-    assert said["errors"] == [CommitUnknownError.__name__] * 5
-    assert "failed to read or write" in said["words"]
-    assert "is not known" in said["words"]
+    report = json.loads(done.stdout or done.stderr)
+    assert report["errors"] == [CommitUnknownError.__name__] * 5
+    assert "failed to read or write" in report["words"]
+    assert "is not known" in report["words"]
     # The batch is stored either completely or not at all.
-    assert len(set(said["revisions"])) == 1
-    assert said["repeats"] == [revision == 2 for revision in said["revisions"]]
-    assert said["moved"] == [said["revisions"][0] + 1]
+    assert len(set(report["revisions"])) == 1
+    assert report["repeats"] == [revision == 2 for revision in report["revisions"]]
+    assert report["moved"] == [report["revisions"][0] + 1]
     store = SqliteStore(path)
     await store.open()
     ask = await store.get("ask_0")
     assert ask is not None
-    assert ask.revision == said["moved"][0]
+    assert ask.revision == report["moved"][0]
     await store.close()
     check = sqlite3.connect(path)
     assert check.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -122,8 +122,8 @@ async def test_several_stores_can_open_a_new_file_at_once(tmp_path: Path) -> Non
 
 
 async def test_a_missing_directory_is_named(tmp_path: Path) -> None:
-    said = await refusal(tmp_path / "none" / "answerback.db")
-    assert f"there is no directory {tmp_path / 'none'}. Create it" in said
+    message = await refusal(tmp_path / "none" / "answerback.db")
+    assert f"there is no directory {tmp_path / 'none'}. Create it" in message
 
 
 async def test_a_directory_is_not_a_database(tmp_path: Path) -> None:
@@ -142,10 +142,10 @@ async def test_what_is_not_writable_is_named(open_to_all: Path, locked: str) -> 
     else:
         open_to_all.chmod(0o555)
     with without_rights():
-        said = await refusal(path)
+        message = await refusal(path)
     assert (
         f"{path if locked == 'file' else open_to_all} is not readable and writable. Give the user"
-        in said
+        in message
     )
 
 
@@ -225,14 +225,14 @@ def write_before_claims(path: Path, ask: Ask, delivery: Delivery) -> None:
 
 @pytest.mark.rule("CLAIM-1")
 async def test_a_file_from_before_claims_is_migrated(path: Path) -> None:
-    ask, told = new_ask(expires_at=5_000.0), new_delivery()
-    await asyncio.to_thread(write_before_claims, path, ask, told)
+    ask, delivery = new_ask(expires_at=5_000.0), new_delivery()
+    await asyncio.to_thread(write_before_claims, path, ask, delivery)
     store = SqliteStore(path)
     await store.open()
     assert await store.claim_message("ask_1", SOLE_CLAIM) == ask
     assert await store.claim_message("ask_1", SOLE_CLAIM._replace(holder="other")) is None
     assert await store.claim_due(SOLE_CLAIM, 9_000.0, 5) == ["ask_1"]
-    assert await store.claim_deliveries(SOLE_CLAIM, 9_000.0, 5) == [rows.new_delivery(told)]
+    assert await store.claim_deliveries(SOLE_CLAIM, 9_000.0, 5) == [rows.new_delivery(delivery)]
     assert await store.lease("gateway", SOLE_CLAIM) == 1
     await store.close()
 
@@ -311,8 +311,8 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
     await store.claim_message("ask_1", SOLE_CLAIM)
     await store.claim_due(SOLE_CLAIM, 1e9, 5)
     await store.next_due(1.0)
-    (told,) = await store.claim_deliveries(SOLE_CLAIM, 1e9, 5)
-    await store.renew_delivery(told.delivery.id, SOLE_CLAIM)
+    (stored,) = await store.claim_deliveries(SOLE_CLAIM, 1e9, 5)
+    await store.renew_delivery(stored.delivery.id, SOLE_CLAIM)
     for work in ClaimKind:
         await store.release(work, SOLE_CLAIM.holder)
     epoch = await store.lease("gateway", SOLE_CLAIM)

@@ -34,12 +34,12 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 async def store(path: Path) -> AsyncIterator[SqliteStore]:
     """A store with many open asks."""
-    made = SqliteStore(path)
-    await made.open()
+    store = SqliteStore(path)
+    await store.open()
     for number in range(MANY):
-        await made.create(Write(new_ask(number)), None)
-    yield made
-    await made.close()
+        await store.create(Write(new_ask(number)), None)
+    yield store
+    await store.close()
 
 
 @pytest.mark.rule("RECORD-4")
@@ -82,13 +82,13 @@ async def test_a_line_follows_everything_added_since_the_previous_click(
 
     async def together() -> None:
         """A click is stored although its companion is not: the transaction with both is rolled back."""
-        told = await asyncio.gather(
+        results = await asyncio.gather(
             store.change("ask_0", answer_if_at_revision(revision)),
             store.create(Write(new_ask(5)), None),
             return_exceptions=True,
         )
-        assert told[0] == (True, False)
-        assert isinstance(told[1], StoreError)
+        assert results[0] == (True, False)
+        assert isinstance(results[1], StoreError)
 
     between: list[Callable[[], Awaitable[object]]] = [
         lambda: store.add_entry(None, note),

@@ -20,10 +20,10 @@ from tests.pooler import pooler, program
 async def url(postgres_server: postgres.Server) -> AsyncIterator[str]:
     """A database that Answerback has used, and that the test may break."""
     with postgres_server.database() as name:
-        store = PostgresStore(made := postgres_server.url(name))
+        store = PostgresStore(address := postgres_server.url(name))
         await store.open()
         await store.close()
-        yield made
+        yield address
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ async def refused(url: str, match: str, kind: type[StoreError] = StoreError) -> 
     with pytest.raises(kind, match=match) as error:
         await PostgresStore(url).open()
     assert "\n" not in str(error.value)
-    assert "wrong" not in str(error.value), "the password is told to nobody"
+    assert "wrong" not in str(error.value), "the message contains the password"
 
 
 # --- at start ---
@@ -223,8 +223,8 @@ async def test_a_store_works_again_once_its_server_is_back(
     store: PostgresStore, postgres_server: postgres.Server
 ) -> None:
     await store.create(Write(new_ask()), None)
-    heard: asyncio.Queue[str | None] = asyncio.Queue()
-    store.listen(heard.put_nowait)
+    notifications: asyncio.Queue[str | None] = asyncio.Queue()
+    store.listen(notifications.put_nowait)
     await asyncio.to_thread(postgres_server.stop)
     with pytest.raises(StoreError, match="cannot be reached") as error:
         await store.change("ask_1", answer_decision())
@@ -232,7 +232,7 @@ async def test_a_store_works_again_once_its_server_is_back(
     with pytest.raises(StoreError, match="cannot be reached"):
         await store.get("ask_1")
     async with asyncio.timeout(SOON):
-        assert await heard.get() is None
+        assert await notifications.get() is None
     await asyncio.to_thread(postgres_server.start)
     moved, _ = await store.change("ask_1", answer_decision())
     assert await store.get("ask_1") == moved
@@ -247,7 +247,7 @@ async def test_a_connection_cut_while_storing_a_click_leaves_its_outcome_unknown
     await store.create(Write(new_ask()), None)
     while (sending := store._notifier._sending) is not None:
         await asyncio.wait({sending})  # otherwise its notification would be cut
-    told: list[Ask] = []
+    results: list[Ask] = []
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         cutting.cut_after_request = stored
@@ -255,10 +255,10 @@ async def test_a_connection_cut_while_storing_a_click_leaves_its_outcome_unknown
         return answer_decision()(ask)
 
     with pytest.raises(CommitUnknownError, match=r"connection was lost.*is not known"):
-        await store.change("ask_1", decide, delivery="ev", then=told.append)
-    assert told == []
+        await store.change("ask_1", decide, delivery="ev", then=results.append)
+    assert results == []
     async with asyncio.timeout(SOON):
-        while stored and (await store.get("ask_1")) == new_ask():  # noqa: ASYNC110 nobody tells
+        while stored and (await store.get("ask_1")) == new_ask():  # noqa: ASYNC110 nothing signals it
             await asyncio.sleep(0.01)
     seen, repeated = await store.change("ask_1", read_only_decision, delivery="ev")
     assert repeated is stored, "what was stored is known by its delivery"
@@ -320,21 +320,21 @@ async def test_errors_that_prevent_listening_are_explained(
 async def test_a_lost_listening_connection_is_reopened(
     store: PostgresStore, run: psycopg.Connection, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    heard: asyncio.Queue[str | None] = asyncio.Queue()
-    store.listen(heard.put_nowait)
+    notifications: asyncio.Queue[str | None] = asyncio.Queue()
+    store.listen(notifications.put_nowait)
     with caplog.at_level(logging.WARNING):
         run.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
             " WHERE datname = current_database() AND query LIKE 'LISTEN%'"
         )
         async with asyncio.timeout(SOON):
-            assert await heard.get() is None, "something may have been lost"
+            assert await notifications.get() is None, "notifications may have been lost"
     assert "is being reopened" in caplog.text
     other = PostgresStore(database)
     await other.open()
     await other.create(Write(new_ask()), None)
     async with asyncio.timeout(SOON):
-        while (name := await heard.get()) is None:
+        while (name := await notifications.get()) is None:
             pass
     assert name == "ask_1"
     await other.close()

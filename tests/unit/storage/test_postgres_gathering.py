@@ -41,9 +41,9 @@ def reading() -> Reading:
 
 @pytest.fixture
 async def database(database: str) -> AsyncIterator[Database]:
-    made = Database(database)
-    yield made
-    await made.close()
+    connected = Database(database)
+    yield connected
+    await connected.close()
 
 
 @pytest.mark.rule("DATA-20")
@@ -82,8 +82,8 @@ async def test_an_error_reaches_everybody_who_shares_the_statement_and_nobody_af
     gathered = CoalescedReads(reading)
     reading.error = StoreError("it is away")
     reading.go.set()
-    told = await asyncio.gather(*map(gathered.get, "ab"), return_exceptions=True)
-    assert told == [reading.error] * 2
+    errors = await asyncio.gather(*map(gathered.get, "ab"), return_exceptions=True)
+    assert errors == [reading.error] * 2
     reading.error = None
     assert await gathered.get("a") == 97
 

@@ -36,11 +36,11 @@ async def test_behind_a_pooler_clicks_are_stored_and_notifications_arrive(
     stores = [PostgresStore(pooled, listen_url=database) for _ in range(2)]
     for store in stores:
         await store.open()
-    heard: asyncio.Queue[str | None] = asyncio.Queue()
-    stores[1].listen(heard.put_nowait)
+    notifications: asyncio.Queue[str | None] = asyncio.Queue()
+    stores[1].listen(notifications.put_nowait)
     await asyncio.gather(*(stores[0].create(Write(new_ask(n)), None) for n in range(20)))
     for revision in range(1, 11):
-        made = await asyncio.gather(
+        results = await asyncio.gather(
             *(
                 store.change(
                     f"ask_{n}", answer_if_at_revision(revision), delivery=f"{revision}-{n}-{k}"
@@ -49,12 +49,12 @@ async def test_behind_a_pooler_clicks_are_stored_and_notifications_arrive(
                 for k, store in enumerate(stores)
             )
         )
-        assert sum(result for result, _ in made) == 10
+        assert sum(result for result, _ in results) == 10
     assert (await stores[1].change("ask_0", read_only_decision, delivery="1-0-0"))[0] is not None
     names: set[str | None] = set()
     async with asyncio.timeout(SOON):
         while len(names) < 10:
-            names.add(await heard.get())
+            names.add(await notifications.get())
     for store in stores:
         await store.close()
 

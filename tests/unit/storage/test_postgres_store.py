@@ -70,10 +70,10 @@ async def test_of_two_processes_at_the_same_revision_exactly_one_changes_the_ask
 ) -> None:
     await stores[0].create(Write(new_ask()), None)
     for revision in range(1, 101):
-        made = await asyncio.gather(
+        results = await asyncio.gather(
             *(store.change("ask_1", answer_if_at_revision(revision)) for store in stores)
         )
-        assert sorted(result for result, _ in made) == [False, True]
+        assert sorted(result for result, _ in results) == [False, True]
 
 
 @pytest.mark.rule("ACT-7")
@@ -83,11 +83,11 @@ async def test_a_delivery_received_by_two_processes_at_once_counts_once(
     await stores[0].create(Write(new_ask(1)), None)
     await stores[0].create(Write(new_ask(2)), None)
     for number in range(50):
-        made = await asyncio.gather(
+        results = await asyncio.gather(
             stores[0].change("ask_1", stepping, delivery=f"Ev{number}"),
             stores[1].change("ask_2", stepping, delivery=f"Ev{number}"),
         )
-        assert sorted(repeated for _, repeated in made) == [False, True]
+        assert sorted(repeated for _, repeated in results) == [False, True]
     first, second = await stores[0].get("ask_1"), await stores[0].get("ask_2")
     assert first is not None
     assert second is not None
@@ -100,11 +100,11 @@ async def test_a_key_submitted_by_two_processes_at_once_creates_one_ask(
 ) -> None:
     for number in range(20):
         key = Idempotency("coder", f"k{number}", "d")
-        made = await asyncio.gather(
+        results = await asyncio.gather(
             *(store.create(Write(new_ask(f"{number}-{n}")), key) for n, store in enumerate(stores))
         )
-        assert [isinstance(one, Existing) for one in made].count(True) == 1
-        assert made[0].ask == made[1].ask
+        assert [isinstance(one, Existing) for one in results].count(True) == 1
+        assert results[0].ask == results[1].ask
 
 
 async def test_a_key_that_is_pruned_at_the_same_moment_is_retried(
@@ -241,8 +241,8 @@ async def test_a_clock_set_back_reschedules_everything_once(
     remind = {"remind_after": (60.0,)}
     await stores[0].create(Write(new_ask(1, at=9_000.0, request=remind)), None)
     await stores[0].create(Write(new_ask(2, at=4_999.0, request=remind)), None)
-    told = new_delivery(at=9_000.0)
-    await stores[0].create(Write(new_ask(3, at=9_000.0), deliveries=(told,)), None)
+    delivery = new_delivery(at=9_000.0)
+    await stores[0].create(Write(new_ask(3, at=9_000.0), deliveries=(delivery,)), None)
     await asyncio.gather(*(store.shift_schedule(4_000.0, 5_000.0) for store in stores))
     first = await stores[0].get("ask_1")
     assert first is not None
@@ -280,15 +280,15 @@ async def test_closing_finishes_submitted_changes(store: PostgresStore) -> None:
 async def test_a_process_is_notified_of_others_changes_but_not_its_own(
     stores: tuple[PostgresStore, PostgresStore],
 ) -> None:
-    heard: asyncio.Queue[str | None] = asyncio.Queue()
-    stores[0].listen(heard.put_nowait)
+    notifications: asyncio.Queue[str | None] = asyncio.Queue()
+    stores[0].listen(notifications.put_nowait)
     await stores[0].create(Write(new_ask(1)), None)
     await stores[0]._notifier._notify(["ask_1"])  # before the other process notifies
     await stores[1].create(Write(new_ask(2)), None)
     names = []
     async with asyncio.timeout(WAIT):
         while "ask_2" not in names:
-            names.append(await heard.get())
+            names.append(await notifications.get())
     assert "ask_1" not in names
 
 
@@ -379,7 +379,7 @@ async def test_a_process_paused_in_a_transaction_blocks_no_other(
     connection = await transaction.__aenter__()
     await connection.execute(b"SELECT 1 FROM asks FOR UPDATE")
     moved, _ = await stores[1].change("ask_1", answer_decision())
-    with pytest.raises(StoreError, match="paused in the middle of a transaction") as said:
+    with pytest.raises(StoreError, match="paused in the middle of a transaction") as error:
         await transaction.__aexit__(None, None, None)
-    assert not isinstance(said.value, CommitUnknownError), "nothing of it is stored"
+    assert not isinstance(error.value, CommitUnknownError), "none of it is stored"
     assert await stores[0].get("ask_1") == moved

@@ -47,11 +47,11 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
 
 async def refused(store: PostgresStore, words: str) -> None:
     """Check that a click is not stored, and that the error is one sentence without a password."""
-    with pytest.raises(StoreError, match=words) as said:
+    with pytest.raises(StoreError, match=words) as error:
         await store.change("ask_1", answer_decision(), delivery="ev")
-    assert not isinstance(said.value, CommitUnknownError)
-    assert "\n" not in str(said.value)
-    assert "right" not in str(said.value)
+    assert not isinstance(error.value, CommitUnknownError)
+    assert "\n" not in str(error.value)
+    assert "right" not in str(error.value)
 
 
 async def accepted(store: PostgresStore) -> None:
@@ -106,7 +106,7 @@ async def test_a_store_closed_while_it_reconnects_leaves_no_connection(
     async with asyncio.timeout(SOON):
         await telling.wait()
         await store.close()
-        while postgres_server.run(f"SELECT pid {others}", name):  # noqa: ASYNC110 nobody tells
+        while postgres_server.run(f"SELECT pid {others}", name):  # noqa: ASYNC110 nothing signals it
             await asyncio.sleep(0.05)
 
 
@@ -118,8 +118,8 @@ def pooling(postgres_server: postgres.Server, database: str) -> Iterator[Pooler]
     """A pooler in front of the test's database."""
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    with pooler(postgres_server, database.rpartition("/")[2]) as made:
-        yield made
+    with pooler(postgres_server, database.rpartition("/")[2]) as running:
+        yield running
 
 
 @pytest.mark.long
@@ -133,10 +133,10 @@ async def test_a_pooler_that_cannot_reach_its_server_is_named(
     await store.open()
     await store.create(Write(new_ask()), None)
     postgres_server.stop()
-    with pytest.raises(StoreError) as said:
+    with pytest.raises(StoreError) as error:
         await store.change("ask_1", answer_decision(), delivery="ev")
     postgres_server.start()
-    assert "See the logs of the pooler and the server" in str(said.value)
+    assert "See the logs of the pooler and the server" in str(error.value)
     async with asyncio.timeout(SOON):
         while await _get(store) is None:  # noqa: ASYNC110 the pooler tries again after a second
             await asyncio.sleep(0.1)
@@ -198,10 +198,10 @@ async def test_a_full_disk_loses_nothing_and_the_store_recovers_once_there_is_sp
     large = new_ask(2, request={"arguments": {"noise": secrets.token_hex(100_000)}})
     with pytest.raises(
         StoreError, match=r"the server's disk is full\. Free some space there"
-    ) as said:
+    ) as error:
         await store.create(Write(large), None)
-    assert not isinstance(said.value, CommitUnknownError)
-    assert "\n" not in str(said.value)
+    assert not isinstance(error.value, CommitUnknownError)
+    assert "\n" not in str(error.value)
     assert await store.get("ask_2") is None
     assert await store.get("ask_1") == new_ask()
     with psycopg.connect(full, autocommit=True) as connection:

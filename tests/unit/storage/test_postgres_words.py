@@ -22,7 +22,7 @@ def test_a_failed_connection_is_explained_from_the_servers_message(text: str, sa
 
 
 def test_an_error_that_is_not_from_the_server_is_our_bug() -> None:
-    said = driver_errors.describe_error(
+    message = driver_errors.describe_error(
         "asks", psycopg.ProgrammingError("the query has 0 placeholders")
     )
-    assert "a bug in Answerback" in said
+    assert "a bug in Answerback" in message

@@ -155,8 +155,8 @@ async def test_lists_skip_an_unreadable_ask_and_log_its_id_once(
         for thread in (None, new_ask().destination.thread):
             found = await store.find_open("slack", "C1", thread, 1)
             assert [ask.id for ask in found] == ["ask_2"]
-    (told,) = caplog.records
-    assert told.__dict__["id"] == "ask_1"
+    (record,) = caplog.records
+    assert record.__dict__["id"] == "ask_1"
     assert "secret" not in caplog.text
     await store.close()
 
@@ -169,8 +169,8 @@ async def test_unreadable_deliveries_do_not_block_others(
     store = SqliteStore(path)
     await store.open()
     for number in range(4):
-        told = new_delivery(number, ask=f"ask_{number}")
-        await store.create(Write(new_ask(number), deliveries=(told,)), None)
+        delivery = new_delivery(number, ask=f"ask_{number}")
+        await store.create(Write(new_ask(number), deliveries=(delivery,)), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE deliveries SET body = CAST(x'22ff22' AS TEXT) WHERE seq < 4")
     due = await store.claim_deliveries(SOLE_CLAIM, 2e9, 1)
@@ -196,8 +196,8 @@ async def test_an_unreadable_record_line_is_replaced_by_a_note(
     assert [line.entry for line in found][::2] == [lines[0], lines[2]]
     assert (found[1].seq, found[1].entry.at) == (2, 1.0)
     assert "unreadable" in found[1].entry.body
-    (told,) = caplog.records
-    assert (told.__dict__["ask_id"], told.__dict__["line"]) == ("ask_1", 2)
+    (record,) = caplog.records
+    assert (record.__dict__["ask_id"], record.__dict__["line"]) == ("ask_1", 2)
     await store.close()
 
 

@@ -59,8 +59,8 @@ async def check_everything_works(store: Store) -> None:
     assert {"ask_1", "ask_3"} <= set(await store.list_outdated(9))
     assert await store.claim_due(NEW, 9_000.0, 9)
     assert await store.claim_message("ask_1", NEW) is not None
-    (told,) = await store.claim_deliveries(NEW, 9_000.0, 9)
-    assert (await store.erase(told.delivery.ask_id, 3_000.0, frozenset())) is not None
+    (stored,) = await store.claim_deliveries(NEW, 9_000.0, 9)
+    assert (await store.erase(stored.delivery.ask_id, 3_000.0, frozenset())) is not None
     assert (await _found(store))[-1].id == "ask_1"
     await store.create(Write(new_ask(9)), None)
     assert (await _found(store))[0].id == "ask_9"
@@ -75,16 +75,18 @@ async def _found(store: Store) -> Sequence[Any]:
 @pytest.mark.rule("DATA-23")
 async def test_a_file_of_the_first_version_is_upgraded(first: Path, tmp_path: Path) -> None:
     path = tmp_path / "answerback.db"
-    made = sqlite3.connect(path)
-    made.executescript((first / "sqlite.sql").read_text("utf-8"))
-    made.close()
+    connection = sqlite3.connect(path)
+    connection.executescript((first / "sqlite.sql").read_text("utf-8"))
+    connection.close()
     store = SqliteStore(path)
     await store.open()
-    made = sqlite3.connect(path)
+    connection = sqlite3.connect(path)
     for ask_id in ("ask_1", "ask_2", "ask_3", "ask_4"):
-        of_it = made.execute("SELECT seq FROM record WHERE ask_id = ? ORDER BY seq", (ask_id,))
+        of_it = connection.execute(
+            "SELECT seq FROM record WHERE ask_id = ? ORDER BY seq", (ask_id,)
+        )
         assert [line.seq for line in await store.record(ask_id)] == [seq for (seq,) in of_it]
-    made.close()
+    connection.close()
     await check_everything_works(store)
     await store.close()
     again = SqliteStore(path)

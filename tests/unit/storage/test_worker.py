@@ -33,9 +33,9 @@ class Batches:
 
 @pytest.fixture
 async def batches() -> AsyncIterator[Batches]:
-    made = Batches()
-    yield made
-    await made.worker.stop()
+    recorder = Batches()
+    yield recorder
+    await recorder.worker.stop()
 
 
 async def test_a_job_that_comes_alone_runs_alone(batches: Batches) -> None:
@@ -59,11 +59,11 @@ async def test_jobs_wait_for_at_most_one_batch(batches: Batches) -> None:
 
 
 async def test_the_callback_runs_even_if_nobody_waits(batches: Batches) -> None:
-    told: list[int] = []
-    leaving = batches.worker.submit(lambda _: 7, told.append)
+    results: list[int] = []
+    leaving = batches.worker.submit(lambda _: 7, results.append)
     leaving.cancel()
     assert await batches.ask() == 0
-    assert told == [7]
+    assert results == [7]
 
 
 async def test_a_failing_callback_is_logged_and_blocks_nobody(
@@ -72,8 +72,8 @@ async def test_a_failing_callback_is_logged_and_blocks_nobody(
     def fail(_result: int) -> None:
         raise LookupError("nobody is there")
 
-    told = batches.worker.submit(lambda _: 7, fail)
-    assert [*await asyncio.gather(told, batches.ask())] == [7, 0]
+    failing = batches.worker.submit(lambda _: 7, fail)
+    assert [*await asyncio.gather(failing, batches.ask())] == [7, 0]
     assert "nobody is there" in caplog.text
 
 
