@@ -348,7 +348,7 @@ async def measure_clicks(clicks: int, console: Console) -> None:
     ratios = [w / b for w, b in zip(whole_rates, bare_rates, strict=True)]
     low, middle, high = quantiles(ratios, n=4)
     console.print(
-        f"of the bare handler: {middle:.2f}, half of the rounds {low:.2f} to {high:.2f} (0.6 is wanted)"
+        f"of the bare handler: {middle:.2f}, half of the rounds {low:.2f} to {high:.2f} (target: 0.6)"
     )
 
 

@@ -53,7 +53,7 @@ class Figures:
     """The measurements, as rows of a table."""
 
     def __init__(self) -> None:
-        self.table = Table("figure", "floor", "measured", "ratio", "goal", title="Replicas")
+        self.table = Table("figure", "baseline", "measured", "ratio", "target", title="Replicas")
 
     def rate(self, figure: str, floor: Sequence[float], rates: Sequence[float], goal: str) -> None:
         """Add a rate per second, next to the baseline from the same rounds."""

@@ -57,7 +57,7 @@ class Figures:
 
     def __init__(self) -> None:
         self.table = Table(
-            "figure", "floor", "measured", "wanted", title="Answerback as a process, on one core"
+            "figure", "baseline", "measured", "target", title="Answerback as a process, on one core"
         )
 
     def add(self, figure: str, measured: str, target: str, floor: str = "") -> None:

@@ -374,7 +374,7 @@ def report(rows: Mapping[str, Sequence[float]]) -> None:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        # Answerback on the loop that `answerback serve` runs on, the floors on what they come with
+        # Answerback on the event loop that `answerback serve` uses, the baselines on their default loops
         loop = None if sys.argv[2] in {"aiohttp", "bolt"} else uvloop.new_event_loop
         with asyncio.Runner(loop_factory=loop) as runner:
             runner.run(serve(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5]))
