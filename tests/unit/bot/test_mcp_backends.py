@@ -54,7 +54,7 @@ async def call(
 
 @pytest.mark.rule("MCP-3")
 async def test_progress_continues_as_long_as_the_wait(service: Served) -> None:
-    told: list[float] = []
+    reported: list[float] = []
     enough = asyncio.Event()
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:

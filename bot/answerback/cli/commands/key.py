@@ -13,10 +13,7 @@ from answerback.cli.output import fail, print_result, say
 if TYPE_CHECKING:
     from answerback_storage.person_key_file import PersonKeyFile
 
-app: Final = typer.Typer(
-    rich_markup_mode="markdown",
-    help="Print the key that lets a person answer on the page and in the terminal.",
-)
+app: Final = typer.Typer(rich_markup_mode="markdown")
 
 
 @app.callback(invoke_without_command=True)
