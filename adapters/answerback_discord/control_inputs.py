@@ -21,6 +21,7 @@ from answerback_chat.control_codec import Control, Verb, parse_index
 from answerback_discord import (
     long_lists,
     modal_inputs,
+    modal_values,
     modals,
     option_controls,
     private_notes,
@@ -107,7 +108,7 @@ class ControlHandler:
             return self._private(show_in_full.page(self._view, verb, number, self._labels, look))
         of = self._control._replace(verb=Verb(entry))
         entered = private_notes.TypedInput(
-            modal_inputs.typed_text(await self._drafts.of(of.verb)), of
+            modal_values.typed_text(await self._drafts.of(of.verb)), of
         )
         return self._private(
             private_notes.typed_input_note(entered, parse_index(page) or 0, self._labels)
@@ -171,7 +172,7 @@ class ControlHandler:
         if sheet is None:
             return await self._not_found()
         if verb is Verb.SEARCH:
-            return await self._search(modal_inputs.typed_text(self._used.inputs))
+            return await self._search(modal_values.typed_text(self._used.inputs))
         several = len(sheet.pages()) > 1
         values = (
             {**(await self._drafts.of()), **self._used.inputs}
@@ -180,13 +181,13 @@ class ControlHandler:
         )
         if page + 1 < len(sheet.pages()):
             await self._drafts.keep(values)
-            if wrong := modal_inputs.page_problems(sheet, page, values):
+            if wrong := modal_values.page_problems(sheet, page, values):
                 return self._mistakes(wrong, sheet)
             following = private_notes.continue_note(
                 self._view, verb, page + 1, len(sheet.pages()), self._labels
             )
             return self._private(following)
-        found = modal_inputs.parse_values(self._view.prompt, sheet, verb, values)
+        found = modal_values.parse_values(self._view.prompt, sheet, verb, values)
         if isinstance(found, Other) and self._is_several():
             found = await self._with_selection(found)
         if isinstance(found, tuple):

@@ -21,7 +21,14 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
 from answerback_chat.control_codec import Verb
-from answerback_discord import inbox_command, limits, modal_inputs, parse, private_notes
+from answerback_discord import (
+    inbox_command,
+    limits,
+    modal_inputs,
+    modal_values,
+    parse,
+    private_notes,
+)
 from answerback_discord.components import Json
 from answerback_discord.control_inputs import ControlHandler, FormDraft, problems_note
 from answerback_discord.interaction_responses import (
@@ -141,7 +148,7 @@ class InteractionHandler:
                 await drafts.keep(values)
                 wrong = problems_note(view, used.control, rejected.problems, sheet, self._labels)
                 return note_response(wrong, used)
-        entered = private_notes.TypedInput(modal_inputs.typed_text(values), used.control)
+        entered = private_notes.TypedInput(modal_values.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep(values)
         return await self._replies.rejected(rejected, used, entered)
@@ -155,7 +162,7 @@ class InteractionHandler:
             if used.control.verb is Verb.CHOOSE and used.single and len(used.places) == 1:
                 place = str(used.places[0])
                 again = used.control._replace(verb=Verb.ANSWER, argument=place).encode()
-            typed = modal_inputs.typed_text(used.inputs)
+            typed = modal_values.typed_text(used.inputs)
         return private_response(
             private_notes.retry_note(
                 self._labels.save_error_message(error), again, self._labels, typed

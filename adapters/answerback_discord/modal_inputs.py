@@ -8,7 +8,6 @@ several.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -16,23 +15,20 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import schema_field_values
-from answerback.core.clarification import AskBack
-from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.view import Prompt, View
-from answerback.core.walker import Action, Answer
 from answerback_chat import text_fitting
 from answerback_chat.control_codec import Verb
 from answerback_chat.option_controls import chosen_indexes
 from answerback_chat.sanitize import one_line, unseen
-from answerback_chat.text_entries import action_from_text, text_entry
+from answerback_chat.text_entries import text_entry
 from answerback_chat.text_fitting import fits_line
 from answerback_discord import limits
 from answerback_discord.markdown_text import fit_line
-from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec, Values
+from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
 
 LONG_TEXT: Final = 100
 """From this many characters allowed on, a text gets several lines to be typed in."""
@@ -40,7 +36,6 @@ SPELLED_ROOM: Final = 1_000
 """Characters of a modal's text in which starts are spelled out."""
 SELECTION_ROOM: Final = 1_000
 """Characters of a modal's text in which the selected options are named."""
-_NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
 
 
 def modal_spec(
@@ -101,49 +96,10 @@ def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
     return f"{kept}\n{question.text}"
 
 
-def parse_values(
-    prompt: Prompt | None, sheet: ModalSpec, verb: Verb, values: Values
-) -> Action | AskBack | tuple[Problem, ...]:
-    """The action that the entered values stand for, or every mistake in them."""
-    if verb is Verb.FILL and prompt is not None and sheet.fields:
-        return _read_fields(sheet, values)
-    if verb is Verb.NOTE and prompt is not None:
-        return _read_noted(prompt, sheet, values)
-    found = action_from_text(verb, _joined(sheet, 0, values))
-    return (found,) if isinstance(found, Problem) else found
-
-
-def page_problems(sheet: ModalSpec, page: int, values: Values) -> tuple[Problem, ...]:
-    """What is wrong with the fields of one page of several, as far as it can be told before the last is filled in."""
-    shown = {slot.field for slot in sheet.pages()[page]}
-    later = {slot.field for each in sheet.pages()[page + 1 :] for slot in each}
-    places = shown - later
-    found = _read_fields(sheet, values) if sheet.fields else ()
-    pointers = {sheet.fields[place].pointer for place in places} if sheet.fields else set()
-    return (
-        tuple(one for one in found if one.pointer in pointers) if isinstance(found, tuple) else ()
-    )
-
-
 def allows_note(question: Question) -> bool:
     """Whether a note may stand beside a choice. Many choices of very many would not fit their modal."""
     several = question.answer_type is AnswerType.MULTI_SELECT
-    return question.notes and bool(question.options) and not (several and _in_words(question))
-
-
-def _in_words(question: Question) -> bool:
-    """Whether the choice beside a note is typed, as a modal's menu has no pages."""
-    return len(question.options) > limits.SELECT_OPTIONS
-
-
-def typed_text(values: Values) -> str:
-    """What a person typed, to be given back where it could not be taken; the parts of a divided text together."""
-    typed: dict[str, str] = {}
-    for name, value in values.items():
-        if isinstance(value, str):
-            field = name.partition(".")[0]
-            typed[field] = typed.get(field, "") + value
-    return "\n".join(text for text in typed.values() if text.strip())
+    return question.notes and bool(question.options) and not (several and is_choice_typed(question))
 
 
 def needs_full_view(prompt: Prompt) -> bool:
@@ -152,6 +108,11 @@ def needs_full_view(prompt: Prompt) -> bool:
         return False
     fields = fields_from_schema(prompt.question.json_schema)
     return fields is None or any(not _shows_whole(field) for field in fields)
+
+
+def is_choice_typed(question: Question) -> bool:
+    """Whether the choice beside a note is typed, as a modal's menu has no pages."""
+    return len(question.options) > limits.SELECT_OPTIONS
 
 
 # --- from a question to slots --------------------------------------------------------------------
@@ -186,7 +147,7 @@ def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> Mod
     several = question.answer_type is AnswerType.MULTI_SELECT
     count = len(question.options)
     note = _text_slots(1, labels.note_label, "", False, prompt.note or "", InputKind.LINES)
-    if _in_words(question):
+    if is_choice_typed(question):
         names = [one_line(option.label) for option in question.options]
         line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
         typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, InputKind.LINE)
@@ -327,89 +288,3 @@ def _shows_whole(field: Field) -> bool:
             for choice in field.choices
         )
     )
-
-
-# --- from slots to an action ---------------------------------------------------------------------
-
-
-def _joined(sheet: ModalSpec, place: int, values: Values) -> str:
-    parts = [values.get(slot.name) for slot in sheet.slots if slot.field == place]
-    return "".join(part for part in parts if isinstance(part, str))
-
-
-def _read_noted(prompt: Prompt, sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
-    """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
-    options = prompt.question.options
-    places: Sequence[int] | Problem = _places(values.get("0"))
-    if _in_words(prompt.question):
-        titles = [option.label for option in options]
-        places = _typed_choices(titles, _joined(sheet, 0, values), "", "/value")
-    if isinstance(places, Problem):
-        return (places,)
-    chosen = [options[i].value for i in places if i < len(options)]
-    several = prompt.question.answer_type is AnswerType.MULTI_SELECT
-    value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
-    return Answer(value=value, note=_joined(sheet, 1, values) or None)
-
-
-def _places(value: JsonValue) -> list[int]:
-    """The places that were chosen in an input."""
-    listed = value if isinstance(value, list) else []
-    return [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
-
-
-def _read_fields(sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
-    entered: dict[str, FieldEntry] = {}
-    problems: list[Problem] = []
-    for place, field in enumerate(sheet.fields):
-        slot = next(slot for slot in sheet.slots if slot.field == place)
-        if slot.kind in {InputKind.LINE, InputKind.LINES}:
-            text = _joined(sheet, place, values)
-            if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-                titles = [choice.title for choice in field.choices]
-                found = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
-                problems += [found] if isinstance(found, Problem) else []
-                entered[field.name] = None if isinstance(found, Problem) else found or None
-            else:
-                entered[field.name] = text
-        else:
-            entered[field.name] = _indexes(field, values.get(slot.name))
-    made = schema_field_values.value_from_entries(sheet.fields, entered)
-    if isinstance(made, tuple):
-        named = {problem.pointer for problem in problems}
-        problems += [problem for problem in made if problem.pointer not in named]
-    if problems or isinstance(made, tuple):
-        return tuple(problems)
-    return Answer(value=made)
-
-
-def _indexes(field: Field, value: JsonValue) -> FieldEntry:
-    indexes = _places(value)
-    if field.kind is FieldKind.BOOLEAN:
-        return indexes[0] == 0 if indexes else None
-    return indexes or None
-
-
-def _typed_choices(
-    titles: Sequence[str], text: str, name: str, pointer: str
-) -> list[int] | Problem:
-    """Choices typed by title or number, a line each."""
-    chosen: list[int] = []
-    for line in filter(str.strip, text.split("\n")):
-        index = _typed_choice(titles, line)
-        if index is None:
-            words = f'{name}"{line.strip()}" is not one of the choices; type the number or the words of one.'
-            return Problem(pointer=pointer, code="unknown_value", message=words)
-        chosen.append(index)
-    return chosen
-
-
-def _typed_choice(titles: Sequence[str], line: str) -> int | None:
-    wanted = one_line(line).casefold()
-    for i, title in enumerate(titles):
-        if one_line(title).casefold() == wanted:
-            return i
-    number = _NUMBER.fullmatch(line)
-    if number and 1 <= int(number[1]) <= len(titles):
-        return int(number[1]) - 1
-    return None

@@ -16,7 +16,7 @@ from answerback.core.walker import Answer
 from answerback.testing import strategies
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode
-from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
+from answerback_discord import long_lists, modal_inputs, modal_values, modals, render, show_in_full
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
@@ -125,7 +125,7 @@ def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask)
         return
     sheet = modal_inputs.modal_spec(view, verb, LABELS)
     assert sheet is not None
-    action = modal_inputs.parse_values(
+    action = modal_values.parse_values(
         prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots}
     )
     assert not isinstance(action, tuple)
