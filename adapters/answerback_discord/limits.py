@@ -1,8 +1,8 @@
-"""Discord's published numbers, each with its unit and its page. What we choose ourselves stands where it is used.
+"""Discord's published limits, each with its unit and a link to its page. Limits of our own are where they are used.
 
-A length is counted in UTF-16 units: the documentation means code points
-(https://github.com/discord/discord-api-docs/issues/1315), and a text never has more code points than units, so that
-the stricter count is safe whichever is applied to a field.
+Lengths are counted in UTF-16 units. The documentation means code points
+(https://github.com/discord/discord-api-docs/issues/1315), but a text never has more code points than units, so the
+stricter count is safe whichever Discord applies to a field.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ LABEL_DESCRIPTION: Final = 100
 # --- messages, modals and threads -----------------------------------------------------------------
 
 MESSAGE_TEXT: Final = 4_000
-"""Units of all Text Displays of a message together: https://github.com/discord/discord-api-docs/pull/8562"""
+"""Units, of all Text Displays of a message together: https://github.com/discord/discord-api-docs/pull/8562"""
 MODAL_TITLE: Final = 45
 """Units: https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
 MODAL_COMPONENTS: Final = 5
-"""Components at the top of a modal:
+"""Top-level components of a modal:
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal"""
 CONTENT: Final = 2_000
 """Units of a message without components: https://docs.discord.com/developers/resources/message#create-message"""
@@ -60,17 +60,17 @@ COMMAND_DESCRIPTION: Final = 100
 THREAD_NAME: Final = 100
 """Units: https://docs.discord.com/developers/resources/channel#start-thread-from-message"""
 THREAD_MINUTES: Final = 10_080
-"""Minutes without a message until a thread is archived, the most that can be set:
+"""Minutes without a message until a thread is archived, at most:
 https://docs.discord.com/developers/resources/channel#start-thread-from-message"""
 
 # --- times ----------------------------------------------------------------------------------------
 
 ANSWER_SECONDS: Final = 3.0
-"""Seconds from an interaction to its answer: https://docs.discord.com/developers/interactions/receiving-and-responding"""
+"""Seconds to respond to an interaction: https://docs.discord.com/developers/interactions/receiving-and-responding"""
 REQUESTS_PER_SECOND: Final = 50
 """Requests: https://docs.discord.com/developers/topics/rate-limits#global-rate-limit"""
 EPOCH_MS: Final = 1_420_070_400_000
-"""Milliseconds since 1970 from which ids count: https://docs.discord.com/developers/reference#snowflakes"""
+"""Milliseconds from 1970 to the epoch of ids: https://docs.discord.com/developers/reference#snowflakes"""
 
 # --- bits -----------------------------------------------------------------------------------------
 
@@ -86,16 +86,16 @@ PERMISSIONS: Final = {
     "Send Messages in Threads": 1 << 38,
     "Add Reactions": 1 << 6,
 }
-"""Permissions that Answerback needs of a server, and nothing more:
+"""The permissions that Answerback needs in a server, and no more:
 https://docs.discord.com/developers/topics/permissions"""
 ADMINISTRATOR: Final = 1 << 3
 """A permission: https://docs.discord.com/developers/topics/permissions"""
 FLAG_MESSAGE_CONTENT: Final = (1 << 18) | (1 << 19)
-"""Flags of an application, of which either lets it read texts:
+"""Flags of an application; either of them lets it read the text of messages:
 https://docs.discord.com/developers/resources/application#application-object-application-flags"""
 FLAG_MESSAGE_CONTENT_LIMITED: Final = 1 << 19
-"""The one of them that the API lets an application set:
+"""The one of these flags that an application can set through the API:
 https://docs.discord.com/developers/resources/application#edit-current-application"""
 SETTABLE_FLAGS: Final = (1 << 13) | (1 << 15) | (1 << 19)
-"""Flags that the API lets an application set:
+"""Flags that an application can set through the API:
 https://docs.discord.com/developers/resources/application#edit-current-application"""

@@ -1,8 +1,8 @@
-"""From a question to the sheet of its modals, and from what was entered to an action. Pure.
+"""Build the modal spec of a question or control: the inputs of one modal, or of several in a row. Pure.
 
-A sheet follows from the stored ask alone, so that its pages stay what they are over a restart and
-what was entered (by slot name) fits them again. Texts longer than one input holds are divided over
-several.
+A spec depends only on the stored ask (and the current selection), so its pages stay the same after a restart and
+the values entered so far, which are kept by slot name, still fit them. A text that is too long for one input is
+divided among several.
 """
 
 from __future__ import annotations
@@ -31,41 +31,43 @@ from answerback_discord.markdown_text import fit_line
 from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
 
 LONG_TEXT: Final = 100
-"""From this many characters allowed on, a text gets several lines to be typed in."""
+"""A text that may be longer than this many characters gets a multi-line input."""
 SPELLED_ROOM: Final = 1_000
-"""Characters of a modal's text in which starts are spelled out."""
+"""Maximum characters of a modal's intro that spell out initial values with invisible characters."""
 SELECTION_ROOM: Final = 1_000
-"""Characters of a modal's text in which the selected options are named."""
+"""Maximum characters of a modal's intro that name the selected options."""
 
 
 def modal_spec(
     shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()
 ) -> ModalSpec | None:
-    """The sheet that a control opens; None where it opens none now.
+    """Return the modal spec that a control opens, or None if it currently opens none.
 
     Args:
-        selected: the indexes of the options that are selected now.
+        selected: the indexes of the currently selected options.
     """
-    sheet = _sheet_of(shown, verb, labels, selected)
-    return sheet and replace(sheet, intro=_spelled_out(sheet, labels))
+    spec = _build_spec(shown, verb, labels, selected)
+    return spec and replace(spec, intro=_intro_with_warning(spec, labels))
 
 
-def _spelled_out(sheet: ModalSpec, labels: Labels) -> str:
-    """The intro; before it, what an input starts from that has characters that cannot be seen."""
-    starts = [(s.label, unseen(s.start)) for s in sheet.slots if isinstance(s.start, str)]
+def _intro_with_warning(spec: ModalSpec, labels: Labels) -> str:
+    """The intro, preceded by any initial values that contain invisible characters, spelled out."""
+    starts = [(s.label, unseen(s.start)) for s in spec.slots if isinstance(s.start, str)]
     spelled = [f"{label}: {text}" for label, text in starts if text is not None]
     warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_ROOM)
-    return f"{warning}\n\n{sheet.intro}".strip() if spelled else sheet.intro
+    return f"{warning}\n\n{spec.intro}".strip() if spelled else spec.intro
 
 
-def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) -> ModalSpec | None:
+def _build_spec(
+    shown: View, verb: Verb, labels: Labels, selected: Sequence[int]
+) -> ModalSpec | None:
     prompt = shown.prompt
     if verb is Verb.SEARCH and prompt is not None:
         return ModalSpec(
             labels.search, "", _text_slots(0, labels.search, "", True, "", InputKind.LINE)
         )
     if verb is Verb.NOTE and prompt is not None and allows_note(prompt.question):
-        return _noted_sheet(prompt, labels, selected)
+        return _note_spec(prompt, labels, selected)
     entry = text_entry(shown, verb, labels)
     if entry is None:
         return None
@@ -76,49 +78,49 @@ def _sheet_of(shown: View, verb: Verb, labels: Labels, selected: Sequence[int]) 
         return ModalSpec(labels.ask_back, "", slots)
     question = prompt.question
     if verb is Verb.OTHER:
-        return ModalSpec(labels.other, _beside(question, labels, selected), slots)
+        return ModalSpec(labels.other, _other_intro(question, labels, selected), slots)
     if verb is Verb.FILL:
-        return _schema_sheet(prompt, slots, labels)
+        return _schema_spec(prompt, slots, labels)
     shown_whole = len(slots) == 1 and fits_line(question.text, limits.MODAL_TITLE)
     return ModalSpec(question.text, "" if shown_whole else question.text, slots)
 
 
-def _beside(question: Question, labels: Labels, selected: Sequence[int]) -> str:
-    """What stands above the entry of "Something else…": what becomes of the selection, and the question."""
+def _other_intro(question: Question, labels: Labels, selected: Sequence[int]) -> str:
+    """The intro of the "Something else…" modal: what happens to the selection, and the question."""
     if not selected:
         return question.text
     if not question.other_beside:
         return f"{labels.other_replaces}\n{question.text}"
     names = " · ".join(one_line(question.options[i].label) for i in selected)
-    kept = labels.other_with.format(
+    selection = labels.other_with.format(
         count=len(selected), text=text_fitting.shorten(names, SELECTION_ROOM)
     )
-    return f"{kept}\n{question.text}"
+    return f"{selection}\n{question.text}"
 
 
 def allows_note(question: Question) -> bool:
-    """Whether a note may stand beside a choice. Many choices of very many would not fit their modal."""
+    """Whether a choice may carry a note. A multi-select with very many options would not fit the modal."""
     several = question.answer_type is AnswerType.MULTI_SELECT
     return question.notes and bool(question.options) and not (several and is_choice_typed(question))
 
 
 def needs_full_view(prompt: Prompt) -> bool:
-    """Whether a schema question says more than its modals show."""
+    """Whether a schema question has text that its modals do not show in full."""
     if prompt.question.answer_type is not AnswerType.SCHEMA:
         return False
     fields = fields_from_schema(prompt.question.json_schema)
-    return fields is None or any(not _shows_whole(field) for field in fields)
+    return fields is None or any(not _is_shown_in_full(field) for field in fields)
 
 
 def is_choice_typed(question: Question) -> bool:
-    """Whether the choice beside a note is typed, as a modal's menu has no pages."""
+    """Whether a choice with a note is typed: a modal's menu has no pages, so it cannot hold this many options."""
     return len(question.options) > limits.SELECT_OPTIONS
 
 
 # --- from a question to slots --------------------------------------------------------------------
 
 
-def _schema_sheet(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Labels) -> ModalSpec:
+def _schema_spec(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Labels) -> ModalSpec:
     question = prompt.question
     fields = fields_from_schema(question.json_schema)
     if fields is None:
@@ -128,7 +130,7 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Label
     slots = tuple(
         slot
         for i, field in enumerate(fields)
-        for slot in _slots(i, field, starts[field.name], labels)
+        for slot in _field_slots(i, field, starts[field.name], labels)
     )
     spelled = [
         f"{field.title}\n{field.description}" if field.description else field.title
@@ -141,8 +143,8 @@ def _schema_sheet(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Label
     return ModalSpec(question.text, "\n\n".join(spelled), slots, fields)
 
 
-def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> ModalSpec:
-    """The choice, and the note beside it."""
+def _note_spec(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> ModalSpec:
+    """The modal with a choice and a note."""
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
     count = len(question.options)
@@ -150,26 +152,28 @@ def _noted_sheet(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> Mod
     if is_choice_typed(question):
         names = [one_line(option.label) for option in question.options]
         line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
-        typed = _text_slots(0, labels.choose, labels.choose_hint, True, line, InputKind.LINE)
-        return ModalSpec(question.text, question.text, (*typed, *note))
+        choice_slots = _text_slots(0, labels.choose, labels.choose_hint, True, line, InputKind.LINE)
+        return ModalSpec(question.text, question.text, (*choice_slots, *note))
     start: list[JsonValue] = [str(i) for i in (selected if several else chosen_indexes(prompt))]
     most = count if several else 1
     choice = ModalInput(
         "0", InputKind.MENU, labels.choose, "", not several, start, most=most, several=several
     )
-    made = [(option.label, option.description or "") for option in question.options]
-    return ModalSpec(question.text, question.text, (_choosing(choice, made, labels), *note))
+    options = [(option.label, option.description or "") for option in question.options]
+    return ModalSpec(question.text, question.text, (_with_options(choice, options, labels), *note))
 
 
-def _slots(place: int, field: Field, start: FieldEntry, labels: Labels) -> tuple[ModalInput, ...]:
+def _field_slots(
+    index: int, field: Field, start: FieldEntry, labels: Labels
+) -> tuple[ModalInput, ...]:
     description = field.description or ""
-    needed = _is_needed(field)
+    required = _is_required(field)
     if field.kind is FieldKind.BOOLEAN:
         options = ((labels.yes, ""), (labels.no, ""))
         chosen: JsonValue = [] if start is None else ["0" if start else "1"]
         return (
             ModalInput(
-                str(place), InputKind.RADIO, field.title, description, needed, chosen, options
+                str(index), InputKind.RADIO, field.title, description, required, chosen, options
             ),
         )
     if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
@@ -178,13 +182,13 @@ def _slots(place: int, field: Field, start: FieldEntry, labels: Labels) -> tuple
             lines = "\n".join(
                 f"{i + 1}. {one_line(field.choices[i].title)}" for i in chosen_indexes
             )
-            look = InputKind.LINES if field.kind is FieldKind.CHOICES else InputKind.LINE
-            return _text_slots(place, field.title, description, needed, lines, look)
-        return (_choice_slot(place, field, chosen_indexes, needed, labels),)
+            kind = InputKind.LINES if field.kind is FieldKind.CHOICES else InputKind.LINE
+            return _text_slots(index, field.title, description, required, lines, kind)
+        return (_choice_slot(index, field, chosen_indexes, required, labels),)
     long = field.kind is FieldKind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
     text = start if isinstance(start, str) else ""
-    look = InputKind.LINES if long or "\n" in text else InputKind.LINE
-    slots = _text_slots(place, field.title, description, needed, text, look)
+    kind = InputKind.LINES if long or "\n" in text else InputKind.LINE
+    slots = _text_slots(index, field.title, description, required, text, kind)
     if len(slots) > 1 or field.kind is not FieldKind.TEXT:
         return tuple(
             replace(slot, placeholder=schema_field_values.placeholder(field)) for slot in slots
@@ -194,52 +198,54 @@ def _slots(place: int, field: Field, start: FieldEntry, labels: Labels) -> tuple
 
 
 def _choice_slot(
-    place: int, field: Field, chosen: Sequence[int], needed: bool, labels: Labels
+    index: int, field: Field, chosen: Sequence[int], required: bool, labels: Labels
 ) -> ModalInput:
     count, several = len(field.choices), field.kind is FieldKind.CHOICES
     most = min(field.max_items or count, count) if several else 1
     slot = ModalInput(
-        str(place),
+        str(index),
         InputKind.MENU,
         field.title,
         field.description or "",
-        needed,
+        required,
         [str(i) for i in chosen],
-        least=min(field.min_items, most) if needed and several else 0,
+        least=min(field.min_items, most) if required and several else 0,
         most=most,
         several=several,
     )
-    made = [(choice.title, choice.description or "") for choice in field.choices]
-    return _choosing(slot, made, labels)
+    options = [(choice.title, choice.description or "") for choice in field.choices]
+    return _with_options(slot, options, labels)
 
 
-def _choosing(slot: ModalInput, made: Sequence[tuple[str, str]], labels: Labels) -> ModalInput:
-    """A slot with the input that shows these choices: their labels and descriptions."""
-    count, look = len(made), InputKind.MENU
+def _with_options(
+    slot: ModalInput, choices: Sequence[tuple[str, str]], labels: Labels
+) -> ModalInput:
+    """The slot with these choices (label and description each), as the kind of input that suits them."""
+    count, kind = len(choices), InputKind.MENU
     if slot.several and count <= limits.CHECKBOX_OPTIONS:
-        look = InputKind.BOXES
+        kind = InputKind.BOXES
     elif not slot.several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
-        look = InputKind.RADIO
-    titles = [fit_line(title, limits.OPTION_LABEL) for title, _ in made]
+        kind = InputKind.RADIO
+    titles = [fit_line(title, limits.OPTION_LABEL) for title, _ in choices]
     if len(set(titles)) < count:
         titles = [fit_line(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
     options = tuple(
         (title, fit_line(description, limits.OPTION_DESCRIPTION))
-        for title, (_, description) in zip(titles, made, strict=True)
+        for title, (_, description) in zip(titles, choices, strict=True)
     )
-    placeholder = labels.choose if look is InputKind.MENU else ""
-    return replace(slot, kind=look, options=options, placeholder=placeholder)
+    placeholder = labels.choose if kind is InputKind.MENU else ""
+    return replace(slot, kind=kind, options=options, placeholder=placeholder)
 
 
 def _text_slots(
-    place: int, label: str, description: str, required: bool, start: str, look: InputKind
+    index: int, label: str, description: str, required: bool, start: str, kind: InputKind
 ) -> tuple[ModalInput, ...]:
-    parts = _parts(start) or [""]
+    parts = _split_value(start) or [""]
     if len(parts) == 1:
-        return (ModalInput(str(place), look, label, description, required, start),)
+        return (ModalInput(str(index), kind, label, description, required, start),)
     return tuple(
         ModalInput(
-            f"{place}.{n}",
+            f"{index}.{n}",
             InputKind.LINES,
             f"{n + 1}/{len(parts)} {label}",
             description,
@@ -250,10 +256,10 @@ def _text_slots(
     )
 
 
-def _parts(text: str) -> list[str]:
-    """A text in as many parts as inputs hold it, divided between two characters that are no blanks.
+def _split_value(text: str) -> list[str]:
+    """Divide a text into parts that each fit one input, cutting only between two non-blank characters.
 
-    Inputs may lose blanks at their ends, and nothing of the text is to be lost.
+    Inputs may lose blanks at their ends, and none of the text may be lost.
     """
     parts = []
     while text_fitting.utf16_length(text) > limits.INPUT_VALUE:
@@ -267,20 +273,20 @@ def _parts(text: str) -> list[str]:
     return [*parts, text] if text else parts
 
 
-def _is_needed(field: Field) -> bool:
-    """Whether leaving the field empty is certainly no answer."""
-    empty_is_one = field.nullable or field.default == ""
+def _is_required(field: Field) -> bool:
+    """Whether an empty field is certainly not a valid answer."""
+    empty_is_valid = field.nullable or field.default == ""
     if field.kind is FieldKind.CHOICES:
         return field.required and field.min_items > 0
-    return field.required and not empty_is_one
+    return field.required and not empty_is_valid
 
 
-def _shows_whole(field: Field) -> bool:
-    fitting = fits_line(field.title, limits.LABEL_TEXT) and fits_line(
+def _is_shown_in_full(field: Field) -> bool:
+    title_fits = fits_line(field.title, limits.LABEL_TEXT) and fits_line(
         field.description or "", limits.LABEL_DESCRIPTION
     )
     return (
-        fitting
+        title_fits
         and len(field.choices) <= limits.SELECT_OPTIONS
         and all(
             fits_line(choice.title, limits.OPTION_LABEL - len("99. "))

@@ -1,4 +1,4 @@
-"""What is asked for in a modal, or in several in a row, as slots: each is one input. Pure."""
+"""The spec of a modal, or of several in a row, as a list of slots, each of which is one input. Pure."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from answerback.core.schema_fields import Field
 from answerback_discord import limits
 
 Values: TypeAlias = Mapping[str, JsonValue]
-"""What stands in the slots, by slot name: a text, a list of chosen indexes (as text), or null."""
+"""The values of the slots, by slot name: a text, a list of chosen indexes (as strings), or null."""
 
 
 class InputKind(Enum):
-    """Which input a slot is."""
+    """The kind of input that a slot is."""
 
     LINE = auto()
     LINES = auto()
@@ -31,24 +31,24 @@ class ModalInput:
     """One input of a modal."""
 
     name: str
-    """The place of its field, and behind a dot the part of a divided text."""
+    """The index of its field, followed for part of a divided text by a dot and the part's number."""
     kind: InputKind
     label: str
     description: str = ""
     required: bool = False
     start: JsonValue = None
     options: tuple[tuple[str, str], ...] = ()
-    """Label and description of each."""
+    """The label and description of each option."""
     least: int = 0
     most: int = 1
     several: bool = False
     placeholder: str = ""
     lengths: tuple[int | None, int | None] = (None, None)
-    """The least and the most characters of a text that is not empty; None: unbounded."""
+    """The minimum and maximum characters of a non-empty text; None means unbounded."""
 
     @property
     def field(self) -> int:
-        """The place of the field that this is an input (or a part) of."""
+        """The index of the field that this input, or part of a text, belongs to."""
         return int(self.name.partition(".")[0])
 
 
@@ -58,20 +58,20 @@ class ModalSpec:
 
     title: str
     intro: str
-    """What stands above the inputs, verbatim; empty: nothing."""
+    """The text above the inputs, verbatim; empty for none."""
     slots: tuple[ModalInput, ...]
     fields: tuple[Field, ...] = ()
     code: bool = False
     """Whether the intro is code."""
 
     def pages(self) -> list[tuple[ModalInput, ...]]:
-        """The slots, a modal each."""
+        """Return the slots of each modal."""
         size = limits.MODAL_COMPONENTS - bool(self.intro)
         return [self.slots[i : i + size] for i in range(0, len(self.slots), size)]
 
     def page_with(self, pointer: str) -> int:
-        """The page on which the field of a mistake is; the first where it is of none."""
+        """Return the index of the page with the field that a problem points to, or 0 if it points to no field."""
         name = pointer.removeprefix("/").split("/")[0].replace("~1", "/").replace("~0", "~")
-        place = next((i for i, field in enumerate(self.fields) if field.name == name), 0)
+        index = next((i for i, field in enumerate(self.fields) if field.name == name), 0)
         pages = self.pages()
-        return next((n for n, page in enumerate(pages) if any(s.field == place for s in page)), 0)
+        return next((n for n, page in enumerate(pages) if any(s.field == index for s in page)), 0)

@@ -1,4 +1,4 @@
-"""From the values entered in a modal's inputs to an action. Pure."""
+"""Read the values entered in a modal's inputs as an action. Pure."""
 
 from __future__ import annotations
 
@@ -26,31 +26,34 @@ _NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASC
 
 
 def parse_values(
-    prompt: Prompt | None, sheet: ModalSpec, verb: Verb, values: Values
+    prompt: Prompt | None, spec: ModalSpec, verb: Verb, values: Values
 ) -> Action | AskBack | tuple[Problem, ...]:
-    """The action that the entered values stand for, or every mistake in them."""
-    if verb is Verb.FILL and prompt is not None and sheet.fields:
-        return _read_fields(sheet, values)
+    """Return the action that the entered values stand for, or all problems with them."""
+    if verb is Verb.FILL and prompt is not None and spec.fields:
+        return _read_fields(spec, values)
     if verb is Verb.NOTE and prompt is not None:
-        return _read_noted(prompt, sheet, values)
-    found = action_from_text(verb, _joined(sheet, 0, values))
-    return (found,) if isinstance(found, Problem) else found
+        return _read_choice_with_note(prompt, spec, values)
+    action = action_from_text(verb, _joined_text(spec, 0, values))
+    return (action,) if isinstance(action, Problem) else action
 
 
-def page_problems(sheet: ModalSpec, page: int, values: Values) -> tuple[Problem, ...]:
-    """What is wrong with the fields of one page of several, as far as it can be told before the last is filled in."""
-    shown = {slot.field for slot in sheet.pages()[page]}
-    later = {slot.field for each in sheet.pages()[page + 1 :] for slot in each}
-    places = shown - later
-    found = _read_fields(sheet, values) if sheet.fields else ()
-    pointers = {sheet.fields[place].pointer for place in places} if sheet.fields else set()
-    return (
-        tuple(one for one in found if one.pointer in pointers) if isinstance(found, tuple) else ()
-    )
+def page_problems(spec: ModalSpec, page: int, values: Values) -> tuple[Problem, ...]:
+    """Return the problems with the fields of one page of several, as far as they show before all pages are filled in.
+
+    A field that continues on a later page is not checked yet.
+    """
+    shown = {slot.field for slot in spec.pages()[page]}
+    later = {slot.field for each in spec.pages()[page + 1 :] for slot in each}
+    complete = shown - later
+    result = _read_fields(spec, values) if spec.fields else ()
+    if not isinstance(result, tuple):
+        return ()
+    pointers = {spec.fields[index].pointer for index in complete} if spec.fields else set()
+    return tuple(problem for problem in result if problem.pointer in pointers)
 
 
 def typed_text(values: Values) -> str:
-    """What a person typed, to be given back where it could not be taken; the parts of a divided text together."""
+    """Return what a person typed, to give it back to them if it was not accepted; divided texts are joined again."""
     typed: dict[str, str] = {}
     for name, value in values.items():
         if isinstance(value, str):
@@ -59,74 +62,76 @@ def typed_text(values: Values) -> str:
     return "\n".join(text for text in typed.values() if text.strip())
 
 
-def _joined(sheet: ModalSpec, place: int, values: Values) -> str:
-    parts = [values.get(slot.name) for slot in sheet.slots if slot.field == place]
+def _joined_text(spec: ModalSpec, index: int, values: Values) -> str:
+    parts = [values.get(slot.name) for slot in spec.slots if slot.field == index]
     return "".join(part for part in parts if isinstance(part, str))
 
 
-def _read_noted(prompt: Prompt, sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
-    """A choice with the note beside it; a choice that is missing is told of where the answer is checked."""
+def _read_choice_with_note(
+    prompt: Prompt, spec: ModalSpec, values: Values
+) -> Action | tuple[Problem, ...]:
+    """Read a choice and its note. A missing choice is reported later, when the answer is validated."""
     options = prompt.question.options
-    places: Sequence[int] | Problem = _places(values.get("0"))
+    indexes: Sequence[int] | Problem = _chosen_indexes(values.get("0"))
     if is_choice_typed(prompt.question):
         titles = [option.label for option in options]
-        places = _typed_choices(titles, _joined(sheet, 0, values), "", "/value")
-    if isinstance(places, Problem):
-        return (places,)
-    chosen = [options[i].value for i in places if i < len(options)]
+        indexes = _typed_choices(titles, _joined_text(spec, 0, values), "", "/value")
+    if isinstance(indexes, Problem):
+        return (indexes,)
+    chosen = [options[i].value for i in indexes if i < len(options)]
     several = prompt.question.answer_type is AnswerType.MULTI_SELECT
     value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
-    return Answer(value=value, note=_joined(sheet, 1, values) or None)
+    return Answer(value=value, note=_joined_text(spec, 1, values) or None)
 
 
-def _places(value: JsonValue) -> list[int]:
-    """The places that were chosen in an input."""
+def _chosen_indexes(value: JsonValue) -> list[int]:
+    """The indexes that were chosen in an input."""
     listed = value if isinstance(value, list) else []
     return [int(i) for i in listed if isinstance(i, str) and i.isascii() and i.isdigit()]
 
 
-def _read_fields(sheet: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
+def _read_fields(spec: ModalSpec, values: Values) -> Action | tuple[Problem, ...]:
     entered: dict[str, FieldEntry] = {}
     problems: list[Problem] = []
-    for place, field in enumerate(sheet.fields):
-        slot = next(slot for slot in sheet.slots if slot.field == place)
+    for index, field in enumerate(spec.fields):
+        slot = next(slot for slot in spec.slots if slot.field == index)
         if slot.kind in {InputKind.LINE, InputKind.LINES}:
-            text = _joined(sheet, place, values)
+            text = _joined_text(spec, index, values)
             if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
                 titles = [choice.title for choice in field.choices]
-                found = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
-                problems += [found] if isinstance(found, Problem) else []
-                entered[field.name] = None if isinstance(found, Problem) else found or None
+                choices = _typed_choices(titles, text, f"{field.title}: ", field.pointer)
+                problems += [choices] if isinstance(choices, Problem) else []
+                entered[field.name] = None if isinstance(choices, Problem) else choices or None
             else:
                 entered[field.name] = text
         else:
-            entered[field.name] = _indexes(field, values.get(slot.name))
-    made = schema_field_values.value_from_entries(sheet.fields, entered)
-    if isinstance(made, tuple):
-        named = {problem.pointer for problem in problems}
-        problems += [problem for problem in made if problem.pointer not in named]
-    if problems or isinstance(made, tuple):
+            entered[field.name] = _picked_entry(field, values.get(slot.name))
+    result = schema_field_values.value_from_entries(spec.fields, entered)
+    if isinstance(result, tuple):
+        reported = {problem.pointer for problem in problems}
+        problems += [problem for problem in result if problem.pointer not in reported]
+    if problems or isinstance(result, tuple):
         return tuple(problems)
-    return Answer(value=made)
+    return Answer(value=result)
 
 
-def _indexes(field: Field, value: JsonValue) -> FieldEntry:
-    indexes = _places(value)
+def _picked_entry(field: Field, value: JsonValue) -> FieldEntry:
+    indexes = _chosen_indexes(value)
     if field.kind is FieldKind.BOOLEAN:
         return indexes[0] == 0 if indexes else None
     return indexes or None
 
 
 def _typed_choices(
-    titles: Sequence[str], text: str, name: str, pointer: str
+    titles: Sequence[str], text: str, prefix: str, pointer: str
 ) -> list[int] | Problem:
-    """Choices typed by title or number, a line each."""
+    """Read choices that were typed by title or number, one per line."""
     chosen: list[int] = []
     for line in filter(str.strip, text.split("\n")):
         index = _typed_choice(titles, line)
         if index is None:
-            words = f'{name}"{line.strip()}" is not one of the choices; type the number or the words of one.'
-            return Problem(pointer=pointer, code="unknown_value", message=words)
+            message = f'{prefix}"{line.strip()}" is not one of the choices; type the number or the text of one.'
+            return Problem(pointer=pointer, code="unknown_value", message=message)
         chosen.append(index)
     return chosen
 

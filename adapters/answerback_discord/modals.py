@@ -1,4 +1,4 @@
-"""A page of a sheet as Discord's modal. Pure.
+"""Render one page of a modal spec as a Discord modal. Pure.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal
 """
@@ -20,28 +20,32 @@ from answerback_discord.markdown_text import fit_line, shorten, shorten_code_blo
 from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec, Values
 
 SHORT, PARAGRAPH = 1, 2
-INTRO_ROOM: Final = 2_000
+INTRO_BUDGET: Final = 2_000
 
 
 def modal(
-    view: View, sheet: ModalSpec, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
+    view: View, spec: ModalSpec, verb: Verb, page: int, values: Values, nonce: str, labels: Labels
 ) -> Json:
-    """The `data` of a callback that opens one page.
+    """Return the `data` of the callback that opens one page.
 
     Args:
-        values: what was entered before, by slot; a slot not among them starts as the sheet says.
-        nonce: fresh for every opening, because clients remember what they showed under an id
+        values: the values entered so far, by slot name; a slot without one starts with the spec's initial value.
+        nonce: fresh each time the modal is opened, because clients remember what they showed under an id
             (https://github.com/discord/discord-api-docs/issues/7554).
     """
-    pages = sheet.pages()
-    where = labels.page_of.format(page=page + 1, pages=len(pages)) if len(pages) > 1 else ""
-    room = limits.MODAL_TITLE - (len(where) + 3 if where else 0)
-    title = f"{fit_line(sheet.title, room)} · {where}" if where else fit_line(sheet.title, room)
+    pages = spec.pages()
+    page_label = labels.page_of.format(page=page + 1, pages=len(pages)) if len(pages) > 1 else ""
+    title_budget = limits.MODAL_TITLE - (len(page_label) + 3 if page_label else 0)
+    title = (
+        f"{fit_line(spec.title, title_budget)} · {page_label}"
+        if page_label
+        else fit_line(spec.title, title_budget)
+    )
     parts: list[Json] = []
-    if sheet.intro:
-        intro, _ = (shorten_code_block if sheet.code else shorten)(sheet.intro, INTRO_ROOM)
+    if spec.intro:
+        intro, _ = (shorten_code_block if spec.code else shorten)(spec.intro, INTRO_BUDGET)
         parts.append(c.text(intro))
-    parts += [_labelled(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
+    parts += [_labelled_input(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
     custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
     return {
         "custom_id": custom_id,
@@ -50,21 +54,21 @@ def modal(
     }
 
 
-def _labelled(slot: ModalInput, value: JsonValue) -> Json:
-    made: Json = {
+def _labelled_input(slot: ModalInput, value: JsonValue) -> Json:
+    label: Json = {
         "type": c.LABEL,
         "label": fit_line(slot.label, limits.LABEL_TEXT),
         "component": _input(slot, value),
     }
     if slot.description.strip():
-        made["description"] = fit_line(slot.description, limits.LABEL_DESCRIPTION)
-    return made
+        label["description"] = fit_line(slot.description, limits.LABEL_DESCRIPTION)
+    return label
 
 
 def _lengths(slot: ModalInput, text: str) -> Json:
-    """The bounds of a text input, but for one that its own text would break: Discord refuses the modal for it.
+    """The length bounds of a text input, without any that its own text breaks: Discord would refuse the modal.
 
-    The least is left out where nothing has to be entered: a client might want that much all the same.
+    An optional input has no minimum, because a client might enforce it even if nothing is entered.
     """
     least, most = slot.lengths
     bound = most if most is not None and max(utf16_length(text), 1) <= most else limits.INPUT_VALUE
@@ -77,7 +81,7 @@ def _lengths(slot: ModalInput, text: str) -> Json:
 def _input(slot: ModalInput, value: JsonValue) -> Json:
     if slot.kind in {InputKind.LINE, InputKind.LINES}:
         text = value if isinstance(value, str) else ""
-        made: Json = {
+        text_input: Json = {
             "type": c.TEXT_INPUT,
             "custom_id": slot.name,
             "style": SHORT if slot.kind is InputKind.LINE else PARAGRAPH,
@@ -85,8 +89,8 @@ def _input(slot: ModalInput, value: JsonValue) -> Json:
             **_lengths(slot, text),
         }
         if slot.placeholder:
-            made["placeholder"] = fit_line(slot.placeholder, limits.INPUT_PLACEHOLDER)
-        return made | {"value": text} if text else made
+            text_input["placeholder"] = fit_line(slot.placeholder, limits.INPUT_PLACEHOLDER)
+        return text_input | {"value": text} if text else text_input
     chosen = set(map(str, value)) if isinstance(value, list) else set()
     options = [
         c.option(label, str(i), description, str(i) in chosen)
@@ -100,7 +104,7 @@ def _input(slot: ModalInput, value: JsonValue) -> Json:
             "options": [*options],
         }
     least = max(slot.least, 1 if slot.required else 0)
-    most = max(slot.most, len(chosen))  # Discord refuses more defaults than may be chosen
+    most = max(slot.most, len(chosen))  # Discord refuses more defaults than can be chosen
     if slot.kind is InputKind.MENU:
         return c.select(
             slot.name,
