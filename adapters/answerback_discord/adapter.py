@@ -1,6 +1,6 @@
-"""Discord as a surface: the parts put together, and the two ways in which interactions come.
+"""The Discord surface: wires the parts together, and receives interactions over the gateway and by HTTP.
 
-Owns the wiring and the tasks under way. What a click does is decided in `inbound`, what is sent in `posting`.
+Owns the wiring and the background tasks. `interactions` decides what a click does, `posting` what is sent.
 """
 
 from __future__ import annotations
@@ -48,25 +48,25 @@ from answerback_discord.typed_messages import TypedMessageListener
 logger = logging.getLogger(__name__)
 
 LEASE: Final = "discord gateway"
-"""The lease of the process that is connected to the gateway."""
-_STOP_WITHIN: Final = 5.0
+"""The lease held by the process that is connected to the gateway."""
+_STOP_TIMEOUT: Final = 5.0
 
 
 class DiscordSurface(ChatSurface):
     """Asks in Discord's channels, threads, forums and direct messages.
 
     Args:
-        public_key: the application's, in hex: clicks come as signed POSTs to `public_routes`.
-        responders: who may act where nobody else is named: user ids, ``@`` and a role's id, or "anyone".
-        api_url: the base of the API for a proxy or a test server; the gateway's address comes from there.
-        gateway: whether to connect to the gateway; typed answers come by it alone.
-        content: whether to ask for the privileged intent by which all typed messages can be read.
-        shards: how many gateway connections share the servers; "auto" as Discord advises.
-        confirm_after: seconds after which a message that the answer to a signed POST has brought up
-            to date is edited all the same. Nobody tells whether Discord took that answer; it takes
-            one for 3 s, and one that comes late would undo an edit made before.
-        now: seconds since the epoch, as all processes with the same store count them.
-        shared: what is shared with other processes: one of them holds the gateway, and the others stand by.
+        public_key: the application's public key, in hex; if set, clicks arrive as signed POSTs to `public_routes`.
+        responders: who may act if an ask names nobody: user ids, ``@`` followed by a role's id, or "anyone".
+        api_url: the base URL of the API, for a proxy or a test server; the gateway's address comes from there.
+        gateway: whether to connect to the gateway, the only source of typed answers.
+        content: whether to request the privileged intent that lets the bot read all typed messages.
+        shards: how many gateway connections share the servers; "auto" for the number that Discord recommends.
+        confirm_after: seconds after which a message that was updated by the response to a signed POST is edited
+            all the same. Discord does not report whether it accepted that response; it accepts one for 3 s, and a
+            late one would undo an edit made before it.
+        now: seconds since the epoch, by a clock that all processes with the same store share.
+        shared: the claims shared with other processes: one of them holds the gateway, the others stand by.
     """
 
     name = SURFACE
@@ -95,19 +95,21 @@ class DiscordSurface(ChatSurface):
         self._responders = responders
         self._channels = ChannelDirectory(self.calls)
         self._groups = RoleMembership(self.calls)
-        self._answers = PendingEdits(confirm_after)
+        self._pending_edits = PendingEdits(confirm_after)
         self._outage = Outage(logger, "Discord")
         self._posting = Posting(
             self.calls,
             self._channels,
             labels,
-            self._look,
-            self._answers,
+            self._list_state,
+            self._pending_edits,
             self._groups.require_reachable_responders,
             now,
         )
-        self._front = (
-            HttpEndpoint(public_key, self._not_started, self._replied, now) if public_key else None
+        self._endpoint = (
+            HttpEndpoint(public_key, self._not_started, self._finish_http_response, now)
+            if public_key
+            else None
         )
         self._gateway: GatewayClient | None = None
         if gateway:
@@ -118,80 +120,82 @@ class DiscordSurface(ChatSurface):
                 shards=shards,
                 outage=self._outage,
                 handlers={
-                    name: partial(self._came, name)
+                    name: partial(self._dispatch, name)
                     for name in ("INTERACTION_CREATE", "MESSAGE_CREATE", *HANDLED_EVENTS)
                 },
-                lost=lambda: self._missed.mark_disconnected() if self._missed else None,
-                back=self._back,
+                on_lost=lambda: self._missed.mark_disconnected() if self._missed else None,
+                on_connected=self._gateway_connected,
             )
-        self._leading: LeaderLease | None = None
+        self._lease: LeaderLease | None = None
         if self._gateway is not None and shared is not None:
-            self._leading = LeaderLease(shared, LEASE, self._gateway.start, self._disconnect)
+            self._lease = LeaderLease(shared, LEASE, self._gateway.start, self._disconnect)
         self._asks: Asks | None = None
-        self._platform: InteractionHandler | None = None
+        self._handler: InteractionHandler | None = None
         self._interactions: Interactions[Interaction, InteractionResponse] | None = None
-        self._listener: TypedMessageListener | None = None
+        self._message_listener: TypedMessageListener | None = None
         self._missed: MissedMessageReader[Conversation] | None = None
         self._connected = False
         self._events: EventHandler | None = None
         self._background = BackgroundTasks()
-        self._identifying = IdentityResolver("discord", self._identify, self._unknown)
-        self._refused: str | None = None
+        self._identity = IdentityResolver("discord", self._identify, self._should_retry_identify)
+        self._token_problem: str | None = None
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         self._asks = asks
-        self._platform = InteractionHandler(asks, self._labels, self._now)
-        heard = asks if self._leading is None else with_fence(asks, self._leading.fence)
-        self._interactions = Interactions(asks if self._front else heard, self._platform, SURFACE)
-        if self._front is not None:
-            self._front.receive = self._interactions.receive
+        self._handler = InteractionHandler(asks, self._labels, self._now)
+        fenced = asks if self._lease is None else with_fence(asks, self._lease.fence)
+        self._interactions = Interactions(
+            asks if self._endpoint else fenced, self._handler, SURFACE
+        )
+        if self._endpoint is not None:
+            self._endpoint.receive = self._interactions.receive
         self._events = EventHandler(asks, self.calls, lambda: self._posting.bot_id)
-        self._listener = TypedMessageListener(
-            heard, self.calls, self._channels, self._labels, self._background
+        self._message_listener = TypedMessageListener(
+            fenced, self.calls, self._channels, self._labels, self._background
         )
         self._missed = create_missed_message_reader(
-            asks, self.calls, self._listener, lambda: self._posting.bot_id
+            asks, self.calls, self._message_listener, lambda: self._posting.bot_id
         )
-        await self._identifying.start().wait()
-        if self._refused is not None:
+        await self._identity.start().wait()
+        if self._token_problem is not None:
             return
-        if self._leading is not None:
-            await self._leading.start()
+        if self._lease is not None:
+            await self._lease.start()
         elif self._gateway is not None:
             await self._gateway.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
-        await self._identifying.stop()
-        if self._leading is not None:
-            await self._leading.stop()
+        await self._identity.stop()
+        if self._lease is not None:
+            await self._lease.stop()
         elif self._gateway is not None:
             await self._gateway.stop()
         if self._missed is not None:
             await self._missed.stop()
-        await self._background.stop(_STOP_WITHIN)
+        await self._background.stop(_STOP_TIMEOUT)
         await self._groups.stop()
 
     def unready_reason(self) -> str | None:
         """See `answerback.ports.surface.Surface.unready_reason`."""
-        if self._refused is not None:
-            return self._refused
+        if self._token_problem is not None:
+            return self._token_problem
         if self._interactions is None:
             return "Discord has not been started."
-        if self._front is not None or self._gateway is None:
-            return None  # clicks come by HTTP; without the gateway only typed words go unheard
-        if self._leading is not None and not self._leading.is_held:
-            return None  # another process holds the gateway, or one is about to
+        if self._endpoint is not None or self._gateway is None:
+            return None  # clicks arrive by HTTP; without the gateway only typed messages are missed
+        if self._lease is not None and not self._lease.is_held:
+            return None  # another process holds the gateway, or is about to
         return self._gateway.outage_reason()
 
     def is_leader(self) -> bool | None:
         """See `answerback.ports.surface.SupportsLeading.is_leader`."""
-        return None if self._leading is None else self._leading.is_held
+        return None if self._lease is None else self._lease.is_held
 
     def public_routes(self) -> list[web.RouteDef]:
-        """What the public listener serves for Discord."""
-        return [web.post(PATH, self._front.handle)] if self._front else []
+        """Return the routes that the public listener serves for Discord."""
+        return [web.post(PATH, self._endpoint.handle)] if self._endpoint else []
 
     def default_responders(self, destination: Destination) -> tuple[str, ...]:
         """See `answerback.ports.surface.Surface.default_responders`."""
@@ -207,19 +211,19 @@ class DiscordSurface(ChatSurface):
         for what, value in named.items():
             if value is not None and not (value.isascii() and value.isdigit() and len(value) <= 20):
                 return (
-                    f'"{value[:40]}" is no {what} of Discord: it is named by its id, a number of 17 to 20 digits '
-                    "(right-click it with Developer Mode on, Copy ID)."
+                    f'"{value[:40]}" is not the id of a Discord {what}: an id is a number of 17 to 20 digits. To copy '
+                    "it, switch on Developer Mode, right-click it in Discord and choose Copy ID."
                 )
         if not any(named.values()):
-            return "Name a channel, a thread or a user of Discord by its id."
+            return "Name a Discord channel, thread or user by its id."
         return None
 
     # --- what comes in ---------------------------------------------------------------------------
 
-    def _replied(self, body: Json, reply: InteractionResponse) -> Json:
-        """What an interaction that came by HTTP is answered: nobody will tell whether Discord takes it."""
+    def _finish_http_response(self, body: Json, reply: InteractionResponse) -> Json:
+        """Record and return the response to an HTTP interaction; Discord never reports whether it accepted it."""
         if reply.shown is not None:
-            self._answers.record_unconfirmed_response(reply.shown)
+            self._pending_edits.record_unconfirmed_response(reply.shown)
         if reply.has_followup:
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
@@ -227,72 +231,74 @@ class DiscordSurface(ChatSurface):
     async def _answer_gateway(self, body: Json) -> None:
         receive = self._interactions.receive if self._interactions else self._not_started
         reply = await receive(body)
-        taken: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        acceptance: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
-            # Registered before anything is awaited: the show that the commit has set off finds it.
-            self._answers.track_response(reply.shown, taken)
-        done: bool | None = None
+            # Registered before anything is awaited, so that the update triggered by the commit finds it.
+            self._pending_edits.track_response(reply.shown, acceptance)
+        accepted: bool | None = None
         try:
-            done = await self.calls.respond_to_interaction(
+            accepted = await self.calls.respond_to_interaction(
                 str(body.get("id")), str(body.get("token")), reply.callback
             )
         finally:
-            if done is None and reply.shown is not None:
-                self._answers.record_unconfirmed_response(reply.shown)  # it may still be taken
-            taken.set_result(bool(done))
-        if not done and (ask := reply.shown) and ask.shown_revision >= ask.revision:
-            # Selections and pages move no ask: nothing else would bring the message to what is stored.
+            if accepted is None and reply.shown is not None:
+                self._pending_edits.record_unconfirmed_response(
+                    reply.shown
+                )  # it may still be accepted
+            acceptance.set_result(bool(accepted))
+        if not accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
+            # Selections and pages do not change the ask's revision, so nothing else would update the message.
             await self._show_again(ask, lost=True)
-        await self._follow_up(body, reply if done else reply._replace(note=None))
+        await self._follow_up(body, reply if accepted else reply._replace(note=None))
 
     async def _follow_up(self, body: Json, reply: InteractionResponse) -> None:
-        """What an interaction leads to behind its answer."""
-        if reply.again is not None:
-            await self._show_again(reply.again)
-        if reply.selected is not None:
-            await self._show_again(reply.selected, lost=True)
+        """Do what an interaction calls for after its response."""
+        if reply.outdated is not None:
+            await self._show_again(reply.outdated)
+        if reply.reselected is not None:
+            await self._show_again(reply.reselected, lost=True)
         if reply.note is not None:
             await self.calls.send_followup(body, reply.note)
 
     async def _show_again(self, ask: Ask, *, lost: bool = False) -> None:
         if self._asks is None:
-            raise AssertionError("nobody can use a message before the surface is started")
+            raise AssertionError("no message can be used before the surface is started")
         try:
             await self._asks.show_again(ask.id, deleted=lost)
         except StoreError as error:
             extra = {"action": "show_again_failed", "ask_id": ask.id}
-            logger.warning("A message stays as it is for now: %s", error, extra=extra)
+            logger.warning("A message could not be updated yet: %s", error, extra=extra)
 
     async def _not_started(self, _body: Json) -> InteractionResponse:
         return private_response(private_notes.retry_note(self._labels.try_again, "", self._labels))
 
     async def _disconnect(self) -> None:
-        """Leaves the gateway to another process."""
+        """Leave the gateway to another process."""
         if self._gateway is not None:
             await self._gateway.stop()
         self._connected = False
 
-    def _came(self, name: str, body: Json) -> None:
-        """Takes what came over the gateway, unless this process was paused and another holds the gateway now."""
-        if self._leading is not None and not self._leading.is_held:
+    def _dispatch(self, name: str, body: Json) -> None:
+        """Handle a gateway event, unless this process was paused and another one holds the gateway now."""
+        if self._lease is not None and not self._lease.is_held:
             return
         if name == "INTERACTION_CREATE":
             self._background.spawn("click", self._answer_gateway(body))
         elif name == "MESSAGE_CREATE":
-            self._background.spawn("message", self._heard(body))
+            self._background.spawn("message", self._handle_message(body))
         elif self._events is not None:
             self._background.spawn("event", self._events.handle_event(name, body))
 
-    async def _heard(self, body: Json) -> None:
-        if self._listener is None or self._posting.bot_id is None:
+    async def _handle_message(self, body: Json) -> None:
+        if self._message_listener is None or self._posting.bot_id is None:
             return
-        await self._listener.handle_message(body, self._posting.bot_id)
+        await self._message_listener.handle_message(body, self._posting.bot_id)
         if self._missed is not None:
             await self._missed.record_heard(snowflake_time(str(body.get("id"))))
 
-    def _back(self, anew: bool) -> None:
+    def _gateway_connected(self, new_session: bool) -> None:
         self._connected = True
-        if anew:
+        if new_session:
             self._catch_up()
         elif self._missed is not None:
             self._missed.mark_resumed()
@@ -300,21 +306,21 @@ class DiscordSurface(ChatSurface):
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None
 
-    async def _look(self, ask: Ask) -> ListState | None:
-        return await self._platform.list_state(ask) if self._platform else None
+    async def _list_state(self, ask: Ask) -> ListState | None:
+        return await self._handler.list_state(ask) if self._handler else None
 
     async def _identify(self) -> None:
         me = await self.calls.get("/users/@me")
         self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
-        self._refused = None
+        self._token_problem = None
         self._outage.record_success("api")
         self._catch_up()
         self._background.spawn(
             "command", slash_commands.register_with_retry(self.calls, self._labels)
         )
 
-    def _unknown(self, error: PlatformError) -> bool:
-        """Whether to ask again: a token that was never good will not become so."""
+    def _should_retry_identify(self, error: PlatformError) -> bool:
+        """Return whether to try again: a token that was never valid will not become valid."""
         if error.code != TOKEN_REFUSED:
             self._outage.record_failure("api", error)
             return True
@@ -322,10 +328,10 @@ class DiscordSurface(ChatSurface):
         return self._posting.bot_id is not None
 
     def _token_refused(self, error: PlatformError) -> None:
-        """Nobody can be reached; a token that was good before is tried until it is good again."""
-        if self._refused is None:
+        """Record that Discord is out of reach; a token that was valid before is tried until it is valid again."""
+        if self._token_problem is None:
             extra = {"action": "token_refused"}
             logger.warning("Discord refuses the token: %s", error, extra=extra)
             if self._posting.bot_id is not None:
-                self._identifying.start()
-        self._refused = str(error)
+                self._identity.start()
+        self._token_problem = str(error)

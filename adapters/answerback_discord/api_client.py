@@ -1,9 +1,9 @@
-"""Discord's HTTP API, as far as Answerback calls it: one request at a time, no queue, nothing repeated.
+"""A client of Discord's HTTP API: one request at a time, without a queue or retries.
 
-Showing is level-triggered: a request that has to wait must not keep an old state in a queue while
-the ask moves on. So a limit is an error with its pause, and the caller comes back with the newest
-state. The answers to interactions have their own calls, which fail fast and know no limits
-(https://docs.discord.com/developers/topics/rate-limits: interaction routes are outside of them).
+Showing is level-triggered: a request that has to wait must not keep an old state in a queue while the ask moves on.
+So a rate limit is raised as an error with the time to wait, and the caller comes back with the newest state.
+Responses to interactions have their own calls, which fail fast and observe no rate limits: interaction routes are
+exempt (https://docs.discord.com/developers/topics/rate-limits).
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ logger = logging.getLogger(__name__)
 API_URL: Final = "https://discord.com/api/v10"
 TIMEOUT: Final = 15.0
 ANSWER_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.5
-"""Seconds for the answer to an interaction, tries together: what is late on its way is late for Discord."""
+"""Seconds for the response to an interaction, all tries together: a response that arrives late is lost."""
 PER_SECOND: Final = limits.REQUESTS_PER_SECOND - 5
-"""Requests a second: a few are left to whoever else uses the token."""
+"""Requests per second; leaves a few for other users of the same token."""
 # Discord wants this shape: https://docs.discord.com/developers/reference#user-agent
 USER_AGENT: Final = (
     f"DiscordBot (https://github.com/answerback/answerback, {version('answerback')})"
 )
-_MOST_BUCKETS: Final = 10_000
+_MAX_BUCKETS: Final = 10_000
 _MINOR_IDS: Final = re.compile(r"(?<=/)\d{15,}|(?<=/reactions/)[^/]+")
 
 
 @dataclass(slots=True)
 class _Bucket:
-    """What Discord said of one route and channel: how often it may be called until when (loop time)."""
+    """The rate limit of one route and channel, as Discord reported it; ``until`` is in loop time."""
 
     limit: int
     remaining: int
@@ -54,12 +54,12 @@ class _Bucket:
 
 
 class DiscordApi:
-    """The bot's requests.
+    """Sends the bot's requests.
 
     Args:
-        http: a session that lives longer than this.
-        api_url: the base below which the routes are, for a proxy or a test server.
-        refused: is told when Discord refuses the token.
+        http: a session that outlives this object.
+        api_url: the base URL of the routes, for a proxy or a test server.
+        refused: called when Discord refuses the token.
     """
 
     def __init__(
@@ -75,26 +75,26 @@ class DiscordApi:
         self._headers = {"Authorization": f"Bot {token}", "User-Agent": USER_AGENT}
         self._buckets: dict[str, _Bucket] = {}
         self.date: str | None = None
-        """When Discord answered last, by its own clock."""
+        """The time of Discord's last response, by Discord's clock."""
         self._closed_until = 0.0
         self._second, self._in_second = 0, 0
 
     @property
     def url(self) -> str:
-        """The base of all routes."""
+        """The base URL of all routes."""
         return self._url
 
     def raise_if_limited(self, method: str, path: str) -> None:
-        """Refuses what would be refused for a known limit, before anybody goes to the trouble of rendering it.
+        """Refuse a request that a known limit rules out, before time is spent rendering it.
 
         Raises:
-            RateLimitedError: Discord allows no such request for a while.
+            RateLimitedError: Discord does not allow such a request for a while.
         """
         now = asyncio.get_running_loop().time()
-        self._demand_open(f"{method} {_route(path)}", now)
+        self._require_capacity(f"{method} {_route(path)}", now)
 
     async def get(self, path: str, query: Mapping[str, str] | None = None) -> JsonValue:
-        """Reads; see `request`."""
+        """Send a GET request; see `request`."""
         return await self.request("GET", path, query=query)
 
     async def request(
@@ -105,13 +105,13 @@ class DiscordApi:
         *,
         query: Mapping[str, str] | None = None,
     ) -> JsonValue:
-        """One request, tried once.
+        """Send a request, once.
 
         Raises:
-            PlatformError: `PlatformUnavailableError` where nobody knows whether Discord acted.
+            PlatformError: `PlatformUnavailableError` if it is unknown whether Discord acted on the request.
         """
         key = f"{method} {_route(path)}"
-        self._take(key)
+        self._acquire(key)
         what = f"{method} {path}"
         try:
             async with self._http.request(
@@ -123,7 +123,7 @@ class DiscordApi:
                 timeout=aiohttp.ClientTimeout(total=TIMEOUT),
             ) as response:
                 answer = _json(await response.text())
-                self._learn(key, response.headers)
+                self._update_bucket(key, response.headers)
                 self.date = response.headers.get("Date")
                 if response.status < 400:
                     return answer
@@ -132,7 +132,7 @@ class DiscordApi:
             raise PlatformUnavailableError(
                 f"Discord did not answer {what}: {failure!r}."
             ) from failure
-        self._close(key, error, answer, response.headers)
+        self._close_bucket(key, error, answer, response.headers)
         if error.code == TOKEN_REFUSED:
             self._refused(error)
         raise error
@@ -140,26 +140,26 @@ class DiscordApi:
     async def respond_to_interaction(
         self, interaction_id: str, token: str, callback: Json
     ) -> bool | None:
-        """Answers an interaction by its callback route, at once or not at all.
+        """Respond to an interaction by its callback route, immediately or not at all.
 
         Returns:
-            Whether Discord took it; None where nobody knows, and it may do so a moment later.
+            Whether Discord accepted the response; None if that is unknown and it may still accept it a moment later.
         """
         url = f"{self._url}/interactions/{interaction_id}/{token}/callback"
         what = f"the answer to interaction {interaction_id}"
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
-                return await self._answer(url, callback, what)
+                return await self._send_response(url, callback, what)
         except PlatformError as error:
             if has_code(error, ErrorCode.ALREADY_ACKNOWLEDGED):
-                return False  # another delivery of the same click was quicker: the person has an answer
+                return False  # another delivery of the same click was faster: the person has a response
             self._log_unanswered(what, error)
             return None if isinstance(error, PlatformUnavailableError) else False
         except (aiohttp.ClientError, TimeoutError) as failure:
             self._log_unanswered(what, failure)
         return None
 
-    async def _answer(self, url: str, callback: Json, what: str) -> bool:
+    async def _send_response(self, url: str, callback: Json, what: str) -> bool:
         for last in (False, True):
             try:
                 async with self._http.post(
@@ -175,8 +175,9 @@ class DiscordApi:
         return False
 
     async def send_followup(self, interaction: Json, message: Json) -> None:
-        """Sends a further message to who made an interaction; Discord knows its token once it has taken the answer.
+        """Send a further message to the author of an interaction.
 
+        Discord knows the interaction's token only once it has accepted the response.
         https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
         """
         number = interaction.get("id")
@@ -185,7 +186,7 @@ class DiscordApi:
 
         async def send() -> None:
             async with asyncio.timeout(TIMEOUT):
-                await self._answer(self._url + path, message, what)
+                await self._send_response(self._url + path, message, what)
 
         try:
             await retry(send, passing=_too_early, backoff=Backoff(0.1, 2.0, factor=3.0), tries=5)
@@ -199,10 +200,10 @@ class DiscordApi:
 
     # --- limits: https://docs.discord.com/developers/topics/rate-limits ----------------------------
 
-    def _take(self, key: str) -> None:
-        """Counts a request, or refuses it where Discord would."""
+    def _acquire(self, key: str) -> None:
+        """Count a request, or refuse it if Discord would."""
         now = asyncio.get_running_loop().time()
-        bucket = self._demand_open(key, now)
+        bucket = self._require_capacity(key, now)
         if int(now) != self._second:
             self._second, self._in_second = int(now), 0
         if self._in_second >= PER_SECOND:
@@ -211,7 +212,7 @@ class DiscordApi:
         if bucket is not None:
             bucket.remaining -= 1
 
-    def _demand_open(self, key: str, now: float) -> _Bucket | None:
+    def _require_capacity(self, key: str, now: float) -> _Bucket | None:
         if now < self._closed_until:
             raise _limited(key, self._closed_until - now)
         bucket = self._buckets.get(key)
@@ -222,7 +223,7 @@ class DiscordApi:
                 raise _limited(key, bucket.until - now)
         return bucket
 
-    def _learn(self, key: str, headers: Mapping[str, str]) -> None:
+    def _update_bucket(self, key: str, headers: Mapping[str, str]) -> None:
         try:
             limit = int(headers["X-RateLimit-Limit"])
             remaining = int(headers["X-RateLimit-Remaining"])
@@ -232,45 +233,45 @@ class DiscordApi:
         now = asyncio.get_running_loop().time()
         bucket = self._buckets.get(key)
         if bucket is None:
-            self._forget(now)
+            self._drop_expired(now)
             self._buckets[key] = _Bucket(limit, remaining, now + window, window)
             return
-        # Requests that are under way are in our count and not yet in Discord's.
+        # Requests in flight are already in our count, but not yet in Discord's.
         bucket.remaining = min(bucket.remaining, remaining)
         bucket.limit, bucket.until = limit, now + window
         bucket.window = max(bucket.window, window)
 
-    def _close(
+    def _close_bucket(
         self, key: str, error: PlatformError, answer: JsonValue, headers: Mapping[str, str]
     ) -> None:
         if not isinstance(error, RateLimitedError) or error.alone:
             return
         now = asyncio.get_running_loop().time()
-        everywhere = isinstance(answer, dict) and answer.get("global")
-        if everywhere or "X-RateLimit-Global" in headers:
+        is_global = isinstance(answer, dict) and answer.get("global")
+        if is_global or "X-RateLimit-Global" in headers:
             self._closed_until = now + error.retry_after
             return
         bucket = self._buckets.setdefault(key, _Bucket(1, 0, now, error.retry_after))
         bucket.remaining, bucket.until = 0, now + error.retry_after
 
-    def _forget(self, now: float) -> None:
-        if len(self._buckets) >= _MOST_BUCKETS:
+    def _drop_expired(self, now: float) -> None:
+        if len(self._buckets) >= _MAX_BUCKETS:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
 
 
 def _too_early(error: Exception) -> float | None:
-    """A follow-up may come before the answer that it follows, which may be taken for 3 s."""
+    """Retry a follow-up that overtook the response that it follows, which Discord accepts for 3 s."""
     early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
     return 0.0 if early else None
 
 
 def query_after(message_id: str) -> dict[str, str]:
-    """The query for the next messages behind one."""
+    """Return the query for the page of messages after this one."""
     return {"after": message_id, "limit": str(limits.MESSAGES_PER_PAGE)}
 
 
 def _route(path: str) -> str:
-    """What shares a limit: the route with its first id, the channel or server."""
+    """The route that shares a rate limit: it includes the first id, which is the channel or server."""
     _, _, rest = path.partition("?")[0].lstrip("/").partition("/")
     first, _, tail = rest.partition("/")
     return f"{path.lstrip('/').partition('/')[0]}/{first}/{_MINOR_IDS.sub('*', '/' + tail)}"
@@ -284,5 +285,5 @@ def _json(text: str) -> JsonValue:
     try:
         value: JsonValue = json.loads(text) if text else None
     except ValueError:
-        return None  # an HTML page of a proxy, say: the status tells enough
+        return None  # an HTML page from a proxy, say: the status says enough
     return value

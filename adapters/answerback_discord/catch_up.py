@@ -1,4 +1,4 @@
-"""Where words for an ask may stand on Discord, and what was typed there after a moment.
+"""Read the messages that were typed on Discord while no events arrived.
 
 https://docs.discord.com/developers/resources/message#get-channel-messages
 """
@@ -20,7 +20,7 @@ from answerback_discord.parse import SURFACE
 from answerback_discord.typed_messages import TypedMessageListener
 
 _PAGES: Final = 10
-"""Pages that are read at one place, at the most."""
+"""Maximum number of pages to read in one place."""
 
 
 class Conversation(NamedTuple):
@@ -33,45 +33,45 @@ class Conversation(NamedTuple):
 def create_missed_message_reader(
     asks: Asks, calls: DiscordApi, listener: TypedMessageListener, bot_id: Callable[[], str | None]
 ) -> MissedMessageReader[Conversation]:
-    """Reads what was typed while no event came."""
+    """Create the reader of the messages that were typed while no events arrived."""
 
     async def read(place: Conversation, after: float) -> float | None:
         last: float | None = None
-        behind = str((int(after * 1_000) - limits.EPOCH_MS) << 22)
+        after_id = str((int(after * 1_000) - limits.EPOCH_MS) << 22)
         for _ in range(_PAGES):
-            page = await _page(calls, place, behind)
+            page = await _page(calls, place, after_id)
             for message in page:
-                behind = str(message["id"])
-                last = parse.snowflake_time(behind)
+                after_id = str(message["id"])
+                last = parse.snowflake_time(after_id)
                 if last is not None and last > after:
-                    await listener.handle_message(_as_heard(message, place), bot_id() or "")
+                    await listener.handle_message(_as_gateway_event(message, place), bot_id() or "")
             if len(page) < limits.MESSAGES_PER_PAGE:
                 break
         return last
 
-    return MissedMessageReader(SURFACE, asks, _places, read)
+    return MissedMessageReader(SURFACE, asks, _conversations_of, read)
 
 
-def _places(ask: Ask) -> Sequence[Conversation]:
-    """Where it stands, which takes replies and mentions, and its thread."""
+def _conversations_of(ask: Ask) -> Sequence[Conversation]:
+    """The channel with the ask's message, where people may reply or mention the bot, and its thread."""
     message = ask.message or {}
     if "id" not in message:
         return ()
     guild = message.get("guild")
     channels = [message.get("channel"), message.get("thread")]
-    named = [str(channel) for channel in channels if isinstance(channel, str)]
+    ids = [str(channel) for channel in channels if isinstance(channel, str)]
     server = guild if isinstance(guild, str) else None
-    return [Conversation(channel, server) for channel in dict.fromkeys(named)]
+    return [Conversation(channel, server) for channel in dict.fromkeys(ids)]
 
 
 async def _page(calls: DiscordApi, place: Conversation, after: str) -> Sequence[Json]:
-    """What was written behind a message, oldest first."""
-    found = await calls.get(f"/channels/{place.channel}/messages", query_after(after))
-    listed = [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-    return sorted(listed, key=lambda each: int(str(each["id"])))
+    """The page of messages that follow a message, oldest first."""
+    body = await calls.get(f"/channels/{place.channel}/messages", query_after(after))
+    messages = [each for each in body if isinstance(each, dict)] if isinstance(body, list) else []
+    return sorted(messages, key=lambda each: int(str(each["id"])))
 
 
-def _as_heard(message: Json, place: Conversation) -> Json:
-    """A message as the gateway would have brought it, which says in which server it stands."""
+def _as_gateway_event(message: Json, place: Conversation) -> Json:
+    """The message as the gateway would have delivered it, with the id of its server."""
     server: dict[str, JsonValue] = {} if place.guild is None else {"guild_id": place.guild}
     return {**message, **server}

@@ -1,4 +1,4 @@
-"""Discord's channels and threads: what kind a place is, its parent and its server; threads opened again.
+"""Look up Discord's channels and threads (their kind, parent and server), and unarchive threads.
 
 https://docs.discord.com/developers/resources/channel
 """
@@ -22,19 +22,19 @@ _REMEMBERED: Final = 2_000
 
 
 class ChannelKind(StrEnum):
-    """How an ask is put somewhere."""
+    """The kind of a place, which decides how an ask is posted there."""
 
     CHANNEL = "channel"
-    """A message, and a thread made from it."""
+    """The ask is a message, with a thread created from it."""
     THREAD = "thread"
     FORUM = "forum"
-    """A post, which is a thread with its first message."""
+    """The ask is a post, which is a thread with its first message."""
     DIRECT = "direct"
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where messages go: ``parent`` is a thread's channel, ``guild`` the server (None: a direct message)."""
+    """Where messages go: ``parent`` is a thread's channel, ``guild`` the server (None for direct messages)."""
 
     id: str
     kind: ChannelKind
@@ -43,17 +43,17 @@ class Place:
 
 
 class ChannelDirectory:
-    """Looks places up, and remembers some thousand of them: what is remembered of a place never changes."""
+    """Looks places up and remembers up to 2,000 of them; what is remembered about a place never changes."""
 
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
         self._known: OrderedDict[str, Place] = OrderedDict()
 
     async def get_place(self, channel_id: str) -> Place:
-        """What a channel is.
+        """Look up a channel or thread.
 
         Raises:
-            PlatformError: it cannot be found out.
+            PlatformError: the lookup failed.
         """
         known = self._known.get(channel_id)
         if known is not None:
@@ -62,26 +62,28 @@ class ChannelDirectory:
             found = await self._calls.get(f"/channels/{channel_id}")
             known = self.remember(found) if isinstance(found, dict) else None
         if known is None:
-            raise PlatformUnavailableError(f"Discord told nothing of channel {channel_id}.")
+            raise PlatformUnavailableError(f"Discord returned no data about channel {channel_id}.")
         return known
 
     async def resolve_destination(self, to: Destination) -> Place:
-        """The place that a destination names.
+        """Look up the place that a destination names.
 
         Raises:
-            PlatformError: it cannot be found out, or the person takes no direct messages.
+            PlatformError: the lookup failed, or the person does not accept direct messages.
         """
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
             opened = await self._calls.request("POST", "/users/@me/channels", body)
             found = self.remember(opened) if isinstance(opened, dict) else None
             if found is None:
-                raise PlatformUnavailableError(f"Discord opened no direct messages with {to.user}.")
+                raise PlatformUnavailableError(
+                    f"Discord did not open direct messages with {to.user}."
+                )
             return found
         return await self.get_place(to.thread or to.channel or "")
 
     def remember(self, channel: Json) -> Place | None:
-        """Notes a channel as Discord describes it."""
+        """Remember a channel from Discord's description of it."""
         channel_id, number = channel.get("id"), channel.get("type")
         if not isinstance(channel_id, str) or not isinstance(number, int):
             return None
@@ -102,13 +104,13 @@ class ChannelDirectory:
         self._known[channel_id] = place
         self._known.move_to_end(channel_id)
         while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)  # the one that nobody has asked for the longest
+            self._known.popitem(last=False)  # the least recently used
         return place
 
     async def unarchive(self, thread_id: str) -> None:
-        """Opens an archived thread again: https://docs.discord.com/developers/topics/threads.
+        """Reopen an archived thread: https://docs.discord.com/developers/topics/threads.
 
         Raises:
-            PlatformError: it is locked, or we may not.
+            PlatformError: the thread is locked, or the app lacks the permission.
         """
         await self._calls.request("PATCH", f"/channels/{thread_id}", {"archived": False})

@@ -1,4 +1,4 @@
-"""Discord's components as JSON, in Discord's own words and nothing decided here.
+"""Build Discord's components as JSON. The names are Discord's own; nothing is decided here.
 
 https://docs.discord.com/developers/components/reference
 """
@@ -28,11 +28,11 @@ RADIO_GROUP: Final = 21
 CHECKBOX_GROUP: Final = 22
 
 NO_MENTIONS: Final[Json] = {"parse": []}
-"""`allowed_mentions` that notify nobody; without it an edit notifies everybody who is mentioned."""
+"""`allowed_mentions` that notify nobody; without it an edit notifies everyone it mentions."""
 
 
 class ButtonStyle(IntEnum):
-    """How a button looks."""
+    """The style of a button."""
 
     PRIMARY = 1
     SECONDARY = 2
@@ -42,7 +42,7 @@ class ButtonStyle(IntEnum):
 
 
 def text(content: str) -> Json:
-    """Markdown."""
+    """A Text Display with this Markdown."""
     return {"type": TEXT_DISPLAY, "content": content}
 
 
@@ -52,17 +52,17 @@ def separator() -> Json:
 
 
 def button(label: str, custom_id: str, style: ButtonStyle = ButtonStyle.SECONDARY) -> Json:
-    """A button that hands in its custom_id."""
+    """A button that sends its custom_id."""
     return {"type": BUTTON, "style": int(style), "label": label, "custom_id": custom_id}
 
 
 def link_button(label: str, url: str) -> Json:
-    """A button that opens an address, and of which we hear nothing."""
+    """A button that opens a URL; Discord does not report clicks on it."""
     return {"type": BUTTON, "style": int(ButtonStyle.LINK), "label": label, "url": url}
 
 
 def rows(buttons: Sequence[Json]) -> list[Json]:
-    """Buttons in as few rows as they need."""
+    """Arrange buttons in as few rows as possible."""
     size = limits.BUTTONS_PER_ROW
     if 0 < len(buttons) <= size:
         return [{"type": ACTION_ROW, "components": [*buttons]}]
@@ -72,12 +72,12 @@ def rows(buttons: Sequence[Json]) -> list[Json]:
 
 def option(label: str, value: str, description: str = "", default: bool = False) -> Json:
     """One choice of a select, radio group or checkbox group."""
-    made: Json = {"label": label, "value": value}
+    choice: Json = {"label": label, "value": value}
     if description:
-        made["description"] = description
+        choice["description"] = description
     if default:
-        made["default"] = True
-    return made
+        choice["default"] = True
+    return choice
 
 
 def select(
@@ -89,8 +89,8 @@ def select(
     placeholder: str = "",
     required: bool | None = None,
 ) -> Json:
-    """A menu of 1 to 25 options; ``required`` in modals only."""
-    made: Json = {
+    """A menu of 1 to 25 options; ``required`` only applies in modals."""
+    menu: Json = {
         "type": STRING_SELECT,
         "custom_id": custom_id,
         "options": [*options],
@@ -98,14 +98,14 @@ def select(
         "max_values": most,
     }
     if placeholder:
-        made["placeholder"] = placeholder
+        menu["placeholder"] = placeholder
     if required is not None:
-        made["required"] = required
-    return made
+        menu["required"] = required
+    return menu
 
 
 def section(content: str, accessory: Json) -> Json:
-    """Markdown with a button beside it."""
+    """Markdown with a button next to it."""
     return {"type": SECTION, "components": [text(content)], "accessory": accessory}
 
 
@@ -115,13 +115,13 @@ def container(parts: Sequence[Json], color: int) -> Json:
 
 
 def message(parts: Sequence[Json], *, private: bool = False) -> Json:
-    """The fields of a Components V2 message, for a post, an edit or an answer to an interaction."""
+    """The fields of a Components V2 message, for a post, an edit or the response to an interaction."""
     flags = limits.COMPONENTS_V2 | (limits.EPHEMERAL if private else 0)
     return {"flags": flags, "components": [*parts], "allowed_mentions": {"parse": []}}
 
 
 def iter_components(components: JsonValue) -> Iterator[Json]:
-    """Every component in a message or modal as received, outer ones first; what is malformed is passed over."""
+    """Iterate over all components of a received message or modal, outer ones first; malformed ones are skipped."""
     if not isinstance(components, list):
         return
     for component in components:

@@ -1,4 +1,4 @@
-"""Is Discord set up as Answerback needs it? Each thing with how to fix it. Posts nothing."""
+"""Check whether Discord is set up as Answerback needs it. Each problem comes with its fix; nothing is posted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DISCORD: Final = FindingFactory("Discord")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """What is configured. ``channels`` are the places that routes name, ``roles`` the responders' roles."""
+    """The configuration to check. ``channels`` are the places that routes name, ``roles`` the responders' roles."""
 
     bot_token: str
     public_key: str | None
@@ -36,24 +36,24 @@ class Setup:
     channels: Sequence[str] = ()
     roles: Sequence[str] = ()
     fix: bool = False
-    """Whether to set in the application what can be set there."""
+    """Whether to change the application's settings where the API allows it."""
 
 
 async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[Finding]:
-    """Looks at everything, one after the other."""
+    """Run all checks, one after the other."""
     calls = DiscordApi(http, setup.bot_token, setup.api_url)
     try:
         application = _object(await calls.get("/applications/@me"))
         if setup.fix:
-            application = await _fixed(setup, calls, application)
+            application = await _fix_application(setup, calls, application)
         bot = str(_object(await calls.get("/users/@me")).get("id"))
         guilds = _objects(await calls.get("/users/@me/guilds"))
     except PlatformError as error:
         yield _DISCORD.call_failed("bot token", error)
         return
     yield _DISCORD.ok(f"bot token, of {application.get('name')}")
-    yield _content(setup, application)
-    yield _way_in(setup, application)
+    yield _message_content(setup, application)
+    yield _interactions(setup, application)
     if setup.public_key is not None:
         yield _DISCORD.check_clock(calls.date, SIGNATURE_WINDOW)
     yield _installed(guilds, str(application.get("id")))
@@ -64,8 +64,8 @@ async def findings(setup: Setup, http: aiohttp.ClientSession) -> AsyncIterator[F
         yield await _roles(setup.roles, guilds, calls)
 
 
-async def _fixed(setup: Setup, calls: DiscordApi, application: Json) -> Json:
-    """Sets in the application what is not as it should be; the endpoint last, since Discord tries it at once."""
+async def _fix_application(setup: Setup, calls: DiscordApi, application: Json) -> Json:
+    """Update the application's settings; the endpoint comes last, because Discord tests it at once."""
     wanted = manifest.application_settings(setup.public_url if setup.public_key else None)
     endpoint = wanted.pop("interactions_endpoint_url", None)
     flags = _flags(application)
@@ -76,14 +76,14 @@ async def _fixed(setup: Setup, calls: DiscordApi, application: Json) -> Json:
     application = _object(await calls.request("PATCH", "/applications/@me", wanted))
     if endpoint is None or application.get("interactions_endpoint_url") == endpoint:
         return application
-    with contextlib.suppress(PayloadRejectedError):  # what is wrong with it is found below
+    with contextlib.suppress(PayloadRejectedError):  # `_interactions` reports what is wrong with it
         body: Json = {"interactions_endpoint_url": endpoint}
         application = _object(await calls.request("PATCH", "/applications/@me", body))
     return application
 
 
 def flags_to_set(flags: int) -> int:
-    """An application's flags with texts to be read, as far as the API lets them be set."""
+    """An application's flags with the Message Content intent on, limited to those that the API lets it set."""
     return (flags & limits.SETTABLE_FLAGS) | limits.FLAG_MESSAGE_CONTENT_LIMITED
 
 
@@ -92,32 +92,32 @@ def _flags(application: Json) -> int:
     return flags if isinstance(flags, int) else 0
 
 
-def _content(setup: Setup, application: Json) -> Finding:
+def _message_content(setup: Setup, application: Json) -> Finding:
     if not setup.gateway:
-        what = "typed answers are not read, and what is deleted or locked is noticed when somebody acts"
-        return _DISCORD.ok(f"no gateway, as set: {what}")
+        what = "typed answers are not read, and deletions and locks are noticed only when somebody acts"
+        return _DISCORD.ok(f"no gateway, as configured: {what}")
     if not setup.content:
-        return _DISCORD.ok("typed answers by mention, reply and direct message only, as set")
+        return _DISCORD.ok("typed answers by mention, reply and direct message only, as configured")
     if _flags(application) & limits.FLAG_MESSAGE_CONTENT:
         return _DISCORD.ok("Message Content intent")
     return _DISCORD.problem(
         "Message Content intent",
-        "it is off, so words typed in a thread cannot be read without a mention",
+        "it is off, so messages typed in a thread cannot be read unless they mention the app",
         "Run `answerback doctor --fix`, switch it on under Bot in the Developer Portal, or set "
         "discord.message_content = false.",
     )
 
 
-def _way_in(setup: Setup, application: Json) -> Finding:
-    """Clicks come by one way only: to the endpoint where one is set, else by the gateway."""
+def _interactions(setup: Setup, application: Json) -> Finding:
+    """Check how clicks arrive: at the endpoint if one is set, otherwise over the gateway, never both."""
     what, address = "interactions", application.get("interactions_endpoint_url")
     if setup.public_key is None:
         if not address:
-            return _DISCORD.ok(f"{what}, by the gateway")
+            return _DISCORD.ok(f"{what}, over the gateway")
         return _DISCORD.problem(
             what,
-            f"Discord posts clicks to {address}, and none comes by the gateway",
-            "Set discord.public_key to take them by HTTP, or clear the Interactions Endpoint URL in the portal.",
+            f"Discord posts clicks to {address}, and none arrive over the gateway",
+            "Set discord.public_key to receive them by HTTP, or clear the Interactions Endpoint URL in the portal.",
         )
     if setup.public_key.lower() != str(application.get("verify_key")).lower():
         return _DISCORD.problem(
@@ -132,7 +132,7 @@ def _way_in(setup: Setup, application: Json) -> Finding:
         )
     wanted = manifest.interactions_url(setup.public_url)
     if address == wanted:
-        return _DISCORD.ok(f"{what}, by {wanted}")
+        return _DISCORD.ok(f"{what}, at {wanted}")
     return _DISCORD.problem(
         what,
         f"the Interactions Endpoint URL is {address or 'not set'}",
@@ -146,13 +146,13 @@ def _installed(guilds: Sequence[Json], application_id: str) -> Finding:
         return _DISCORD.ok(f"installed in {names}")
     return _DISCORD.problem(
         "servers",
-        "the app is in none",
-        f"Open {manifest.install_url(application_id)} and choose one.",
+        "the app is not in any server",
+        f"Open {manifest.install_url(application_id)} and choose a server.",
     )
 
 
 async def _command(setup: Setup, calls: DiscordApi, application_id: str) -> Finding:
-    """Whether the slash command is there; its words are set by the service, which knows the labels."""
+    """Check that the slash command exists; the service sets its description, because it knows the labels."""
     what = f"command /{INBOX}"
     try:
         found = await slash_commands.fetch_command(calls, application_id)
@@ -165,7 +165,7 @@ async def _command(setup: Setup, calls: DiscordApi, application_id: str) -> Find
         return _DISCORD.ok(what)
     return _DISCORD.problem(
         what,
-        "Discord does not know it, so nobody can list there what waits for them",
+        "it is not registered with Discord, so people cannot list what is waiting for them",
         "Start the service, which registers it, or run `answerback doctor --fix`.",
     )
 
@@ -188,26 +188,26 @@ async def _channel(channel_id: str, bot: str, calls: DiscordApi) -> Finding:
     return _DISCORD.problem(
         what,
         f"the app lacks {', '.join(missing)} there",
-        "Give them to the app's role in the server or in the channel's settings.",
+        "Grant them to the app's role in the settings of the server or the channel.",
     )
 
 
 def compute_permissions(
     guild: str, roles: Sequence[Json], member: Json, overwrites: JsonValue, bot: str
 ) -> int:
-    """What the bot may do in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites."""
+    """Return the bot's permissions in a channel: https://docs.discord.com/developers/topics/permissions#permission-overwrites."""
     mine = {guild, *(str(role) for role in _list(member.get("roles")))}
     bits = 0
     for role in roles:
         bits |= int(str(role.get("permissions") or 0)) if role.get("id") in mine else 0
     if bits & limits.ADMINISTRATOR:
         return -1
-    found = {str(each.get("id")): each for each in _objects(overwrites)}
+    by_holder = {str(each.get("id")): each for each in _objects(overwrites)}
     for level in ({guild}, mine - {guild}, {bot}):
         allow = deny = 0
-        for holder in level & found.keys():
-            allow |= int(str(found[holder].get("allow") or 0))
-            deny |= int(str(found[holder].get("deny") or 0))
+        for holder in level & by_holder.keys():
+            allow |= int(str(by_holder[holder].get("allow") or 0))
+            deny |= int(str(by_holder[holder].get("deny") or 0))
         bits = (bits & ~deny) | allow
     return bits
 

@@ -1,4 +1,4 @@
-"""What Discord refuses, as the errors that the rest of Answerback knows: one table, with words that say how to fix it.
+"""Translate Discord's errors to Answerback's own, by one table that also says how to fix each of them.
 
 Codes: https://docs.discord.com/developers/topics/opcodes-and-status-codes#json
 """
@@ -29,7 +29,7 @@ from answerback_chat.platform_errors import (
 
 
 class ErrorCode(IntEnum):
-    """Discord's error codes that are told apart."""
+    """Discord's error codes that are handled differently."""
 
     UNKNOWN_CHANNEL = 10003
     UNKNOWN_MEMBER = 10007
@@ -60,9 +60,9 @@ class ErrorCode(IntEnum):
 
 
 TOKEN_REFUSED: Final = "401"
-"""The code of an error that says that the bot token is not valid."""
+"""The code of the error for an invalid bot token."""
 LIMIT_PAUSE: Final = 5.0
-"""Seconds to wait where Discord limits us and does not say for how long."""
+"""Seconds to wait if Discord limits requests without saying for how long."""
 _TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
     {
         RateLimitedError: without_advice(
@@ -70,28 +70,28 @@ _TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
         ),
         PlatformUnavailableError: without_advice(ErrorCode.OVERLOADED),
         DestinationGoneError: {
-            ErrorCode.UNKNOWN_CHANNEL: "the channel or thread does not exist, or not any more",
+            ErrorCode.UNKNOWN_CHANNEL: "the channel or thread does not exist, or no longer exists",
             ErrorCode.UNKNOWN_MESSAGE: "the message was deleted",
             ErrorCode.UNKNOWN_USER: "there is no such user",
-            ErrorCode.NO_DIRECT_MESSAGES: "this person takes no direct messages from the app",
-            ErrorCode.NOT_A_TEXT_CHANNEL: "nobody can write in this kind of channel",
+            ErrorCode.NO_DIRECT_MESSAGES: "this person does not accept direct messages from the app",
+            ErrorCode.NOT_A_TEXT_CHANNEL: "this kind of channel has no messages",
         },
         ForbiddenError: {
             ErrorCode.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",
-            ErrorCode.NO_PERMISSION: "the app lacks a permission there: `answerback doctor` says which",
+            ErrorCode.NO_PERMISSION: "the app lacks a permission there: run `answerback doctor` to see which",
         },
         UnauthorizedError: {
             ErrorCode.THREAD_LOCKED: "the thread is locked: a moderator has to unlock it",
-            ErrorCode.TAG_REQUIRED: "the forum wants a tag on every post: switch that off, or choose another channel",
-            ErrorCode.BAD_USER_AGENT: "Discord does not take our User-Agent",
+            ErrorCode.TAG_REQUIRED: "the forum requires a tag on each post: switch that off, or choose another channel",
+            ErrorCode.BAD_USER_AGENT: "Discord does not accept our User-Agent",
         },
         PayloadRejectedError: {
             ErrorCode.AUTO_MODERATED: "the server's AutoMod blocked the text: let the app's role pass its rules",
             ErrorCode.LINK_FILTERED: "Discord's filter of harmful links blocked the text: ask again without its links",
-            ErrorCode.THREAD_ARCHIVED: "the thread is archived, and opening it did not last: "
-            "open it in Discord, or ask elsewhere",
-            ErrorCode.TOO_MANY_THREADS: "the server has as many active threads as it may: "
-            "close some, or ask in a channel that is no forum",
+            ErrorCode.THREAD_ARCHIVED: "the thread is archived, and was archived again after it was "
+            "reopened: reopen it in Discord, or ask elsewhere",
+            ErrorCode.TOO_MANY_THREADS: "the server has reached its limit of active threads: "
+            "close some, or ask in a channel that is not a forum",
         },
     }
 )  # fmt: skip
@@ -99,62 +99,63 @@ _KINDS: Final[Mapping[int, type[PlatformError]]] = {
     403: UnauthorizedError,
     404: DestinationGoneError,
 }
-"""What a status stands for whose code is not in the table; every other one is `PayloadRejectedError`."""
+"""The error for a status, if its code is not in the table; for other statuses, `PayloadRejectedError`."""
 
 
 def error_from_response(
     status: int, body: JsonValue, headers: Mapping[str, str], what: str
 ) -> PlatformError:
-    """The error that a refused request stands for.
+    """Return the error for a refused request.
 
     Args:
-        what: the request, in the operator's words: ``POST /channels/…/messages``.
+        what: the request, as the operator knows it: ``POST /channels/…/messages``.
     """
     answer = body if isinstance(body, dict) else {}
     code = answer.get("code")
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
     name = str(number or status)
-    said = str(answer.get("message") or f"HTTP {status}")[:300]
+    message_text = str(answer.get("message") or f"HTTP {status}")[:300]
     kind, advice = _TABLE.get(number, ErrorMeaning(_KINDS.get(status, PayloadRejectedError)))
     if status == 429 or kind is RateLimitedError:
-        told = answer.get("retry_after"), headers.get("Retry-After")
-        wait = retry_after_of(*told, default=LIMIT_PAUSE)
-        # Edits of old messages are limited message by message, whatever else is done in the channel.
+        pauses = answer.get("retry_after"), headers.get("Retry-After")
+        wait = retry_after_of(*pauses, default=LIMIT_PAUSE)
+        # Edits of old messages are limited per message, regardless of other requests in the channel.
         alone = number == ErrorCode.OLD_EDITS_LIMIT
         return RateLimitedError(f"Discord limits {what}", retry_after=wait, code=name, alone=alone)
     if advice:
-        return kind(f"Discord refused {what}: {advice} ({said}).", code=name)
+        return kind(f"Discord refused {what}: {advice} ({message_text}).", code=name)
     if number == ErrorCode.INVALID_FORM:
-        where = "; ".join(_paths(answer.get("errors"), ())) or said
+        where = "; ".join(_form_errors(answer.get("errors"), ())) or message_text
         return PayloadRejectedError(f"Discord refused {what} as malformed: {where}.", code=name)
-    if (
-        status == 401 and not number
-    ):  # a number says that something else is refused, such as a webhook's token
-        words = (
-            "the bot token is not valid: set discord.bot_token to the one of the portal's Bot page"
+    # A code means that something else was refused, such as a webhook's token.
+    if status == 401 and not number:
+        reason = (
+            "the bot token is not valid: set discord.bot_token to the one on the portal's Bot page"
         )
-        return UnauthorizedError(f"Discord refused {what}: {words}.", code=TOKEN_REFUSED)
+        return UnauthorizedError(f"Discord refused {what}: {reason}.", code=TOKEN_REFUSED)
     if status == 403 and not answer:
-        words = "something on the way there, such as a proxy or Cloudflare, refused it"
-        return PlatformUnavailableError(f"Discord did not answer {what}: {words}.", code=name)
+        reason = "something on the way there, such as a proxy or Cloudflare, refused it"
+        return PlatformUnavailableError(f"Discord did not answer {what}: {reason}.", code=name)
     if status >= 500 or kind is PlatformUnavailableError:
-        return PlatformUnavailableError(f"Discord is out of order: {what} got {said}.", code=name)
-    return kind(f"Discord refused {what}: {said}.", code=name)
+        return PlatformUnavailableError(
+            f"Discord is failing: {what} got {message_text}.", code=name
+        )
+    return kind(f"Discord refused {what}: {message_text}.", code=name)
 
 
 def has_code(error: PlatformError, *codes: ErrorCode) -> bool:
-    """Whether an error is one of these."""
+    """Return whether an error has one of these codes."""
     return error.code in {str(int(code)) for code in codes}
 
 
-def _paths(node: JsonValue, path: tuple[str, ...]) -> Iterator[str]:
-    """The leaves of Discord's tree of errors, each with where it is."""
+def _form_errors(node: JsonValue, path: tuple[str, ...]) -> Iterator[str]:
+    """Iterate over the leaves of Discord's tree of errors, each with its path."""
     if not isinstance(node, dict):
         return
-    found = node.get("_errors")
-    for each in found if isinstance(found, list) else []:
-        words = each.get("message") if isinstance(each, dict) else each
-        yield f"{'.'.join(path) or 'the whole'}: {words}"
+    errors = node.get("_errors")
+    for each in errors if isinstance(errors, list) else []:
+        message = each.get("message") if isinstance(each, dict) else each
+        yield f"{'.'.join(path) or 'the request'}: {message}"
     for key, child in node.items():
         if key != "_errors":
-            yield from _paths(child, (*path, key))
+            yield from _form_errors(child, (*path, key))

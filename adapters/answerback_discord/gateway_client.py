@@ -1,7 +1,7 @@
-"""The connection to Discord's gateway, by discord.py: kept up, resumed, sharded; events handed on raw.
+"""The connection to Discord's gateway, using discord.py: kept up, resumed, sharded; events are passed on raw.
 
-Nothing is parsed or cached by discord.py: interactions and messages are handed on as the JSON that
-came, and events that mean nothing here are passed over unread.
+discord.py parses and caches nothing: interactions and messages are passed on as the JSON that arrived, and events
+without a handler are skipped unread.
 https://docs.discord.com/developers/events/gateway
 """
 
@@ -32,9 +32,9 @@ Shards: TypeAlias = int | Literal["auto"]
 Handler: TypeAlias = Callable[[Json], None]
 
 GRACE: Final = 60.0
-"""Seconds of a lost connection before people count as out of reach: it mostly comes back within a few."""
+"""Seconds that a connection may be lost before it is reported as an outage: most come back within a few seconds."""
 CONNECT_TIMEOUT: Final = 10.0
-"""Seconds that a start waits for the first connection."""
+"""Seconds that `GatewayClient.start` waits for the first connection."""
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 60.0
 _FATAL_PAUSE: Final = 300.0
@@ -42,16 +42,17 @@ _PART: Final = "gateway"
 
 
 class GatewayClient:
-    """Holds the connection and says how it stands.
+    """Holds the connection and reports its state.
 
     Args:
-        content: whether to ask for the text of all messages (a privileged intent); where the
-            application lacks it, the connection is made without.
-        shards: how many connections share the servers; "auto" as Discord advises.
-        outage: tells the log while there is no connection.
-        handlers: what takes in which event; what they need of intents is asked for in `_make`.
-        lost: called when a connection is gone, and events may pass by.
-        back: called when all stand again, and whether one began anew: then Discord repeats nothing.
+        content: whether to request the text of all messages (a privileged intent); if the application lacks the
+            intent, the connection is made without it.
+        shards: how many connections share the servers; "auto" for the number that Discord recommends.
+        outage: logs while there is no connection.
+        handlers: the handler of each event, by event name; `_create_client` requests the intents they need.
+        on_lost: called when a connection is lost, after which events may be missed.
+        on_connected: called when all shards are connected again, with whether any of them began a new session,
+            for which Discord repeats no events.
     """
 
     def __init__(
@@ -63,8 +64,8 @@ class GatewayClient:
         shards: Shards,
         outage: Outage,
         handlers: Mapping[str, Handler],
-        lost: Callable[[], None] = lambda: None,
-        back: Callable[[bool], None] = lambda _anew: None,
+        on_lost: Callable[[], None] = lambda: None,
+        on_connected: Callable[[bool], None] = lambda _new_session: None,
     ) -> None:
         self._calls = calls
         self._token = token
@@ -72,63 +73,67 @@ class GatewayClient:
         self._shards = shards
         self._outage = outage
         self._handlers = handlers
-        self._lost = lost
-        self._back = back
-        self._anew = False
+        self._on_lost = on_lost
+        self._on_connected = on_connected
+        self._has_new_session = False
         self._task: asyncio.Task[None] | None = None
         self._client: discord.Client | None = None
-        self._first = asyncio.Event()
-        self._of = 1
-        self._down: dict[int, float] = {0: time.monotonic() - GRACE}
-        """The shards without a connection, and since when."""
+        self._connected_once = asyncio.Event()
+        self._shard_count = 1
+        self._down_since: dict[int, float] = {0: time.monotonic() - GRACE}
+        """When each shard that has no connection lost it."""
         self._failure: str | None = "the gateway is not connected yet"
-        """Why there is no connection at all."""
+        """Why there is no connection at all; None while shards are connected or being reconnected."""
 
     async def start(self) -> None:
-        """Begins to connect, and waits for it a little."""
+        """Begin to connect, and wait up to `CONNECT_TIMEOUT` for the connection."""
         self._task = asyncio.create_task(self._run(), name="discord gateway")
         try:
             async with asyncio.timeout(CONNECT_TIMEOUT):
-                await self._first.wait()
+                await self._connected_once.wait()
         except TimeoutError:
             self._outage.record_failure(_PART, self.outage_reason())
 
     async def stop(self) -> None:
-        """Disconnects."""
+        """Disconnect."""
         if self._task is not None:
             self._task.cancel()
             await asyncio.gather(self._task, return_exceptions=True)
             self._task = None
-            self._first.clear()
-            for shard in range(self._of):
+            self._connected_once.clear()
+            for shard in range(self._shard_count):
                 self.mark_disconnected(shard)
 
     def outage_reason(self) -> str | None:
-        """None while all shards are connected, or for so short a time not connected that nobody need know."""
+        """Return why shards are disconnected, or None if all are connected or were until less than `GRACE` ago."""
         now = time.monotonic()
-        out = sorted(shard for shard, since in self._down.items() if now - since >= GRACE)
+        out = sorted(shard for shard, since in self._down_since.items() if now - since >= GRACE)
         if not out or self._failure is not None:
             return self._failure if out else None
-        which = f" (shard {', '.join(map(str, out))} of {self._of})" if self._of > 1 else ""
-        return f"the connection to Discord's gateway is lost and being made again{which}"
+        which = (
+            f" (shard {', '.join(map(str, out))} of {self._shard_count})"
+            if self._shard_count > 1
+            else ""
+        )
+        return f"the connection to Discord's gateway was lost and is being restored{which}"
 
     def mark_connected(self, shard: int, of: int) -> None:
-        """One of so many shards is connected."""
-        if of != self._of:
-            since = min(self._down.values(), default=time.monotonic())
-            self._of, self._down = of, dict.fromkeys(range(of), since)
-        self._down.pop(shard, None)
+        """Record that one of ``of`` shards is connected."""
+        if of != self._shard_count:
+            since = min(self._down_since.values(), default=time.monotonic())
+            self._shard_count, self._down_since = of, dict.fromkeys(range(of), since)
+        self._down_since.pop(shard, None)
         self._failure = None
-        if not self._down:
+        if not self._down_since:
             self._outage.record_success(_PART)
-            self._first.set()
-            anew, self._anew = self._anew, False
-            self._back(anew)
+            self._connected_once.set()
+            new_session, self._has_new_session = self._has_new_session, False
+            self._on_connected(new_session)
 
     def mark_disconnected(self, shard: int) -> None:
-        """A shard's connection is gone; discord.py makes it again."""
-        self._lost()
-        self._down.setdefault(shard, time.monotonic())
+        """Record that a shard's connection was lost; discord.py restores it."""
+        self._on_lost()
+        self._down_since.setdefault(shard, time.monotonic())
 
     # --- connecting ------------------------------------------------------------------------------
 
@@ -137,7 +142,7 @@ class GatewayClient:
         while True:
             since = time.monotonic()
             wait = await self._connect_once()
-            for shard in range(self._of):
+            for shard in range(self._shard_count):
                 self.mark_disconnected(shard)
             if time.monotonic() - since > _LONGEST_PAUSE:
                 backoff.reset()
@@ -145,10 +150,10 @@ class GatewayClient:
             await asyncio.sleep(pause if wait is None else wait)
 
     async def _connect_once(self) -> float | None:
-        """Connects until that ends; how long to wait before the next try, where the reason tells."""
+        """Connect, and return once the connection has ended: the seconds to wait before the next try, if known."""
         try:
-            await self._point()
-            self._client = self._make()
+            await self._configure_library()
+            self._client = self._create_client()
             async with self._client as client:
                 await client.start(self._token, reconnect=True)
         except discord.PrivilegedIntentsRequired:
@@ -173,79 +178,79 @@ class GatewayClient:
             logger.exception("The gateway failed", extra={"action": "gateway_failed"})
         return None
 
-    def _fatal(self, trouble: str) -> float:
-        self._failure = trouble
-        self._first.set()
-        self._outage.record_failure(_PART, trouble)
+    def _fatal(self, reason: str) -> float:
+        self._failure = reason
+        self._connected_once.set()
+        self._outage.record_failure(_PART, reason)
         return _FATAL_PAUSE
 
-    async def _point(self) -> None:
-        """Points discord.py at the API in use; it knows one for the whole process."""
+    async def _configure_library(self) -> None:
+        """Point discord.py at the API in use, which it keeps once for the whole process."""
         Route.BASE = self._calls.url
-        found = await self._calls.get("/gateway")
-        if isinstance(found, dict) and isinstance(found.get("url"), str):
-            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(str(found["url"]))
+        body = await self._calls.get("/gateway")
+        if isinstance(body, dict) and isinstance(body.get("url"), str):
+            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL(str(body["url"]))
 
-    def _make(self) -> discord.Client:
+    def _create_client(self) -> discord.Client:
         intents = discord.Intents(guilds=True, guild_messages=True, dm_messages=True)
         intents.message_content = self._content
         client: discord.Client
         if self._shards == 1:
-            client = _Single(self, intents)
+            client = _SingleClient(self, intents)
         else:
-            client = _Sharded(self, intents, None if self._shards == "auto" else self._shards)
-        # What discord.py would do with each event, for every shard: a parser of it that meets an odd
-        # event ends the connection, and none is needed.
+            client = _ShardedClient(self, intents, None if self._shards == "auto" else self._shards)
+        # Replaces discord.py's own event parsers, for every shard: none is needed, and one that meets an
+        # unexpected event ends the connection.
         client._connection.parsers = {
-            "READY": self._ready,
-            "RESUMED": self._resumed,
-            **{name: self._raw(name) for name in self._handlers},
+            "READY": self._on_ready,
+            "RESUMED": self._on_resumed,
+            **{name: self._raw_handler(name) for name in self._handlers},
         }
         return client
 
-    def _ready(self, data: Json) -> None:
-        """A new session stands."""
-        self._anew = True
+    def _on_ready(self, data: Json) -> None:
+        """Record a new session."""
+        self._has_new_session = True
         match data.get("shard"):
             case [int(shard), int(of)]:
                 self.mark_connected(shard, of)
             case _:
                 self.mark_connected(0, 1)
 
-    def _resumed(self, data: Json) -> None:
-        """A session goes on; discord.py notes whose."""
+    def _on_resumed(self, data: Json) -> None:
+        """Record that a session was resumed; discord.py adds the shard's id."""
         shard = data.get("__shard_id__")
-        self.mark_connected(shard if isinstance(shard, int) else 0, self._of)
+        self.mark_connected(shard if isinstance(shard, int) else 0, self._shard_count)
 
-    def _raw(self, name: str) -> Callable[[JsonValue], None]:
+    def _raw_handler(self, name: str) -> Callable[[JsonValue], None]:
         handler = self._handlers[name]
 
-        def handed_on(data: JsonValue) -> None:
+        def pass_on(data: JsonValue) -> None:
             if isinstance(data, dict):
                 handler(data)
 
-        return handed_on
+        return pass_on
 
 
-class _Single(discord.Client):
-    """One connection."""
+class _SingleClient(discord.Client):
+    """A client with a single connection."""
 
     def __init__(self, gateway: GatewayClient, intents: discord.Intents) -> None:
         super().__init__(intents=intents)
         self._gateway = gateway
 
     async def on_disconnect(self) -> None:
-        """The connection is gone."""
+        """Called by discord.py when the connection is lost."""
         self._gateway.mark_disconnected(0)
 
 
-class _Sharded(discord.AutoShardedClient):
-    """Several connections, each with its part of the servers."""
+class _ShardedClient(discord.AutoShardedClient):
+    """A client with several connections, each of which serves some of the servers."""
 
     def __init__(self, gateway: GatewayClient, intents: discord.Intents, count: int | None) -> None:
         super().__init__(intents=intents, shard_count=count)
         self._gateway = gateway
 
     async def on_shard_disconnect(self, shard: int) -> None:
-        """One shard's connection is gone."""
+        """Called by discord.py when a shard's connection is lost."""
         self._gateway.mark_disconnected(shard)

@@ -1,6 +1,6 @@
-"""Which roles a person has, in whatever server: looked up where somebody acts outside of one, in direct messages.
+"""Look up which roles a person has in any server, for people who act in direct messages.
 
-Wherever they act in a server, Discord tells their roles itself.
+For somebody who acts in a server, Discord sends their roles along.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from answerback_chat.shared_lookups import SharedLookups
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
 
-_WITHIN: Final = 2.0
-"""Seconds that a click waits for its person's roles: Discord waits 3 for the answer."""
-_AT_ONCE: Final = 10
-_LONGEST: Final = 30.0
-_KEPT: Final = 30.0
-"""Seconds for which roles are remembered, so that who was told to try again finds them known."""
+_WAIT_TIMEOUT: Final = 2.0
+"""Seconds that a click waits for the person's roles; Discord waits 3 for the response."""
+_MAX_CONCURRENT: Final = 10
+_LOOKUP_TIMEOUT: Final = 30.0
+_CACHE_SECONDS: Final = 30.0
+"""Seconds for which roles are remembered, so that they are known when a person tries again as asked."""
 
 
 class RoleMembership:
-    """Looks roles up, a person's all together and one time only for all who wait."""
+    """Looks up all roles of a person together, with one lookup for all callers that wait for it."""
 
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
-        self._asking = SharedLookups("discord roles of", self._look, self._looked)
+        self._lookups = SharedLookups("discord roles of", self._look_up, self._cache_seconds)
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Which of these roles the person has; a server's own id is its role @everyone.
+        """Return which of these roles the person has; a server's own id is its role @everyone.
 
         Raises:
-            PlatformError: it cannot be found out in time; looking goes on, for when they try again.
+            PlatformError: the lookup did not finish in time. It continues, ready for when the person tries again.
         """
         try:
-            async with asyncio.timeout(_WITHIN):
-                found, error = await self._asking.get(user_id)
+            async with asyncio.timeout(_WAIT_TIMEOUT):
+                found, error = await self._lookups.get(user_id)
         except TimeoutError as late:
             raise PlatformUnavailableError(
-                f"Discord did not tell in time who {user_id} is."
+                f"Discord did not return the roles of {user_id} in time."
             ) from late
         if error is not None and not groups & found:
             raise error
         return groups & found
 
     async def require_reachable_responders(self, responders: Sequence[str], guild: str) -> None:
-        """Refuses responders of whom it is certain that they are nobody: roles that a server does not have.
+        """Refuse an ask whose responders are all roles that the server does not have.
 
         Raises:
-            DestinationGoneError: nobody could answer, in words that say why.
+            DestinationGoneError: nobody could answer; the message says why.
         """
         if any(not who.startswith("@") for who in responders):
             return
         try:
-            async with asyncio.timeout(_WITHIN):
+            async with asyncio.timeout(_WAIT_TIMEOUT):
                 listed = await self._calls.get(f"/guilds/{guild}/roles")
         except (PlatformError, TimeoutError):
-            return  # who has them is asked when somebody acts
+            return  # roles are looked up again when somebody acts
         roles = listed if isinstance(listed, list) else []
         known = {f"@{role.get('id')}" for role in roles if isinstance(role, dict)}
         if known.isdisjoint(responders):
@@ -73,40 +73,42 @@ class RoleMembership:
             )
 
     async def stop(self) -> None:
-        """Gives up what is being looked up."""
-        await self._asking.stop()
+        """Cancel the lookups in progress."""
+        await self._lookups.stop()
 
     @staticmethod
-    def _looked(task: asyncio.Task[tuple[frozenset[str], PlatformError | None]]) -> float:
+    def _cache_seconds(task: asyncio.Task[tuple[frozenset[str], PlatformError | None]]) -> float:
         failed = task.exception() is not None or task.result()[1] is not None
-        return 0.0 if failed else _KEPT
+        return 0.0 if failed else _CACHE_SECONDS
 
-    async def _look(self, user_id: str) -> tuple[frozenset[str], PlatformError | None]:
-        """What is found, and what kept it from being all."""
+    async def _look_up(self, user_id: str) -> tuple[frozenset[str], PlatformError | None]:
+        """Return the roles that were found, and the error, if any, that kept the list from being complete."""
         found: set[str] = set()
-        few = asyncio.Semaphore(_AT_ONCE)
+        slots = asyncio.Semaphore(_MAX_CONCURRENT)
 
         async def look_in(guild: str) -> None:
-            async with few:
+            async with slots:
                 found.update(await self._roles_in(guild, user_id))
 
         try:
-            async with asyncio.timeout(_LONGEST):
+            async with asyncio.timeout(_LOOKUP_TIMEOUT):
                 guilds = await self._get("/users/@me/guilds")
                 listed = guilds if isinstance(guilds, list) else []
-                looks = [look_in(str(each.get("id"))) for each in listed if isinstance(each, dict)]
-                ended = await asyncio.gather(*looks, return_exceptions=True)
+                lookups = [
+                    look_in(str(each.get("id"))) for each in listed if isinstance(each, dict)
+                ]
+                results = await asyncio.gather(*lookups, return_exceptions=True)
         except TimeoutError:
             late = PlatformUnavailableError(
-                f"Discord did not tell in {_LONGEST:.0f} s who {user_id} is."
+                f"Discord did not return the roles of {user_id} within {_LOOKUP_TIMEOUT:.0f} s."
             )
             return frozenset(found), late
         except PlatformError as error:
             return frozenset(), error
-        for failure in ended:
+        for failure in results:
             if isinstance(failure, BaseException) and not isinstance(failure, PlatformError):
                 raise failure
-        errors = (failure for failure in ended if isinstance(failure, PlatformError))
+        errors = (failure for failure in results if isinstance(failure, PlatformError))
         return frozenset(found), next(errors, None)
 
     async def _roles_in(self, guild: str, user_id: str) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""Interactions as signed POSTs: the signature is checked on the raw bytes before anything is parsed.
+"""Receive interactions as signed POSTs; the signature of the raw bytes is checked before anything is parsed.
 
 https://docs.discord.com/developers/interactions/overview#setting-up-an-endpoint
 """
@@ -26,20 +26,20 @@ logger = logging.getLogger(__name__)
 
 PATH: Final = "/discord/interactions"
 MAX_BODY: Final = 512 * 1024
-"""Bytes of an interaction: a message of 4,000 characters with its menus, and five inputs of 4,000, escaped."""
+"""Maximum bytes of an interaction: a message of 4,000 characters with its menus, and five inputs of 4,000, escaped."""
 SIGNATURE_WINDOW: Final = 300.0
-"""Seconds that a signed timestamp may be away from our clock: an old request is a replayed one."""
+"""Seconds by which a signed timestamp may differ from our clock; an older request is treated as a replay."""
 _SIGNATURE: Final = "X-Signature-Ed25519"
 _TIMESTAMP: Final = "X-Signature-Timestamp"
 
 
 class HttpEndpoint:
-    """The endpoint.
+    """The HTTP endpoint for Discord's interactions.
 
     Args:
-        public_key: the application's, in hex.
-        receive: makes the reply to an interaction, and never raises. It may be exchanged.
-        replied: does what a reply needs beside being sent, and gives the callback.
+        public_key: the application's public key, in hex.
+        receive: returns the response to an interaction, and never raises. It may be replaced later.
+        finish: does whatever a response requires besides being sent, and returns its callback.
         now: seconds since the epoch.
     """
 
@@ -47,17 +47,17 @@ class HttpEndpoint:
         self,
         public_key: str,
         receive: Callable[[Json], Awaitable[InteractionResponse]],
-        replied: Callable[[Json, InteractionResponse], Json],
+        finish: Callable[[Json, InteractionResponse], Json],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
         self.receive = receive
-        self._replied = replied
+        self._finish = finish
         self._now = now
         self._bodies = BodyReader(MAX_BODY)
 
     async def handle(self, request: web.Request) -> web.Response:
-        """One POST: 401 unless Discord signed it just now."""
+        """Handle one POST; respond with 401 unless Discord signed it just now."""
         raw = await self._bodies.read(request)
         if isinstance(raw, web.Response):
             return raw
@@ -70,20 +70,20 @@ class HttpEndpoint:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == InteractionType.PING:
             return _json({"type": int(InteractionResponseType.PONG)})
-        return _json(self._replied(body, await self.receive(body)))
+        return _json(self._finish(body, await self.receive(body)))
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:
         try:
-            given = bytes.fromhex(signature)
-            if len(given) != crypto_sign_BYTES:
+            signature_bytes = bytes.fromhex(signature)
+            if len(signature_bytes) != crypto_sign_BYTES:
                 return False
-            crypto_sign_open(given + timestamp.encode() + raw, self._key)
+            crypto_sign_open(signature_bytes + timestamp.encode() + raw, self._key)
             age = abs(self._now() - float(timestamp))
         except (BadSignatureError, ValueError):
             return False
         if age > SIGNATURE_WINDOW:
             logger.warning(
-                "An interaction was signed %.0f s away from our clock: a replay, or the clock is wrong",
+                "The timestamp of a signed interaction is %.0f s off our clock: it is a replay, or the clock is wrong",
                 age,
                 extra={"action": "signature_stale"},
             )

@@ -1,8 +1,7 @@
-"""What Discord is answered to an interaction: a private note, or the message brought up to date. No request to Discord.
+"""Build the response to an interaction: a private note, or the updated message. Makes no request to Discord.
 
-Owns what the live message looks like at an ask's present state, selection included, and what becomes of
-a copy that is out of date: it is brought up to date by the answer, and the person is told by a
-follow-up that only they see.
+Owns how the live message looks in the ask's current state, including the selection, and how an outdated message is
+handled: the response updates it, and a follow-up that only the person sees explains why.
 https://docs.discord.com/developers/interactions/receiving-and-responding
 """
 
@@ -27,7 +26,7 @@ from answerback_discord.pending_edits import live_message_id
 
 
 class InteractionResponseType(IntEnum):
-    """Types of answers."""
+    """Discord's types of interaction responses."""
 
     PONG = 1
     MESSAGE = 4
@@ -37,31 +36,31 @@ class InteractionResponseType(IntEnum):
 
 
 class InteractionResponse(NamedTuple):
-    """The answer to an interaction."""
+    """The response to an interaction, and what follows it."""
 
     callback: Json
     shown: Ask | None = None
-    """The ask whose live message it brings up to date."""
+    """The ask whose live message the response updates."""
     note: Json | None = None
-    """What the person is told privately once Discord has taken the answer."""
-    again: Ask | None = None
-    """The ask of which the person saw an older state: its live message is to be looked at."""
-    selected: Ask | None = None
-    """The ask whose selection was changed on a message of one person's own: its live message shows another one."""
+    """A private message to send once Discord has accepted the response."""
+    outdated: Ask | None = None
+    """The ask of which the person saw an older state; its live message needs to be checked."""
+    reselected: Ask | None = None
+    """The ask whose selection changed on a private message; its live message still shows the old selection."""
 
     @property
     def has_followup(self) -> bool:
-        """Whether something is done once it is sent."""
-        return any(each is not None for each in (self.note, self.again, self.selected))
+        """Whether anything remains to be done after the response is sent."""
+        return any(each is not None for each in (self.note, self.outdated, self.reselected))
 
 
 def private_response(message: Json) -> InteractionResponse:
-    """A new message that only the person sees."""
+    """Respond with a new message that only the person sees."""
     return InteractionResponse({"type": int(InteractionResponseType.MESSAGE), "data": message})
 
 
 def note_response(message: Json, used: Interaction) -> InteractionResponse:
-    """A private message: in place of the one that was clicked, where that was private already."""
+    """Respond with a private message, which replaces the clicked one if that was private already."""
     if used.private:
         return update_response(message | {"flags": limits.COMPONENTS_V2})
     return private_response(message)
@@ -70,14 +69,14 @@ def note_response(message: Json, used: Interaction) -> InteractionResponse:
 def update_response(
     message: Json, shown: Ask | None = None, note: Json | None = None
 ) -> InteractionResponse:
-    """The message that was clicked, changed."""
+    """Respond by updating the clicked message."""
     return InteractionResponse(
         {"type": int(InteractionResponseType.UPDATE), "data": message}, shown, note
     )
 
 
 class ResponseBuilder:
-    """Makes answers."""
+    """Builds the responses to interactions."""
 
     def __init__(self, asks: Asks, labels: Labels, now: Callable[[], float]) -> None:
         self._now = now
@@ -86,60 +85,63 @@ class ResponseBuilder:
         self.selections = SelectionDrafts(asks)
 
     async def list_state(self, ask: Ask) -> ListState | None:
-        """How the menu of an open multi-select looks now; None: as the question is without a selection."""
+        """Return the current list state of an open multi-select, or None if the open question is not one."""
         prompt = view_of(ask).prompt
         if prompt is None or prompt.question.answer_type is not AnswerType.MULTI_SELECT:
             return None
         return ListState(initial_page(prompt), await self.selections.load(ask))
 
     async def acted(self, result: Acted | Rejected, used: Interaction) -> InteractionResponse:
-        """The answer to what has been acted on: the message as it stands now, or why nothing changed."""
+        """Respond to an action with the message in its current state, or with why nothing changed."""
         if isinstance(result, Rejected):
             return await self.rejected(result, used)
         if used.private:
             return note_response(private_notes.action_taken_note(result.ask, self._labels), used)
-        if not (result.repeated or result.ask.asides):  # nobody has selected anything there yet
-            return self._brought(result.ask, None, used)
-        return await self._up_to_date(result.ask, used)
+        if not (result.repeated or result.ask.asides):  # nobody can have selected anything yet
+            return self._update_clicked(result.ask, None, used)
+        return await self._current_message(result.ask, used)
 
     async def rejected(
         self, result: Rejected, used: Interaction, entered: private_notes.TypedInput | None = None
     ) -> InteractionResponse:
-        """Why nothing was changed; a copy that is out of date is brought up to date besides."""
+        """Respond with why nothing was changed; an outdated message is updated as well."""
         reader, seen = used.actor.person.user_id, used.control
-        copy = ActedOnVersion(seen.revision, self._now())
-        note = private_notes.rejection_note(result, self._labels, reader, entered, copy)
+        version = ActedOnVersion(seen.revision, self._now())
+        note = private_notes.rejection_note(result, self._labels, reader, entered, version)
         ask = result.ask
         if ask is None or (seen.revision == ask.revision and ask.open):
             return note_response(note, used)
         return await self.redraw(ask, used, note)
 
     async def redraw(self, ask: Ask, used: Interaction, note: Json) -> InteractionResponse:
-        """The message as it stands now, and a note; the note alone where it has to arrive, or was clicked itself.
+        """Respond with the message in its current state and a follow-up note.
 
-        What somebody typed into a modal is given back with the answer, since a follow-up may be lost.
+        The response is the note alone if the clicked message is private, or if a modal was submitted: the note gives
+        back what was typed there, and a follow-up may be lost.
         """
         if used.private or used.kind == InteractionType.MODAL_SUBMIT:
-            return note_response(note, used)._replace(again=ask)
-        return (await self._up_to_date(ask, used))._replace(note=note, again=ask)
+            return note_response(note, used)._replace(outdated=ask)
+        return (await self._current_message(ask, used))._replace(note=note, outdated=ask)
 
-    async def _up_to_date(self, ask: Ask, used: Interaction) -> InteractionResponse:
-        look = await self.list_state(ask)
-        # The last that is awaited: what is committed later is shown after this answer.
+    async def _current_message(self, ask: Ask, used: Interaction) -> InteractionResponse:
+        list_state = await self.list_state(ask)
+        # Nothing is awaited after the last read: later commits are shown after this response.
         latest = await self._asks.get(ask.id) or ask
         while latest.revision != ask.revision:
-            ask, look = latest, await self.list_state(latest)
+            ask, list_state = latest, await self.list_state(latest)
             latest = await self._asks.get(ask.id) or ask
-        return self._brought(latest, look, used)
+        return self._update_clicked(latest, list_state, used)
 
-    def _brought(self, ask: Ask, look: ListState | None, used: Interaction) -> InteractionResponse:
-        here = ask.destination.surface == SURFACE
-        live = live_message_id(ask) if here else ""
-        if here and (live == used.message_id or not (live or ask.escalated)):
-            return update_response(render.message(view_of(ask), self._labels, look), ask)
-        where = (
+    def _update_clicked(
+        self, ask: Ask, list_state: ListState | None, used: Interaction
+    ) -> InteractionResponse:
+        on_discord = ask.destination.surface == SURFACE
+        live = live_message_id(ask) if on_discord else ""
+        if on_discord and (live == used.message_id or not (live or ask.escalated)):
+            return update_response(render.message(view_of(ask), self._labels, list_state), ask)
+        moved_to = (
             private_notes.message_url(ask.message or {})
             if live
             else private_notes.destination_text(ask.destination)
         )
-        return update_response(private_notes.moved_note(where, self._labels))
+        return update_response(private_notes.moved_note(moved_to, self._labels))

@@ -1,7 +1,7 @@
-"""What people do on Discord, by the gateway and by HTTP alike, and how Discord is answered.
+"""Handle what people do on Discord, over the gateway or by HTTP, and decide how to respond.
 
-The answer is one callback of Discord's, made without any request to Discord: the commit comes first, and the answer
-shows what is stored. What follows it (a note, a look at the live message) is sent behind it.
+The response is a single callback, built without any request to Discord: the commit comes first, and the response
+shows what is stored. Whatever follows it (a note, a check of the live message) is sent afterwards.
 https://docs.discord.com/developers/interactions/receiving-and-responding
 """
 
@@ -44,12 +44,12 @@ from answerback_discord.parse import Interaction, InteractionType
 
 logger = logging.getLogger(__name__)
 
-_SELECTING: Final = frozenset(
+_SELECTION_VERBS: Final = frozenset(
     {Verb.CHOOSE, Verb.SUBMIT_SELECTION, Verb.PAGE, Verb.SEARCH, Verb.OTHER, Verb.NOTE}
 )
-"""What reads or changes what is selected, where several options may be."""
-_INBOX_WITHIN: Final = limits.ANSWER_SECONDS - 0.8
-"""Seconds in which an inbox is to be found, so that its answer still is in time."""
+"""The controls that read or change the selection of a multi-select."""
+_INBOX_TIMEOUT: Final = limits.ANSWER_SECONDS - 0.8
+"""Seconds for reading an inbox, so that the response is still in time."""
 _NO_CHOICES: Final = InteractionResponse(
     {"type": int(InteractionResponseType.AUTOCOMPLETE_RESULT), "data": {"choices": []}}
 )
@@ -69,13 +69,13 @@ class InteractionHandler:
         return await self._replies.list_state(ask)
 
     def lock_for(self, used: Interaction) -> AbstractAsyncContextManager[None]:
-        """Selections of one ask are changed and handed in one after the other."""
-        if used.control.verb in _SELECTING:
+        """Serialise the changes to an ask's selection and its submission."""
+        if used.control.verb in _SELECTION_VERBS:
             return self._replies.selections.lock(used.control.ask_id)
         return contextlib.nullcontext()
 
     async def respond_to_unknown(self, payload: Mapping[str, Any]) -> InteractionResponse:
-        """Never "This interaction failed"."""
+        """Respond with a note, so that Discord never shows "This interaction failed"."""
         if payload.get("type") == InteractionType.AUTOCOMPLETE:
             return _NO_CHOICES
         return private_response(
@@ -83,55 +83,55 @@ class InteractionHandler:
         )
 
     async def respond_to_read_only(self, ask: Ask | None, used: Interaction) -> InteractionResponse:
-        """A page of what waits for this person, of what does not fit the message, or of what they had entered."""
+        """Respond with a page of the person's inbox, of the full text of a message, or of what they had entered."""
         if used.control.verb is Verb.INBOX:
             return note_response(await self._inbox(used), used)
         if ask is None:
             return await self._replies.rejected(Rejected(RejectReason.NOT_FOUND), used)
-        return await self._entering(ask, used).read_page()
+        return await self._control_handler(ask, used).read_page()
 
     async def _inbox(self, used: Interaction) -> Json:
-        """What waits for this person, in every server: their roles in another one are looked up."""
+        """Render the inbox of a person across all servers; their roles in other servers are looked up."""
         person, roles = used.actor.person, used.actor.groups
         try:
-            async with asyncio.timeout(_INBOX_WITHIN):
+            async with asyncio.timeout(_INBOX_TIMEOUT):
                 try:
                     after = used.control.argument or None
-                    found = await self._asks.list_waiting_for(
+                    asks = await self._asks.list_waiting_for(
                         person, after, inbox_command.ASKS_PER_PAGE, roles
                     )
-                except ValueError:  # no inbox of this database gave that cursor
-                    found = await self._asks.list_waiting_for(
+                except ValueError:  # the cursor is not from an inbox of this database
+                    asks = await self._asks.list_waiting_for(
                         person, None, inbox_command.ASKS_PER_PAGE, roles
                     )
-        except TimeoutError:  # looking goes on, so that it is known when they try again
+        except TimeoutError:  # the lookup continues, ready for when the person tries again
             return private_notes.note(escape(self._labels.inbox_late))
         except StoreError as error:
             extra = {"action": "inbox_unread", "platform": "discord"}
             logger.warning("An inbox could not be read: %s", error, extra=extra)
             return private_notes.note(escape(self._labels.unavailable))
-        return inbox_command.page(found, self._labels)
+        return inbox_command.page(asks, self._labels)
 
     async def respond_with_view(
         self, ask: Ask, used: Interaction
     ) -> RequestedAction | InteractionResponse:
-        """A modal, another page of options, what is selected now; or what is wanted by what was entered."""
-        return await self._entering(ask, used).handle()
+        """Respond with a modal, a page of options or the new selection, or return the action that was entered."""
+        return await self._control_handler(ask, used).handle()
 
     async def respond_to_acted(self, acted: Acted, used: Interaction) -> InteractionResponse:
-        """The message as it stands now."""
-        if used.control.number and used.is_modal_submit:  # behind the first page of several
+        """Respond with the message in its current state."""
+        if used.control.number and used.is_modal_submit:  # not the first page of the form
             try:
                 await FormDraft(self._asks, used).keep(None)
-            except StoreError as error:  # the answer is saved; a draft that stays harms nobody
+            except StoreError as error:  # the answer is saved; a leftover draft does no harm
                 extra = {"action": "draft_stays", "ask_id": acted.ask.id}
-                logger.warning("A draft could not be dropped: %s", error, extra=extra)
+                logger.warning("A draft could not be deleted: %s", error, extra=extra)
         return await self._replies.acted(acted, used)
 
     async def respond_to_rejected(
         self, rejected: Rejected, used: Interaction
     ) -> InteractionResponse:
-        """Why nothing was changed, and whatever was entered in vain, on the pages before this one too."""
+        """Respond with why nothing was changed, and with everything that was entered, including earlier pages."""
         if not (used.private or used.is_modal_submit):
             return await self._replies.rejected(rejected, used)
         drafts = FormDraft(self._asks, used)
@@ -156,7 +156,7 @@ class InteractionHandler:
     async def respond_to_failure(
         self, error: Exception, used: Interaction | None
     ) -> InteractionResponse:
-        """The person is asked to try again, with what they entered or picked."""
+        """Ask the person to try again, and give back what they entered or picked."""
         again = typed = ""
         if used is not None:
             if used.control.verb is Verb.CHOOSE and used.single and len(used.places) == 1:
@@ -169,5 +169,5 @@ class InteractionHandler:
             )
         )
 
-    def _entering(self, ask: Ask, used: Interaction) -> ControlHandler:
+    def _control_handler(self, ask: Ask, used: Interaction) -> ControlHandler:
         return ControlHandler(self._asks, self._replies, self._labels, used, ask)

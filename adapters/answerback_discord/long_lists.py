@@ -1,7 +1,7 @@
-"""A long list in front of one person: its pages and what a search found, on a message that only they see. Pure.
+"""Render a long list for one person: its pages and the results of a search, on a message that only they see. Pure.
 
-The live message is everybody's, so nobody turns its pages for the others. What is selected in a multi-select is the
-ask's own, and is the same on every message.
+Everyone shares the live message, so nobody turns its pages for the others. The selection of a multi-select belongs to
+the ask, and is the same on every message.
 """
 
 from __future__ import annotations
@@ -24,49 +24,49 @@ _QUESTION_ROOM: Final = 600
 _FOUND_ROOM: Final = 300
 
 
-def render_option_list(view: View, labels: Labels, look: ListState, note: str = "") -> Json:
-    """A page of the options, of what was found, or in review of the answers that can be edited.
+def render_option_list(view: View, labels: Labels, state: ListState, note: str = "") -> Json:
+    """Render a page of the options, of the search results, or in review of the editable answers.
 
     Args:
-        note: what the person is told above it.
+        note: a message to the person, above the list.
     """
     above = [c.text(escape(note))] if note else []
     prompt = view.prompt
     if prompt is None:
-        return c.message([*above, *render_edit_menu(view, labels, look)], private=True)
+        return c.message([*above, *render_edit_menu(view, labels, state)], private=True)
     blocks = [
         TextBlock(prompt.question.text, _QUESTION_ROOM, "**{}**"),
-        *option_controls.option_text_blocks(prompt.question, look),
+        *option_controls.option_text_blocks(prompt.question, state),
         TextBlock(
-            option_controls.selection_text(prompt, look), option_controls.SELECTION_ROOM, "-# ☑ {}"
+            option_controls.selection_text(prompt, state), option_controls.SELECTION_ROOM, "-# ☑ {}"
         ),
-        TextBlock(_found(look, labels), _FOUND_ROOM, "-# {}"),
+        TextBlock(_result_count(state, labels), _FOUND_ROOM, "-# {}"),
     ]
     texts, _ = fit_blocks(blocks, TEXT_BUDGET - utf16_length(escape(note)))
     parts = [*above, c.text("\n".join(filter(None, texts)))]
     return c.message(
-        [*parts, *option_controls.render_option_controls(view, prompt, labels, look)], private=True
+        [*parts, *option_controls.render_option_controls(view, prompt, labels, state)], private=True
     )
 
 
-def _found(look: ListState, labels: Labels) -> str:
-    """How much a search found, where the menu shows only some of it."""
-    if look.found is None or len(look.found) <= limits.SELECT_OPTIONS:
+def _result_count(state: ListState, labels: Labels) -> str:
+    """The number of search results, if the menu shows only some of them."""
+    if state.found is None or len(state.found) <= limits.SELECT_OPTIONS:
         return ""
-    words = one_line(look.words[:100])
-    return labels.found.format(count=len(look.found), words=words, shown=limits.SELECT_OPTIONS)
+    words = one_line(state.words[:100])
+    return labels.found.format(count=len(state.found), words=words, shown=limits.SELECT_OPTIONS)
 
 
-def render_edit_menu(view: View, labels: Labels, look: ListState) -> list[Json]:
-    """A page of the menu by which an answer is edited in review."""
+def render_edit_menu(view: View, labels: Labels, state: ListState) -> list[Json]:
+    """Render a page of the menu that selects an answer to edit in review."""
     editable = [(i, line) for i, line in enumerate(view.lines) if line.editable]
     size = limits.SELECT_OPTIONS
     total = max(1, -(-len(editable) // size))
-    page = look.page if look.page < total else 0
+    page = state.page if state.page < total else 0
     shown = editable[page * size : (page + 1) * size]
     if not shown:
         return []
-    place = (
+    placeholder = (
         labels.edit
         if total == 1
         else f"{labels.edit} · {labels.page_of.format(page=page + 1, pages=total)}"
@@ -77,7 +77,7 @@ def render_edit_menu(view: View, labels: Labels, look: ListState) -> list[Json]:
             c.option(fit_line(f"{i + 1}. {line.question.text}", limits.OPTION_LABEL), str(i))
             for i, line in shown
         ],
-        placeholder=fit_line(place, limits.PLACEHOLDER),
+        placeholder=fit_line(placeholder, limits.PLACEHOLDER),
     )
     row: Json = {"type": c.ACTION_ROW, "components": [menu]}
     return [row, *c.rows(paging_buttons(view, Verb.PAGE, page, total, labels))]

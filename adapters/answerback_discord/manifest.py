@@ -1,7 +1,7 @@
-"""What the Discord application is to be set to, and the link that installs it: one place for doctor, docs and tests.
+"""The settings of the Discord application and the link that installs it, shared by the doctor, docs and tests.
 
-Discord has no manifest file; these are the fields of
-https://docs.discord.com/developers/resources/application#edit-current-application that matter here.
+Discord has no manifest file; these are the relevant fields of
+https://docs.discord.com/developers/resources/application#edit-current-application.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ _DESCRIPTION: Final = "An AI agent's questions, asked and answered where you alr
 
 
 def application_settings(public_url: str | None) -> Json:
-    """The fields to set; with ``public_url`` clicks come to the endpoint there."""
+    """Return the fields to set; with ``public_url``, clicks are posted to the endpoint there."""
     install: dict[str, JsonValue] = {"scopes": ["bot"], "permissions": PERMISSION_BITS}
-    made: Json = {
+    settings: Json = {
         "description": _DESCRIPTION,
         "tags": ["agents", "questions"],
         "install_params": install,
@@ -31,17 +31,17 @@ def application_settings(public_url: str | None) -> Json:
         "flags": FLAG_MESSAGE_CONTENT_LIMITED,
     }
     if public_url is not None:
-        made["interactions_endpoint_url"] = interactions_url(public_url)
-    return made
+        settings["interactions_endpoint_url"] = interactions_url(public_url)
+    return settings
 
 
 def interactions_url(public_url: str) -> str:
-    """The address that Discord is to post interactions to."""
+    """Return the URL to which Discord posts interactions."""
     return public_url.rstrip("/") + PATH
 
 
 def install_url(application_id: str) -> str:
-    """The address by which a server's admin adds the app, with the least permissions."""
+    """Return the URL with which a server's admin installs the app, with the minimum permissions."""
     query = urlencode(
         {"client_id": application_id, "scope": "bot", "permissions": str(PERMISSION_BITS)}
     )

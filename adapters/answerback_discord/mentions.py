@@ -1,6 +1,6 @@
-"""People, roles and times as Discord's clients show them. Pure.
+"""Format people, roles and times for Discord's clients. Pure.
 
-A mention notifies only whom `allowed_mentions` lets it:
+A mention notifies only those whom `allowed_mentions` permits:
 https://docs.discord.com/developers/resources/message#allowed-mentions-object
 """
 
@@ -26,12 +26,12 @@ MOST_NOTIFIED: Final = 40
 
 
 def mention(who: str) -> str:
-    """A responder as markdown: a user or ``@`` and a role."""
+    """Format a responder as markdown: a user's id, or ``@`` followed by a role's id."""
     return responder_mention(who) or escape(who)
 
 
 def responder_mention(who: str) -> str | None:
-    """A user or ``@`` and a role as a mention; None where the id can be none of Discord's."""
+    """Format a user's id, or ``@`` followed by a role's id, as a mention; None if it cannot be a Discord id."""
     number = who.removeprefix("@")
     if not _ID.fullmatch(number):
         return None
@@ -39,29 +39,29 @@ def responder_mention(who: str) -> str | None:
 
 
 def person_name(who: Person) -> str:
-    """Somebody who acted, by the name that they are known by."""
+    """Return the name of somebody who acted, or a mention if it is not known."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
     return shorten_line(wording.display_name(who), _NAME_ROOM)[0]
 
 
 def timestamp(at: float) -> str:
-    """A time that every reader sees on their own clock: https://docs.discord.com/developers/reference#message-formatting"""
+    """Format a time that each reader sees in their own time zone: https://docs.discord.com/developers/reference#message-formatting"""
     return f"<t:{int(at)}:f>"
 
 
 def allowed_mentions(responders: Sequence[str]) -> Json:
-    """`allowed_mentions` that notify responders, as many as Discord takes."""
+    """Return `allowed_mentions` that notify the responders, as many as Discord allows."""
     listed = [who for who in responders if who != ANYONE][:MOST_NOTIFIED]
     users: list[JsonValue] = [who for who in listed if who.isdigit()]
     roles: list[JsonValue] = [who[1:] for who in listed if who[1:].isdigit() and who[0] == "@"]
     return {"parse": [], "users": users, "roles": roles}
 
 
-def _named(who: str) -> str | None:
+def _responder_name(who: str) -> str | None:
     name = attribution.responder_name(SURFACE, who)
     return responder_mention(who) if name is None else shorten_line(name, _NAME_ROOM)[0]
 
 
-MARKS: Final = AttributionFormat(escape, _named, person_name, timestamp)
-"""What lines about people are made of."""
+MARKS: Final = AttributionFormat(escape, _responder_name, person_name, timestamp)
+"""How Discord formats lines about people."""

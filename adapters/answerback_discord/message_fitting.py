@@ -1,4 +1,4 @@
-"""Texts within the room of one message: short ones stand in full, long ones share what is left. Pure."""
+"""Fit texts into one message: short ones are shown in full, long ones share the remaining space. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import divide_room, escape_stripped, shorten
 
 TEXT_BUDGET: Final = MESSAGE_TEXT - 100
-"""What all texts of a message may take, with some room for marks around them."""
-_EASY: Final = 150
-"""Characters, of two units at the most, that texts of one message may always have together."""
+"""Units for all texts of a message, with some left for the marks around them."""
+_ALWAYS_FITS: Final = 150
+"""Characters, of at most two units each, that always fit a message together."""
 
 
 class TextBlock(NamedTuple):
-    """A text that may be shortened, and how it is set."""
+    """A text that may be shortened to ``most`` units, and its frame: a format string for the shown text."""
 
     raw: str
     most: int
@@ -27,23 +27,23 @@ class TextBlock(NamedTuple):
 
 
 def fit_blocks(blocks: Sequence[TextBlock], total: int) -> tuple[list[str], bool]:
-    """Texts in their frames within ``total`` units together, and whether something was left out."""
+    """Fit texts with their frames into ``total`` units; return them, and whether anything was left out."""
     full = [escape_stripped(raw) if raw else "" for raw, _, _ in blocks]
-    if sum(map(len, full)) <= _EASY:  # as nearly always
+    if sum(map(len, full)) <= _ALWAYS_FITS:  # nearly always
         framed = zip(full, blocks, strict=True)
         return [block.frame.format(text) if text else "" for text, block in framed], False
     texts, wanted = [], []
-    room, left_out = total - len(blocks), False
+    budget, left_out = total - len(blocks), False
     for text, (_, most, frame) in zip(full, blocks, strict=True):
         size = utf16_length(text)
-        room -= utf16_length(frame) if text else 0
+        budget -= utf16_length(frame) if text else 0
         left_out = left_out or size > most
         wanted.append(min(size, most))
         texts.append(frame.format(text) if text else "")
-    if not left_out and sum(wanted) <= room:
+    if not left_out and sum(wanted) <= budget:
         return texts, False
-    for i, (block, given) in enumerate(zip(blocks, divide_room(wanted, room), strict=True)):
-        text, short = shorten(block.raw, given) if texts[i] else ("", False)
+    for i, (block, share) in enumerate(zip(blocks, divide_room(wanted, budget), strict=True)):
+        text, short = shorten(block.raw, share) if texts[i] else ("", False)
         texts[i] = block.frame.format(text) if text else ""
         left_out = left_out or short
     return texts, left_out
@@ -52,7 +52,7 @@ def fit_blocks(blocks: Sequence[TextBlock], total: int) -> tuple[list[str], bool
 def fit_answer_lines(
     lines: tuple[Line, ...], labels: Labels, total: int, *, numbered: bool = False
 ) -> tuple[list[str], bool]:
-    """Questions with their answers, all of them, in ``total`` units."""
+    """Fit all questions with their answers into ``total`` units; return them, and whether anything was left out."""
     blocks = [
         block
         for number, line in enumerate(lines, 1)
@@ -69,5 +69,5 @@ def fit_answer_lines(
 
 
 def answer_text(line: Line, labels: Labels) -> str:
-    """An answer as people read it, with a mark where no person gave it."""
+    """Format an answer for people, with a mark if no person gave it."""
     return "\n".join(answer_summary.answer_texts(line, labels))

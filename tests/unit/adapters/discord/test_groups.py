@@ -47,7 +47,7 @@ async def test_the_servers_are_asked_together(up: Rig) -> None:
 async def test_who_cannot_be_looked_up_in_time_is_told_to_try_again_and_then_may(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_membership, "_WITHIN", 0.05)
+    monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
     ask, dora = await asked(up)
     held = up.discord.faults.hang(GUILDS)
     assert (await dora.click("Yes")).answered
