@@ -19,8 +19,8 @@ from answerback_discord.markdown_text import escape, fit_button, shorten_line
 from answerback_discord.private_notes import message_url
 
 ASKS_PER_PAGE: Final = 8
-_WHO_ROOM: Final = 120
-_QUESTION_ROOM: Final = 280
+_WHO_BUDGET: Final = 120
+_QUESTION_BUDGET: Final = 280
 
 
 def page(asks: Page[Ask], labels: Labels) -> Json:
@@ -37,9 +37,9 @@ def page(asks: Page[Ask], labels: Labels) -> Json:
 def _entry(number: int, ask: Ask, labels: Labels) -> Json:
     """An ask. Its number distinguishes its button from the others for screen readers."""
     view = view_of(ask)
-    who, _ = shorten_line(asks_line(view, labels, briefly=True), _WHO_ROOM)
+    who, _ = shorten_line(asks_line(view, labels, briefly=True), _WHO_BUDGET)
     words = view.prompt.question.text if view.prompt else labels.review_title
-    question, _ = shorten_line(words, _QUESTION_ROOM)
+    question, _ = shorten_line(words, _QUESTION_BUDGET)
     # Each reader's client formats the time:
     # https://docs.discord.com/developers/reference#message-formatting
     text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{number}. {question}**"

@@ -20,8 +20,8 @@ from answerback_discord.markdown_text import escape, fit_line
 from answerback_discord.message_fitting import TEXT_BUDGET, TextBlock, fit_blocks
 from answerback_discord.option_controls import ListState, control_id, paging_buttons
 
-_QUESTION_ROOM: Final = 600
-_FOUND_ROOM: Final = 300
+_QUESTION_BUDGET: Final = 600
+_FOUND_BUDGET: Final = 300
 
 
 def render_option_list(view: View, labels: Labels, state: ListState, note: str = "") -> Json:
@@ -35,12 +35,14 @@ def render_option_list(view: View, labels: Labels, state: ListState, note: str =
     if prompt is None:
         return c.message([*above, *render_edit_menu(view, labels, state)], private=True)
     blocks = [
-        TextBlock(prompt.question.text, _QUESTION_ROOM, "**{}**"),
+        TextBlock(prompt.question.text, _QUESTION_BUDGET, "**{}**"),
         *option_controls.option_text_blocks(prompt.question, state),
         TextBlock(
-            option_controls.selection_text(prompt, state), option_controls.SELECTION_ROOM, "-# ☑ {}"
+            option_controls.selection_text(prompt, state),
+            option_controls.SELECTION_BUDGET,
+            "-# ☑ {}",
         ),
-        TextBlock(_result_count(state, labels), _FOUND_ROOM, "-# {}"),
+        TextBlock(_result_count(state, labels), _FOUND_BUDGET, "-# {}"),
     ]
     texts, _ = fit_blocks(blocks, TEXT_BUDGET - utf16_length(escape(note)))
     parts = [*above, c.text("\n".join(filter(None, texts)))]

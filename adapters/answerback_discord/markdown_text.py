@@ -168,7 +168,7 @@ def split_into_pages(text: str, most: int) -> list[str]:
     return pages
 
 
-def divide_room(wanted: Sequence[int], total: int) -> list[int]:
+def divide_budget(wanted: Sequence[int], total: int) -> list[int]:
     """Divide ``total`` among texts of the lengths ``wanted``: short ones get what they need, long ones equal shares."""
     shares = [0] * len(wanted)
     left, shortest_first = total, sorted(range(len(wanted)), key=wanted.__getitem__)

@@ -21,7 +21,7 @@ from answerback_discord.markdown_text import escape, shorten_line
 from answerback_discord.parse import SURFACE
 
 _ID: Final = re.compile(r"[0-9]{1,20}")
-_NAME_ROOM: Final = 160
+_NAME_BUDGET: Final = 160
 MOST_NOTIFIED: Final = 40
 
 
@@ -42,7 +42,7 @@ def person_name(who: Person) -> str:
     """Return the name of somebody who acted, or a mention if it is not known."""
     if who.name is None and who.surface == SURFACE:
         return mention(who.user_id)
-    return shorten_line(wording.display_name(who), _NAME_ROOM)[0]
+    return shorten_line(wording.display_name(who), _NAME_BUDGET)[0]
 
 
 def timestamp(at: float) -> str:
@@ -60,7 +60,7 @@ def allowed_mentions(responders: Sequence[str]) -> Json:
 
 def _responder_name(who: str) -> str | None:
     name = attribution.responder_name(SURFACE, who)
-    return responder_mention(who) if name is None else shorten_line(name, _NAME_ROOM)[0]
+    return responder_mention(who) if name is None else shorten_line(name, _NAME_BUDGET)[0]
 
 
 MARKS: Final = AttributionFormat(escape, _responder_name, person_name, timestamp)

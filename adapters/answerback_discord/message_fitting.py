@@ -10,7 +10,7 @@ from answerback.core.view import Line
 from answerback_chat import answer_summary
 from answerback_chat.text_fitting import utf16_length
 from answerback_discord.limits import MESSAGE_TEXT
-from answerback_discord.markdown_text import divide_room, escape_stripped, shorten
+from answerback_discord.markdown_text import divide_budget, escape_stripped, shorten
 
 TEXT_BUDGET: Final = MESSAGE_TEXT - 100
 """Units for all texts of a message, with some left for the marks around them."""
@@ -42,7 +42,7 @@ def fit_blocks(blocks: Sequence[TextBlock], total: int) -> tuple[list[str], bool
         texts.append(frame.format(text) if text else "")
     if not left_out and sum(wanted) <= budget:
         return texts, False
-    for i, (block, share) in enumerate(zip(blocks, divide_room(wanted, budget), strict=True)):
+    for i, (block, share) in enumerate(zip(blocks, divide_budget(wanted, budget), strict=True)):
         text, short = shorten(block.raw, share) if texts[i] else ("", False)
         texts[i] = block.frame.format(text) if text else ""
         left_out = left_out or short

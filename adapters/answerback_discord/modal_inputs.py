@@ -32,9 +32,9 @@ from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
 
 LONG_TEXT: Final = 100
 """A text that may be longer than this many characters gets a multi-line input."""
-SPELLED_ROOM: Final = 1_000
+SPELLED_BUDGET: Final = 1_000
 """Maximum characters of a modal's intro that spell out initial values with invisible characters."""
-SELECTION_ROOM: Final = 1_000
+SELECTION_BUDGET: Final = 1_000
 """Maximum characters of a modal's intro that name the selected options."""
 
 
@@ -54,7 +54,7 @@ def _intro_with_warning(spec: ModalSpec, labels: Labels) -> str:
     """The intro, preceded by any initial values that contain invisible characters, spelled out."""
     starts = [(s.label, unseen(s.start)) for s in spec.slots if isinstance(s.start, str)]
     spelled = [f"{label}: {text}" for label, text in starts if text is not None]
-    warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_ROOM)
+    warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_BUDGET)
     return f"{warning}\n\n{spec.intro}".strip() if spelled else spec.intro
 
 
@@ -93,7 +93,7 @@ def _other_intro(question: Question, labels: Labels, selected: Sequence[int]) ->
         return f"{labels.other_replaces}\n{question.text}"
     names = " · ".join(one_line(question.options[i].label) for i in selected)
     selection = labels.other_with.format(
-        count=len(selected), text=text_fitting.shorten(names, SELECTION_ROOM)
+        count=len(selected), text=text_fitting.shorten(names, SELECTION_BUDGET)
     )
     return f"{selection}\n{question.text}"
 

@@ -1,6 +1,6 @@
-"""The options of a question as buttons, sections and menus: paged, searched, numbered; nothing dropped. Pure.
+"""Render the options of a question as buttons, sections and menus: paged, searchable, numbered, and complete. Pure.
 
-What a person did to a list without answering yet (a page, a search, a selection in a menu) is a `ListState`.
+What a person has done to a list without answering yet (a page, a search, a selection in a menu) is a `ListState`.
 """
 
 from __future__ import annotations
@@ -28,36 +28,36 @@ from answerback_discord.modal_inputs import allows_note
 
 @dataclass(frozen=True, slots=True)
 class ListState:
-    """How a list stands in front of people who have not moved the ask: pages and searches are one person's own."""
+    """The state of a list that has not been answered yet; pages and searches concern one person only."""
 
     page: int = 0
     chosen: tuple[int, ...] | None = None
-    """Multi-select: the indexes selected so far; None: as the question's prefill has it."""
+    """For a multi-select: the indexes selected so far; None means those of the question's prefill."""
     found: tuple[int, ...] | None = None
-    """The indexes that a search found; None: all options are listed."""
+    """The indexes of the search results; None lists all options."""
     words: str = ""
-    """What was searched for."""
+    """The words that were searched for."""
 
 
-_MAX_WORDS: Final = 20
-"""Words of a search that count: nobody looks for more, and each is looked for in every option."""
-_UNTURNED: Final = ListState()
-SELECTION_ROOM: Final = 400
-"""Units in which a message names what is selected on all pages of a menu."""
+_MAX_SEARCH_WORDS: Final = 20
+"""Maximum words of a search; each of them is looked up in every option."""
+_DEFAULT_STATE: Final = ListState()
+SELECTION_BUDGET: Final = 400
+"""Units for the selected options of all pages of a menu, as the message names them."""
 OPTIONS: Final = OptionLimits(
-    # Up to which no client cuts it: the design guide of
+    # The length up to which no client cuts a label, by the design guide of
     # https://docs.discord.com/developers/components/reference#button
     button=38,
     label=limits.OPTION_LABEL,
     description=limits.OPTION_DESCRIPTION,
-    # Three components each, of the forty that a message may have with all that stands beside them:
+    # Each is three components, of the forty that the whole message may have:
     # https://docs.discord.com/developers/components/reference
     sections=6,
 )
 
 
 def control_id(view: View, verb: Verb, argument: str | int = "") -> str:
-    """The custom_id of one control of a view."""
+    """Return the custom_id of a control of a view."""
     return control_codec.encode(view.ask_id, view.revision, verb, str(argument))
 
 
@@ -68,84 +68,84 @@ def button(
     argument: str | int = "",
     style: ButtonStyle = ButtonStyle.SECONDARY,
 ) -> Json:
-    """A button of a view, with as much of its label as it holds."""
+    """Render a button of a view; its label is shortened to fit."""
     custom_id = control_codec.encode(view.ask_id, view.revision, verb, str(argument))
     return c.button(fit_button(label), custom_id, style)
 
 
 ButtonPlan: TypeAlias = tuple[tuple[str, str, ButtonStyle], ...]
-"""Buttons of any ask's message: label, what stands behind the stem of its controls, look."""
+"""Buttons that are the same on any ask's message: for each, the label, the suffix of its custom_id, and the style."""
 
 
 def plan_button(
     label: str, verb: Verb, argument: str = "", style: ButtonStyle = ButtonStyle.SECONDARY
 ) -> ButtonPlan:
-    """A plan of one button."""
+    """Plan one button."""
     return ((fit_button(label), control_codec.control_suffix(verb, argument), style),)
 
 
 def render_buttons(view: View, plan: ButtonPlan) -> list[Json]:
-    """The buttons of a plan, on the message of a view."""
-    stem = control_codec.control_prefix(view.ask_id, view.revision)
-    return [c.button(label, stem + tail, style) for label, tail, style in plan]
+    """Render the buttons of a plan for the message of a view."""
+    prefix = control_codec.control_prefix(view.ask_id, view.revision)
+    return [c.button(label, prefix + suffix, style) for label, suffix, style in plan]
 
 
-def selected_indexes(prompt: Prompt, look: ListState) -> tuple[int, ...]:
-    """The indexes that are chosen in a multi-select now."""
-    if look.chosen is not None:
-        return look.chosen
+def selected_indexes(prompt: Prompt, state: ListState) -> tuple[int, ...]:
+    """Return the currently selected indexes of a multi-select."""
+    if state.chosen is not None:
+        return state.chosen
     return tuple(chosen_indexes(prompt))
 
 
 def selection_digest(chosen: Sequence[int]) -> str:
-    """What Submit carries of the selection that the person saw, so that it never hands in another."""
+    """Return a digest of the selection that the person saw, which Submit carries so that it never submits another."""
     text = ",".join(map(str, chosen))
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def search_options(question: Question, words: str) -> tuple[int, ...]:
-    """The indexes of the options that hold every word of a search, in any case."""
-    wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_WORDS]
+    """Return the indexes of the options that contain every word of a search, ignoring case."""
+    wanted = list(dict.fromkeys(words.casefold().split()))[:_MAX_SEARCH_WORDS]
     folded = (f"{o.label}\n{o.description or ''}".casefold() for o in question.options)
     return tuple(i for i, text in enumerate(folded) if all(word in text for word in wanted))
 
 
-def indexes_on_page(question: Question, look: ListState) -> tuple[int, ...]:
-    """The indexes on the page that is shown."""
+def indexes_on_page(question: Question, state: ListState) -> tuple[int, ...]:
+    """Return the indexes on the current page."""
     everything = tuple(range(len(question.options)))
-    if look.found is not None:
-        return tuple(i for i in look.found if i < len(everything))[: limits.SELECT_OPTIONS]
-    if not 0 <= look.page < page_count(question):
+    if state.found is not None:
+        return tuple(i for i in state.found if i < len(everything))[: limits.SELECT_OPTIONS]
+    if not 0 <= state.page < page_count(question):
         return everything[: limits.SELECT_OPTIONS]
-    start = look.page * limits.SELECT_OPTIONS
+    start = state.page * limits.SELECT_OPTIONS
     return everything[start : start + limits.SELECT_OPTIONS]
 
 
 def initial_list_state(prompt: Prompt) -> ListState:
-    """How the live message looks before anybody has turned it."""
-    return ListState(page=initial_page(prompt)) if prompt.question.options else _UNTURNED
+    """Return the list state of the live message before anyone has used it."""
+    return ListState(page=initial_page(prompt)) if prompt.question.options else _DEFAULT_STATE
 
 
 def initial_page(prompt: Prompt) -> int:
-    """The page on which a list opens: the one with the option that is pre-populated."""
+    """Return the page on which a list opens: the one with the prefilled option."""
     return next(iter(chosen_indexes(prompt)), 0) // limits.SELECT_OPTIONS
 
 
 def page_count(question: Question) -> int:
-    """How many pages a question's options take in a menu."""
+    """Return the number of pages that a question's options fill in a menu."""
     return max(1, -(-len(question.options) // limits.SELECT_OPTIONS))
 
 
-def selection_text(prompt: Prompt, look: ListState) -> str:
-    """The selected options, where a menu shows only some of them."""
+def selection_text(prompt: Prompt, state: ListState) -> str:
+    """Return the names of the selected options, if a menu shows only some of them."""
     question = prompt.question
     if question.answer_type is not AnswerType.MULTI_SELECT or page_count(question) == 1:
         return ""
-    return " · ".join(OPTIONS.option_labels(question, selected_indexes(prompt, look)))
+    return " · ".join(OPTIONS.option_labels(question, selected_indexes(prompt, state)))
 
 
-def option_text_blocks(question: Question, look: ListState) -> list[TextBlock]:
-    """The options that stand as text: all where each has its button beside it, or those that no control shows whole."""
+def option_text_blocks(question: Question, state: ListState) -> list[TextBlock]:
+    """Return the options to show as text: all if each has a button next to it, or those that a menu would cut."""
     if not question.options:
         return []
     numbered = OPTIONS.needs_text_list(question)
@@ -162,7 +162,7 @@ def option_text_blocks(question: Question, look: ListState) -> list[TextBlock]:
         return []
     return [
         TextBlock(_option_text(question.options[i]), MESSAGE_TEXT, f"**{i + 1}.** {{}}")
-        for i in indexes_on_page(question, look)
+        for i in indexes_on_page(question, state)
     ]
 
 
@@ -171,39 +171,39 @@ def _option_text(option: Option) -> str:
     return f"{label} — {option.description}" if option.description else label
 
 
-def sections(view: View, prompt: Prompt, labels: Labels, told: Sequence[str]) -> list[Json]:
-    """Each option with its button beside it.
+def sections(view: View, prompt: Prompt, labels: Labels, texts: Sequence[str]) -> list[Json]:
+    """Render each option with its button next to it.
 
     Args:
-        told: the texts of `option_text_blocks`, as they fit the message.
+        texts: the texts of `option_text_blocks`, fitted to the message.
     """
     names = OPTIONS.option_labels(prompt.question, range(len(prompt.question.options)))
     chosen = chosen_indexes(prompt)
-    made = [
+    rendered = [
         c.section(
-            "".join(told[2 * i : 2 * i + 2]),
+            "".join(texts[2 * i : 2 * i + 2]),
             option_button(view, fit_line(name, OPTIONS.button), i, chosen),
         )
         for i, name in enumerate(names)
     ]
-    return [*made, *c.rows(_other(view, prompt, labels))]
+    return [*rendered, *c.rows(_free_text_buttons(view, prompt, labels))]
 
 
 def option_button(view: View, name: str, index: int, chosen: Sequence[int]) -> Json:
-    """The button that answers with an option."""
+    """Render the button that answers with an option."""
     style = ButtonStyle.PRIMARY if index in chosen else ButtonStyle.SECONDARY
     return button(view, name, Verb.ANSWER, index, style)
 
 
 def render_option_controls(
-    view: View, prompt: Prompt, labels: Labels, look: ListState
+    view: View, prompt: Prompt, labels: Labels, state: ListState
 ) -> list[Json]:
-    """The rows by which an option is chosen, without Back, Reply and End Turn.
+    """Render the rows of controls that choose an option, without Back, Reply and End Turn.
 
-    Paging and searching opens a list for one person alone, in which they go on: see `lists`.
+    Paging and searching open a list for one person only, in which they continue: see `long_lists`.
     """
     question = prompt.question
-    other = _other(view, prompt, labels)
+    other = _free_text_buttons(view, prompt, labels)
     if OPTIONS.fits_buttons(question):
         chosen = chosen_indexes(prompt)
         buttons = [
@@ -212,27 +212,29 @@ def render_option_controls(
         ]
         return c.rows([*buttons, *other])
     several = question.answer_type is AnswerType.MULTI_SELECT
-    shown = indexes_on_page(question, look)
-    answers = _submit(view, prompt, labels, look) if several else _take_prefill(view, prompt)
+    shown = indexes_on_page(question, state)
+    answers = (
+        _submit_button(view, prompt, labels, state) if several else _prefilled_button(view, prompt)
+    )
     return [
-        *([_menu(view, prompt, labels, look, shown)] if shown else []),
+        *([_menu(view, prompt, labels, state, shown)] if shown else []),
         *c.rows([*answers, *other]),
-        *c.rows(_paging(view, question, labels, look)),
+        *c.rows(_paging_row(view, question, labels, state)),
     ]
 
 
 def _menu(
-    view: View, prompt: Prompt, labels: Labels, look: ListState, shown: Sequence[int]
+    view: View, prompt: Prompt, labels: Labels, state: ListState, shown: Sequence[int]
 ) -> Json:
     question = prompt.question
     several = question.answer_type is AnswerType.MULTI_SELECT
-    chosen = set(selected_indexes(prompt, look)) if several else set()
-    place = labels.choose
-    if page_count(question) > 1 and look.found is None:
-        page = labels.page_of.format(page=look.page + 1, pages=page_count(question))
-        place = f"{place} {page}"
+    chosen = set(selected_indexes(prompt, state)) if several else set()
+    placeholder = labels.choose
+    if page_count(question) > 1 and state.found is None:
+        page = labels.page_of.format(page=state.page + 1, pages=page_count(question))
+        placeholder = f"{placeholder} {page}"
     menu = c.select(
-        control_id(view, Verb.CHOOSE, "found" if look.found is not None else look.page),
+        control_id(view, Verb.CHOOSE, "found" if state.found is not None else state.page),
         [
             c.option(
                 fit_line(name, limits.OPTION_LABEL),
@@ -244,48 +246,48 @@ def _menu(
         ],
         least=0 if several else 1,
         most=len(shown) if several else 1,
-        placeholder=fit_line(place, limits.PLACEHOLDER),
+        placeholder=fit_line(placeholder, limits.PLACEHOLDER),
     )
     return {"type": c.ACTION_ROW, "components": [menu]}
 
 
-def _take_prefill(view: View, prompt: Prompt) -> list[Json]:
-    # Picking what a menu already shows as picked sends nothing
-    # (https://github.com/discord/discord-api-docs/issues/4801): what is pre-populated is a button.
+def _prefilled_button(view: View, prompt: Prompt) -> list[Json]:
+    # Picking the option that a menu already shows as picked sends nothing
+    # (https://github.com/discord/discord-api-docs/issues/4801), so the prefilled option is a button.
     first = chosen_indexes(prompt)[:1]
     names = OPTIONS.option_labels(prompt.question, first)
     return [option_button(view, name, i, first) for i, name in zip(first, names, strict=True)]
 
 
-def _submit(view: View, prompt: Prompt, labels: Labels, look: ListState) -> list[Json]:
-    seen = selection_digest(selected_indexes(prompt, look))
+def _submit_button(view: View, prompt: Prompt, labels: Labels, state: ListState) -> list[Json]:
+    seen = selection_digest(selected_indexes(prompt, state))
     return [button(view, labels.submit, Verb.SUBMIT_SELECTION, seen, ButtonStyle.PRIMARY)]
 
 
-def _other(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
-    """The buttons of answers that take words."""
-    made = []
+def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]:
+    """The buttons for answers with free text."""
+    buttons = []
     if prompt.question.other:
         style = ButtonStyle.SECONDARY if prompt.words is None else ButtonStyle.PRIMARY
-        made.append(button(view, labels.other, Verb.OTHER, style=style))
+        buttons.append(button(view, labels.other, Verb.OTHER, style=style))
     if allows_note(prompt.question):
         style = ButtonStyle.SECONDARY if prompt.note is None else ButtonStyle.PRIMARY
-        made.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))
-    return made
+        buttons.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))
+    return buttons
 
 
-def _paging(view: View, question: Question, labels: Labels, look: ListState) -> list[Json]:
+def _paging_row(view: View, question: Question, labels: Labels, state: ListState) -> list[Json]:
     total = page_count(question)
     if total == 1:
         return []
     search = button(view, labels.search, Verb.SEARCH)
-    if look.found is not None:
+    if state.found is not None:
         return [button(view, labels.close, Verb.PAGE, 0), search]
-    return [*paging_buttons(view, Verb.PAGE, look.page, total, labels), search]
+    return [*paging_buttons(view, Verb.PAGE, state.page, total, labels), search]
 
 
 def paging_buttons(view: View, verb: Verb, page: int, total: int, labels: Labels) -> list[Json]:
-    """Previous and Next, each only where there is such a page."""
+    """Render Previous and Next, each only if there is such a page."""
     buttons = []
     if page > 0:
         buttons.append(button(view, labels.previous, verb, page - 1))

@@ -1,4 +1,4 @@
-"""What Discord sends, read: a click, a submitted modal, a typed message. Pure; what is malformed gives None.
+"""Parse what Discord sends: clicks, submitted modals, typed messages. Pure; malformed payloads give None.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-object and
 https://docs.discord.com/developers/resources/message#message-object
@@ -25,13 +25,13 @@ from answerback_discord import limits
 
 SURFACE: Final = "discord"
 INBOX: Final = "inbox"
-"""The command that tells a member, privately, what waits for them."""
+"""The name of the slash command that lists privately what is waiting for a person."""
 CONFIRMED: Final = "yes"
-"""The argument of the End Turn control that ends the turn indeed."""
+"""The argument of the End Turn control that really ends the turn."""
 
 
 class InteractionType(IntEnum):
-    """Types of interactions."""
+    """Discord's types of interactions."""
 
     PING = 1
     COMMAND = 2
@@ -41,7 +41,7 @@ class InteractionType(IntEnum):
 
 
 class MessageType(IntEnum):
-    """Types of messages that people write."""
+    """Discord's types of messages that people write."""
 
     DEFAULT = 0
     REPLY = 19
@@ -57,29 +57,29 @@ class Interaction(NamedTuple):
     control: Control
     message_id: str | None
     private: bool
-    """Whether it was used on a message that only this person sees."""
+    """Whether it happened on a message that only this person sees."""
     values: tuple[str, ...]
-    """What was chosen in a menu."""
+    """The values that were chosen in a menu."""
     offered: tuple[str, ...]
-    """What that menu offered, as the person saw it."""
+    """The values that the menu offered, as the person saw it."""
     single: bool
-    """Whether that menu takes one choice, which is an answer by itself."""
+    """Whether the menu takes a single choice, which is a complete answer."""
     inputs: Mapping[str, JsonValue]
-    """What a modal's inputs hold, by their custom_id."""
+    """The values of a modal's inputs, by custom_id."""
 
     @property
     def is_modal_submit(self) -> bool:
-        """Whether it is a modal that was handed in."""
+        """Whether it is a submitted modal."""
         return self.kind == InteractionType.MODAL_SUBMIT
 
     @property
     def places(self) -> tuple[int, ...]:
-        """The places of what was chosen in a menu."""
-        return tuple(place for value in self.values if (place := parse_index(value)) is not None)
+        """The indexes of the options that were chosen in a menu."""
+        return tuple(index for value in self.values if (index := parse_index(value)) is not None)
 
     @property
     def wanted(self) -> RequestedAction | None:
-        """What is wanted, where it needs neither what is selected elsewhere nor a second step."""
+        """The requested action, unless it depends on a stored selection or needs a second step."""
         control, places = self.control, (self.places or None) if self.values else None
         match control.verb:
             case Verb.CHOOSE if self.single and not self.is_modal_submit:
@@ -93,33 +93,33 @@ class Interaction(NamedTuple):
 
     @property
     def is_read_only(self) -> bool:
-        """Whether it shows what everybody may read who sees the message."""
+        """Whether it only shows what anyone who sees the message may read."""
         return self.control.verb in {Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.INBOX}
 
     @property
     def delivery(self) -> str:
-        """The id under which this is counted once."""
+        """The delivery id, under which this counts only once."""
         return f"discord:interaction:{self.id}"
 
     @property
     def at(self) -> float | None:
-        """When it was used, by Discord's clock."""
+        """When it happened, by Discord's clock."""
         return snowflake_time(self.id)
 
 
 class ReferencedMessage(NamedTuple):
-    """The message of the bot's that somebody replied to, or the one that it points at, as a reminder does."""
+    """The bot's message that somebody replied to, or the message that it links to, as reminders do."""
 
     channel_id: str
     id: str
     shown: bool = False
-    """Whether Discord showed us that message, so that ``ask_id`` is known."""
+    """Whether Discord sent the message itself, so that ``ask_id`` is known."""
     ask_id: str | None = None
-    """The ask whose controls it has."""
+    """The ask whose controls the message has."""
 
 
 class TypedMessage(NamedTuple):
-    """A message that somebody wrote."""
+    """A message that somebody typed."""
 
     id: str
     channel_id: str
@@ -127,14 +127,14 @@ class TypedMessage(NamedTuple):
     actor: Actor
     text: str
     replied: ReferencedMessage | None
-    """None where it is no reply, or one to what somebody else wrote."""
+    """None if it is not a reply, or a reply to somebody else's message."""
     mentioned: frozenset[str]
     called: bool
-    """Whether the words themselves mention the bot, as a reply to it does not."""
+    """Whether the text itself mentions the bot; the mention that a reply implies does not count."""
 
     @property
     def delivery(self) -> str:
-        """The id under which this is counted once."""
+        """The delivery id, under which this counts only once."""
         return f"discord:message:{self.id}"
 
     @property
@@ -175,21 +175,21 @@ class _Click(TypedDict, total=False):
 
 
 _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
-_INBOX: Final = Control(NO_ASK, 0, Verb.INBOX)
-"""What the command is the same as."""
-_CLICK: Final = TypeAdapter(_Click).validator
-"""What `parse_interaction` wants of a click on a button: most of a click is the message, as we rendered it."""
+_INBOX_CONTROL: Final = Control(NO_ASK, 0, Verb.INBOX)
+"""The control that the slash command is equivalent to."""
+_CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
+"""Reads only what `parse_interaction` needs of a click on a button: most of its payload is our own message."""
 
 
 def snowflake_time(snowflake: str) -> float | None:
-    """The moment at which an id was made: https://docs.discord.com/developers/reference#snowflakes"""
+    """Return when an id was created: https://docs.discord.com/developers/reference#snowflakes"""
     if not (snowflake.isascii() and snowflake.isdigit()):
         return None
     return ((int(snowflake) >> 22) + limits.EPOCH_MS) / 1_000
 
 
 def changed_at(message: Mapping[str, JsonValue]) -> float | None:
-    """Since when a message of ours is as it is now, by Discord's clock."""
+    """Return when a message was last changed, by Discord's clock."""
     edited = message.get("edited_timestamp")
     if not isinstance(edited, str):
         return snowflake_time(_text(message.get("id")) or "")
@@ -200,9 +200,9 @@ def changed_at(message: Mapping[str, JsonValue]) -> float | None:
 
 
 def parse_body(raw: bytes) -> c.Json | None:
-    """The body of a request, of a click no more than `parse_interaction` wants; None where it is no JSON object."""
+    """Parse the body of a request, a click only as far as `parse_interaction` needs; None if it is no JSON object."""
     try:
-        body: JsonValue = _CLICK.validate_json(raw)
+        body: JsonValue = _CLICK_VALIDATOR.validate_json(raw)
     except ValidationError:
         try:
             body = from_json(raw)
@@ -212,7 +212,7 @@ def parse_body(raw: bytes) -> c.Json | None:
 
 
 def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
-    """A click, a submitted modal or our command; None where the payload is none, or has no control of ours."""
+    """Parse a click, a submitted modal or our command; None if the payload is none of these, or not ours."""
     number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
     actor = _actor(body, body.get("member"), body.get("user"))
     if not isinstance(data, dict) or actor is None or not isinstance(token, str):
@@ -221,7 +221,7 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
         return None
     custom_id = data.get("custom_id")
     control = (
-        _INBOX
+        _INBOX_CONTROL
         if kind == InteractionType.COMMAND and data.get("name") == INBOX
         else decode(custom_id)
     )
@@ -246,10 +246,10 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
 
 
 def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMessage | None:
-    """A message that a person wrote with words in it; None for everything else that a channel shows.
+    """Parse a message with text from a person; None for everything else that appears in a channel.
 
-    What bots and webhooks write is left alone. Without the privileged intent Discord
-    hands over the text only where the bot is mentioned, replied to, or written to directly.
+    Messages from bots and webhooks are ignored. Without the privileged intent, Discord sends the text only if the
+    message mentions the bot, replies to it, or is a direct message to it.
     """
     author = _object(body.get("author"))
     if author.get("bot") or body.get("webhook_id"):
@@ -270,19 +270,21 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
         guild_id=_text(body.get("guild_id")),
         actor=actor,
         text=text.strip(),
-        replied=_replied(body, str(body["channel_id"]), bot_id),
+        replied=_referenced_message(body, str(body["channel_id"]), bot_id),
         mentioned=frozenset(str(_object(each).get("id")) for each in listed),
         called=text != content,
     )
 
 
 def live_message_ask_id(message: Mapping[str, JsonValue]) -> str | None:
-    """The id of the ask whose live message this is, by its controls."""
-    found = (decode(part.get("custom_id")) for part in c.iter_components(message.get("components")))
-    return next((control.ask_id for control in found if control is not None), None)
+    """Return the id of the ask whose live message this is, from its controls."""
+    controls = (
+        decode(part.get("custom_id")) for part in c.iter_components(message.get("components"))
+    )
+    return next((control.ask_id for control in controls if control is not None), None)
 
 
-def _replied(
+def _referenced_message(
     body: Mapping[str, JsonValue], channel_id: str, bot_id: str
 ) -> ReferencedMessage | None:
     number = _text(_object(body.get("message_reference")).get("message_id"))
@@ -296,25 +298,25 @@ def _replied(
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
-    """The person and their roles: in a server Discord sends all of them, so that none is to be looked up."""
-    known, guild = _object(member), body.get("guild_id")
-    account = known.get("user")
+    """The person and their roles; in a server Discord sends all of them, so none need to be looked up."""
+    member_object, guild = _object(member), body.get("guild_id")
+    account = member_object.get("user")
     if not isinstance(account, dict):
         account = _object(user)
     user_id = account.get("id")
     if not isinstance(user_id, str):
         return None
-    name = known.get("nick") or account.get("global_name") or account.get("username")
-    roles = _texts(known.get("roles"))
+    name = member_object.get("nick") or account.get("global_name") or account.get("username")
+    roles = _texts(member_object.get("roles"))
     if isinstance(guild, str):
-        roles = (*roles, guild)  # the role @everyone has the server's own id
+        roles = (*roles, guild)  # the id of the role @everyone is the server's
     groups = frozenset(roles)
     person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
     return Actor(person, groups, groups, all_groups=isinstance(member, dict))
 
 
 def _menu(message: Mapping[str, JsonValue], custom_id: JsonValue) -> c.Json:
-    """The menu that was used, as the person saw it; empty where it was none."""
+    """The menu that was used, as the person saw it; empty if it was not a menu."""
     for component in c.iter_components(message.get("components")):
         if component.get("type") == c.STRING_SELECT and component.get("custom_id") == custom_id:
             return component
@@ -328,19 +330,19 @@ def _offered(menu: c.Json) -> tuple[str, ...]:
 
 
 def _inputs(components: JsonValue) -> dict[str, JsonValue]:
-    found: dict[str, JsonValue] = {}
+    inputs: dict[str, JsonValue] = {}
     for component in c.iter_components(components):
         name = component.get("custom_id")
         if not isinstance(name, str):
             continue
         if component.get("type") == c.TEXT_INPUT:
-            found[name] = _text(component.get("value")) or ""
+            inputs[name] = _text(component.get("value")) or ""
         elif component.get("type") == c.RADIO_GROUP:
             value = component.get("value")
-            found[name] = [value] if isinstance(value, str) else []
+            inputs[name] = [value] if isinstance(value, str) else []
         else:
-            found[name] = [*_texts(component.get("values"))]
-    return found
+            inputs[name] = [*_texts(component.get("values"))]
+    return inputs
 
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:

@@ -1,7 +1,7 @@
-"""What Discord tells of messages, channels, servers and roles, so that no ask waits where nobody can answer it.
+"""Handle Discord's events about messages, channels, servers and roles, so that no ask waits where nobody can answer.
 
-Owns what each of these events means for the asks concerned: shown again, or failed in words. The
-events come with intents that no one has to approve; `answerback_discord.gateway_client` asks for them.
+Owns what each event means for the asks concerned: they are shown again, or fail with an explanation. The events need
+no intent that Discord has to approve; `answerback_discord.gateway_client` requests them.
 https://docs.discord.com/developers/events/gateway-events
 """
 
@@ -25,13 +25,13 @@ from answerback_discord.parse import SURFACE
 logger = logging.getLogger(__name__)
 
 _REMOVED: Final = "the app was removed from the server."
-_NOBODY: Final = (
-    "all roles that may answer were deleted on Discord. Ask again and name responders that exist."
+_NO_RESPONDERS_LEFT: Final = (
+    "all roles that may answer were deleted on Discord. Ask again, and name responders that exist."
 )
 
 
 class EventHandler:
-    """Takes in events as the gateway brings them."""
+    """Handles events from the gateway."""
 
     def __init__(
         self, asks: LiveMessages, calls: DiscordApi, bot_id: Callable[[], str | None]
@@ -41,13 +41,15 @@ class EventHandler:
         self._bot_id = bot_id
 
     async def handle_event(self, name: str, data: Json) -> None:
-        """One event."""
+        """Handle one event."""
         try:
-            await retry(lambda: _TAKES[name](self, data))
+            await retry(lambda: _HANDLERS[name](self, data))
         except (PlatformError, StoreError) as error:
             extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
-            words = "What Discord told was not taken in, and is found out when somebody acts: %s"
-            logger.warning(words, error, extra=extra)
+            text = (
+                "A Discord event could not be handled; its effect is noticed once somebody acts: %s"
+            )
+            logger.warning(text, error, extra=extra)
 
     # --- deleted ---------------------------------------------------------------------------------
 
@@ -65,9 +67,9 @@ class EventHandler:
             await self._asks.show_again(ask.id, deleted=True)
 
     async def _channel_deleted(self, data: Json) -> None:
-        """Asks whose message was in it fail, once Discord confirms that it is not merely hidden from us."""
+        """Fail the asks whose message was in it, once Discord confirms that it is not merely hidden from the app."""
         gone: DestinationGoneError | None = None
-        async for ask in self._in(data):
+        async for ask in self._open_asks_in(data):
             if gone is None:
                 try:
                     await self._calls.get(f"/channels/{data.get('id')}")
@@ -85,7 +87,7 @@ class EventHandler:
                 await self._asks.fail_unreachable(ask, _REMOVED)
 
     async def _role_deleted(self, data: Json) -> None:
-        """Asks that only holders of deleted roles may answer fail."""
+        """Fail the asks that only holders of deleted roles may answer."""
         guild, deleted = data.get("guild_id"), f"@{data.get('role_id')}"
         known: frozenset[str] | None = None
         async for ask in self._asks.each_open(SURFACE):
@@ -99,17 +101,17 @@ class EventHandler:
                 roles = listed if isinstance(listed, list) else []
                 known = frozenset(str(role.get("id")) for role in roles if isinstance(role, dict))
             if not known or known.isdisjoint(who[1:] for who in others):
-                await self._asks.fail_unreachable(ask, _NOBODY)
+                await self._asks.fail_unreachable(ask, _NO_RESPONDERS_LEFT)
 
-    # --- opened again ----------------------------------------------------------------------------
+    # --- reopened --------------------------------------------------------------------------------
 
     async def _channel_changed(self, data: Json) -> None:
-        """What could not be shown there may be shown now: permissions were given, or a thread was unlocked."""
+        """Show asks that could not be shown there before: permissions were granted, or a thread was unlocked."""
         if _is_locked(data):
-            async for ask in self._in(data):
+            async for ask in self._open_asks_in(data):
                 extra = {"action": "thread_locked", "ask_id": ask.id}
-                words = "Nobody can answer in a locked thread: a moderator has to unlock it"
-                logger.warning(words, extra=extra)
+                text = "Nobody can answer in a locked thread: a moderator has to unlock it"
+                logger.warning(text, extra=extra)
             return
         place = data.get("id")
         async for ask in self._asks.each_outdated(SURFACE):
@@ -123,13 +125,13 @@ class EventHandler:
                 await self._asks.show_again(ask.id)
 
     async def _member_changed(self, data: Json) -> None:
-        """Our own roles changed: of ourselves Discord tells without the privileged intent."""
+        """Handle a change of the bot's own roles, which Discord reports without the privileged intent."""
         user = data.get("user")
         if isinstance(user, dict) and user.get("id") == self._bot_id():
             await self._guild_changed(data)
 
-    async def _in(self, data: Json) -> AsyncIterator[Ask]:
-        """The open asks whose live message stands in a channel or thread."""
+    async def _open_asks_in(self, data: Json) -> AsyncIterator[Ask]:
+        """Iterate over the open asks whose live message is in a channel or thread."""
         place, is_thread = str(data.get("id")), data.get("type") in THREADS
         channel, thread = (str(data.get("parent_id")), place) if is_thread else (place, None)
         async for ask in self._asks.each_open(SURFACE, channel, thread):
@@ -146,7 +148,7 @@ def _is_locked(thread: Json) -> bool:
     return isinstance(state, dict) and bool(state.get("locked"))
 
 
-_TAKES: Final[Mapping[str, Callable[[EventHandler, Json], Awaitable[None]]]] = {
+_HANDLERS: Final[Mapping[str, Callable[[EventHandler, Json], Awaitable[None]]]] = {
     "MESSAGE_DELETE": EventHandler._message_deleted,
     "MESSAGE_DELETE_BULK": EventHandler._messages_deleted,
     "CHANNEL_DELETE": EventHandler._channel_deleted,
@@ -158,5 +160,5 @@ _TAKES: Final[Mapping[str, Callable[[EventHandler, Json], Awaitable[None]]]] = {
     "GUILD_ROLE_UPDATE": EventHandler._guild_changed,
     "GUILD_MEMBER_UPDATE": EventHandler._member_changed,
 }
-HANDLED_EVENTS: Final = frozenset(_TAKES)
-"""The names of the events that are taken in."""
+HANDLED_EVENTS: Final = frozenset(_HANDLERS)
+"""The names of the events that `EventHandler` handles."""

@@ -1,4 +1,4 @@
-"""Discord as a plug-in: its settings, and its doors to everything else. Discord's library is imported when needed."""
+"""The Discord plug-in: its settings and entry points. Discord's library is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 class DiscordSettings(ChatSettings):
-    """The Discord surface; there is one once ``bot_token`` is set. ``public_key`` means clicks come by HTTP."""
+    """Discord's settings. The surface is active once ``bot_token`` is set; with ``public_key``, clicks come by HTTP."""
 
     platform = "Discord"
 
     public_key: Annotated[str, Field(pattern=r"^[0-9a-fA-F]{64}$")] | None = None
     gateway: bool = True
     message_content: bool = True
-    """Whether to ask for the privileged intent by which every typed message can be read."""
+    """Whether to request the privileged intent that lets the bot read every typed message."""
     shards: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
     """How many gateway connections share the servers."""
 
@@ -42,7 +42,7 @@ class DiscordSettings(ChatSettings):
         """See `ChatSettings.why_unreachable`."""
         if self.gateway or self.public_key is not None:
             return None
-        return "clicks cannot come in: add public_key, or leave gateway on"
+        return "clicks cannot be received: set public_key, or leave gateway on"
 
     def http_actions_setting(self) -> str | None:
         """See `SurfaceSettings.http_actions_setting`."""
@@ -69,7 +69,7 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
 
     def load(self) -> None:
         """See `SurfacePlugin.load`."""
-        from answerback_discord import adapter, doctor  # noqa: F401 - to have them loaded
+        from answerback_discord import adapter, doctor  # noqa: F401 - imported to load them
 
     async def build(self, settings: DiscordSettings, host: Host) -> BuiltSurface:
         """See `SurfacePlugin.build`."""

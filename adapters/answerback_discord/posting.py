@@ -1,6 +1,6 @@
-"""The live message of an ask in Discord, and what is said beside it: the calls that `LiveMessages` puts in order.
+"""Post and edit an ask's live message in Discord, its thread and its reminders: the calls that `LiveMessages` orders.
 
-Owns what a message is found again by: a nonce holds for minutes only, so what was said since is read.
+Owns how a message is found again: Discord's nonce is only valid for minutes, so the messages posted since are read.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 GetListState = Callable[[Ask], Awaitable[ListState | None]]
 
-_CLOCKS_APART_MS: Final = 120_000
-_PAGES: Final = 5
-"""Pages that are read to find a message of ours."""
-_QUESTION_ROOM: Final = 300
+_MAX_CLOCK_SKEW_MS: Final = 120_000
+_MAX_PAGES: Final = 5
+"""Maximum number of pages to read to find one of our messages."""
+_QUESTION_BUDGET: Final = 300
 """Units of the question in a reminder."""
 _SHOWS: Final = "shows"
-"""In the reference of a message that still lacks its thread: the state of the ask that it shows."""
+"""The key, in the reference of a message that still lacks its thread, of the ask's state that the message shows."""
 _SINCE: Final = "shows_since"
-"""In a reference that is not noted yet: since when the message shows the ask, by Discord's clock."""
+"""The key, in a reference that is not stored yet, of when the message began to show that state, by Discord's clock."""
 
 
 class Posting(LiveMessages[Json, Json]):
-    """Posts and edits.
+    """Posts and edits live messages on Discord.
 
     Args:
-        look: how the menu of an ask's multi-select looks now.
-        answers: what else changes a live message.
-        demand_somebody: refuses responders of whom it is certain that they are nobody in a server.
+        get_list_state: returns the current state of the menu of an ask's multi-select.
+        pending_edits: the interaction responses that may also change a live message.
+        require_reachable_responders: refuses responders who certainly do not exist in a server.
         now: seconds since the epoch.
     """
 
@@ -67,8 +67,8 @@ class Posting(LiveMessages[Json, Json]):
         calls: DiscordApi,
         channels: ChannelDirectory,
         labels: Labels,
-        look: GetListState,
-        answers: PendingEdits,
+        get_list_state: GetListState,
+        pending_edits: PendingEdits,
         require_reachable_responders: Callable[[Sequence[str], str], Awaitable[None]],
         now: Callable[[], float],
     ) -> None:
@@ -76,13 +76,13 @@ class Posting(LiveMessages[Json, Json]):
         self._calls = calls
         self._channels = channels
         self._labels = labels
-        self._look = look
-        self._answers = answers
-        self._demand_somebody = require_reachable_responders
+        self._get_list_state = get_list_state
+        self._pending_edits = pending_edits
+        self._require_reachable_responders = require_reachable_responders
         self._now = now
         self.bot_id: str | None = None
 
-    # --- what is kept ----------------------------------------------------------------------------
+    # --- stored references -----------------------------------------------------------------------
 
     def parse_ref(self, stored: Mapping[str, JsonValue] | None) -> Json | None:
         """See `LiveMessages.parse_ref`."""
@@ -93,14 +93,14 @@ class Posting(LiveMessages[Json, Json]):
         return isinstance(ref.get("id"), str)
 
     def mark_pending(self, ref: Json) -> Json:
-        """See `LiveMessages.mark_pending`: a place is marked from the moment that it is looked up."""
+        """See `LiveMessages.mark_pending`: a reference is pending from the moment that its place is chosen."""
         return ref
 
     def shown(self, ref: Json, revision: int) -> Shown:
         """See `LiveMessages.shown`."""
         at = ref.get(_SINCE)
-        kept = {key: value for key, value in ref.items() if key not in {_SHOWS, _SINCE}}
-        return Shown(revision, kept, _thread(ref), at if isinstance(at, float) else None)
+        stored = {key: value for key, value in ref.items() if key not in {_SHOWS, _SINCE}}
+        return Shown(revision, stored, _thread(ref), at if isinstance(at, float) else None)
 
     # --- the message -----------------------------------------------------------------------------
 
@@ -108,36 +108,38 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.choose_place`."""
         place = await self._channels.resolve_destination(ask.destination)
         if place.guild is not None:
-            await self._demand_somebody(ask.responders, place.guild)
-        return _noted(place, self._now())
+            await self._require_reachable_responders(ask.responders, place.guild)
+        return _pending_ref(place, self._now())
 
     async def find(self, ask: Ask, ref: Json) -> Json:
         """See `LiveMessages.find`."""
-        found = await self._find(ask, ref)
-        if found is None:
+        message_id = await self._find(ask, ref)
+        if message_id is None:
             return ref
-        ref = ref | {"id": found}
+        ref = ref | {"id": message_id}
         if ref["kind"] == ChannelKind.FORUM:
-            ref |= {"channel": found, "thread": found}
-        # At the first revision it shows what it was posted with.
-        return ref | _since({"id": found}) if ask.revision == 1 else ref
+            ref |= {"channel": message_id, "thread": message_id}
+        # At the first revision, the message shows what it was posted with.
+        return ref | _since({"id": message_id}) if ask.revision == 1 else ref
 
     async def is_current(self, ask: Ask, ref: Json) -> bool | RetryLater:
-        """See `LiveMessages.is_current`: by the answers to clicks, of which one may come late and undo an edit."""
+        """See `LiveMessages.is_current`: depends on the responses to clicks; a late one may undo an edit."""
         if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
         ref.pop(_SINCE, None)
-        brought = await self._answers.brought(ask)
-        seconds = self._answers.seconds_unconfirmed(ask)
-        return RetryLater(seconds) if seconds > 0 else brought
+        is_updated = await self._pending_edits.is_message_updated(ask)
+        seconds = self._pending_edits.seconds_unconfirmed(ask)
+        return RetryLater(seconds) if seconds > 0 else is_updated
 
     def raise_if_limited(self, ref: Json) -> None:
         """See `LiveMessages.raise_if_limited`."""
-        self._calls.raise_if_limited(*(_edit_of(ref) if self.is_posted(ref) else _post_of(ref)))
+        self._calls.raise_if_limited(
+            *(_edit_request(ref) if self.is_posted(ref) else _post_request(ref))
+        )
 
     async def render(self, ask: Ask) -> Json:
         """See `LiveMessages.render`."""
-        return render.message(view_of(ask), self._labels, await self._look(ask))
+        return render.message(view_of(ask), self._labels, await self._get_list_state(ask))
 
     def minimal_payload(self, ask: Ask) -> Json:
         """See `LiveMessages.minimal_payload`."""
@@ -149,13 +151,13 @@ class Posting(LiveMessages[Json, Json]):
 
     async def post(self, ask: Ask, ref: Json, payload: Json) -> Json:
         """See `LiveMessages.post`."""
-        method, path = _post_of(ref)
+        method, path = _post_request(ref)
         if ask.request.mention:
             payload = payload | {"allowed_mentions": mentions.allowed_mentions(ask.responders)}
         if ref["kind"] == ChannelKind.FORUM:
             sent = await self._calls.request(method, path, thread_of(ask) | {"message": payload})
             thread = _id_of(sent)
-            first: Json = {"id": thread}  # a post's first message has the post's id
+            first: Json = {"id": thread}  # the first message of a post has the post's id
             return ref | {"channel": thread, "thread": thread, "id": thread} | _since(first)
         once: Json = {"nonce": _nonce(ask.id, ref), "enforce_nonce": True}
         sent = await self._in_open_thread(ref, method, path, payload | once)
@@ -164,13 +166,13 @@ class Posting(LiveMessages[Json, Json]):
     async def edit(self, ask: Ask, ref: Json, payload: Json) -> Json | Uneditable:
         """See `LiveMessages.edit`."""
         try:
-            sent = await self._in_open_thread(ref, *_edit_of(ref), payload)
+            sent = await self._in_open_thread(ref, *_edit_request(ref), payload)
         except PlatformError as error:
             if has_code(error, ErrorCode.UNKNOWN_MESSAGE):
                 return Uneditable.DELETED
             raise
         finally:
-            self._answers.record_edit(ask)
+            self._pending_edits.record_edit(ask)
         return _since(sent) | ref
 
     async def replacement_ref(self, ask: Ask, ref: Json) -> Json:
@@ -178,15 +180,15 @@ class Posting(LiveMessages[Json, Json]):
         return await self.choose_place(ask)
 
     async def complete(self, ask: Ask, ref: Json, save: Save) -> Json:
-        """See `LiveMessages.complete`: a thread of its own, where it stands in a channel and none is there yet."""
+        """See `LiveMessages.complete`: creates the message's thread, if it is in a channel and has none yet."""
         if ref.get("kind") != ChannelKind.CHANNEL or "thread" in ref or not ask.open:
             return ref
-        # The message is there, at this state: whatever becomes of its thread, it is neither posted nor
-        # edited again for that.
+        # The message exists and shows this state, so it is neither posted nor edited again, whatever happens
+        # to its thread.
         ref = ref | {_SHOWS: [*ask.rendered_state]}
         await save(Shown(ask.shown_revision, ref, _thread(ref)))
         path = f"/channels/{ref['channel']}/messages/{ref['id']}/threads"
-        thread: JsonValue = ref["id"]  # a thread made from a message has its id
+        thread: JsonValue = ref["id"]  # a thread created from a message has the message's id
         try:
             await self._calls.request("POST", path, thread_of(ask))
         except (RateLimitedError, PlatformUnavailableError):
@@ -198,20 +200,20 @@ class Posting(LiveMessages[Json, Json]):
             if not has_code(error, ErrorCode.THREAD_EXISTS):
                 log = {"action": "thread_missing", "ask_id": ask.id, "code": error.code}
                 logger.warning(
-                    "The ask stays in the channel, without a thread: %s", error, extra=log
+                    "The ask stays in the channel without a thread: %s", error, extra=log
                 )
                 thread = None
-        made = ref | {"thread": thread}
-        await save(Shown(ask.shown_revision, made, _thread(made)))
-        return made
+        ref = ref | {"thread": thread}
+        await save(Shown(ask.shown_revision, ref, _thread(ref)))
+        return ref
 
-    # --- reminders, and what is left behind ------------------------------------------------------
+    # --- reminders and moved messages ------------------------------------------------------------
 
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask)
-        about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_ROOM)
+        about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_BUDGET)
         words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
@@ -224,13 +226,12 @@ class Posting(LiveMessages[Json, Json]):
         )
 
     async def reminders(self, ask: Ask, ref: Json) -> AsyncIterator[tuple[str, int]]:
-        """See `LiveMessages.reminders`: they end in the message's address."""
-        found = await self._in_thread(ref, lambda where: self._listed(where, str(ref["id"])))
-        of_it = [
-            one for one in found if str(one.get("content")).endswith(private_notes.message_url(ref))
-        ]
-        for number, one in enumerate(of_it):
-            yield str(one["id"]), number
+        """See `LiveMessages.reminders`: they end with the message's URL."""
+        ours = await self._in_thread(ref, lambda where: self._list_ours(where, str(ref["id"])))
+        url = private_notes.message_url(ref)
+        reminders = [each for each in ours if str(each.get("content")).endswith(url)]
+        for number, reminder in enumerate(reminders):
+            yield str(reminder["id"]), number
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
@@ -247,11 +248,11 @@ class Posting(LiveMessages[Json, Json]):
     async def show_moved_note(self, ref: Json, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
         body = private_notes.moved_note(private_notes.destination_text(to), self._labels)
-        await self._in_open_thread(ref, *_edit_of(ref), body)
+        await self._in_open_thread(ref, *_edit_request(ref), body)
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:
-        """``work`` in a message's thread; in its channel where somebody deleted the thread."""
-        where = _where(ref)
+        """Run ``work`` with a message's thread, or with its channel if the thread was deleted."""
+        where = _thread_or_channel(ref)
         try:
             return await work(where)
         except DestinationGoneError:
@@ -260,7 +261,7 @@ class Posting(LiveMessages[Json, Json]):
             return await work(str(ref["channel"]))
 
     async def _in_open_thread(self, ref: Json, method: str, path: str, body: Json) -> JsonValue:
-        """A request to a channel that may be an archived thread, which is opened again."""
+        """Send a request to a channel; if it is an archived thread, reopen it and try again."""
         try:
             return await self._calls.request(method, path, body)
         except PlatformError as error:
@@ -271,29 +272,28 @@ class Posting(LiveMessages[Json, Json]):
 
     # --- finding ---------------------------------------------------------------------------------
 
-    async def _find(self, ask: Ask, noted: Json) -> str | None:
-        """The message that an earlier try may have posted; Discord's nonce holds for minutes only."""
-        if noted["kind"] != ChannelKind.FORUM:
-            channel, since = str(noted["channel"]), str(noted["since"])
+    async def _find(self, ask: Ask, ref: Json) -> str | None:
+        """Find the message that an earlier attempt may have posted; Discord's nonce is only valid for minutes."""
+        if ref["kind"] != ChannelKind.FORUM:
+            channel, since = str(ref["channel"]), str(ref["since"])
             async for message in self._ours(channel, since):
                 if self._is_of(ask, message):
                     return str(message["id"])
             return None
-        active = await self._calls.get(f"/guilds/{noted['guild']}/threads/active")
+        active = await self._calls.get(f"/guilds/{ref['guild']}/threads/active")
         threads = _objects(active.get("threads")) if isinstance(active, dict) else []
         for thread in threads:
-            number = str(thread.get("id"))
-            if thread.get("parent_id") == noted["parent"] and int(number) > int(
-                str(noted["since"])
-            ):
-                first = await self._calls.get(f"/channels/{number}/messages/{number}")
+            thread_id = str(thread.get("id"))
+            is_recent = int(thread_id) > int(str(ref["since"]))
+            if thread.get("parent_id") == ref["parent"] and is_recent:
+                first = await self._calls.get(f"/channels/{thread_id}/messages/{thread_id}")
                 if isinstance(first, dict) and self._is_ours(first) and self._is_of(ask, first):
-                    return number
+                    return thread_id
         return None
 
     async def _ours(self, channel: str, after: str) -> AsyncIterator[Json]:
-        """Our own messages in a channel behind one of its messages, as far as some pages lead."""
-        for _ in range(_PAGES):
+        """Iterate over our own messages in a channel after one of its messages, up to `_MAX_PAGES` pages."""
+        for _ in range(_MAX_PAGES):
             query = query_after(after)
             page = _objects(await self._calls.get(f"/channels/{channel}/messages", query))
             for message in page:
@@ -314,32 +314,32 @@ class Posting(LiveMessages[Json, Json]):
         )
         return any(control is not None and control.ask_id == ask.id for control in controls)
 
-    async def _listed(self, channel: str, after: str) -> list[Json]:
+    async def _list_ours(self, channel: str, after: str) -> list[Json]:
         return [message async for message in self._ours(channel, after)]
 
 
 def thread_of(ask: Ask) -> Json:
-    """The thread of an ask, as the fields of its request."""
+    """Return the fields of the request that creates an ask's thread."""
     first = ask.form.questions[0]
     name = fit_line(first.header or first.text, limits.THREAD_NAME)
     return {"name": name, "auto_archive_duration": limits.THREAD_MINUTES}
 
 
-def _noted(place: Place, now: float) -> Json:
-    """The reference before the post: where, and since when to look for it."""
-    since = (int(now * 1000) - _CLOCKS_APART_MS - limits.EPOCH_MS) << 22
-    noted: Json = {
+def _pending_ref(place: Place, now: float) -> Json:
+    """The reference before the post: the place, and the id from which on to look for the message."""
+    since = (int(now * 1000) - _MAX_CLOCK_SKEW_MS - limits.EPOCH_MS) << 22
+    ref: Json = {
         "kind": str(place.kind),
         "channel": place.id,
         "parent": place.id if place.kind is ChannelKind.FORUM else place.parent,
         "guild": place.guild,
         "since": str(since),
     }
-    return noted | {"thread": place.id} if place.kind is ChannelKind.THREAD else noted
+    return ref | {"thread": place.id} if place.kind is ChannelKind.THREAD else ref
 
 
 def _thread(message: Mapping[str, JsonValue]) -> Thread:
-    """What an ask tells of where it is shown."""
+    """The thread that an ask reports as the place where it is shown."""
     channel, thread = message.get("parent") or message["channel"], message.get("thread")
     return Thread(
         channel=str(channel),
@@ -349,36 +349,36 @@ def _thread(message: Mapping[str, JsonValue]) -> Thread:
 
 
 def _since(sent: JsonValue) -> Json:
-    """What an answer of Discord's says of when it made the message as it is."""
+    """When Discord last changed the message, from its response, as a field of a reference."""
     return {_SINCE: parse.changed_at(sent)} if isinstance(sent, dict) else {}
 
 
 def _nonce(what: str, message: Mapping[str, JsonValue]) -> str:
-    """One post of one ask, the same for every try of it."""
+    """The nonce of one post of one ask, the same for every attempt."""
     text = f"{what}:{message.get('channel')}:{message.get('since')}"
     return hashlib.blake2b(text.encode()).hexdigest()[: limits.NONCE]
 
 
-def _post_of(ref: Json) -> tuple[str, str]:
-    """The method and path of the request that posts a message at a place."""
+def _post_request(ref: Json) -> tuple[str, str]:
+    """The method and path of the request that posts a message."""
     if ref["kind"] == ChannelKind.FORUM:
         return "POST", f"/channels/{ref['parent']}/threads"
     return "POST", f"/channels/{ref['channel']}/messages"
 
 
-def _edit_of(ref: Json) -> tuple[str, str]:
+def _edit_request(ref: Json) -> tuple[str, str]:
     """The method and path of the request that edits a message."""
     return "PATCH", f"/channels/{ref['channel']}/messages/{ref['id']}"
 
 
-def _where(ref: Json) -> str:
-    """Where a message is talked about: in its thread, if it has one."""
+def _thread_or_channel(ref: Json) -> str:
+    """The id of the message's thread, or of its channel if it has none."""
     return str(ref.get("thread") or ref["channel"])
 
 
 def _id_of(sent: JsonValue) -> str:
     if not isinstance(sent, dict) or not isinstance(sent.get("id"), str):
-        raise PlatformUnavailableError("Discord answered a post without the message's id.")
+        raise PlatformUnavailableError("Discord's response to a post had no message id.")
     return str(sent["id"])
 
 

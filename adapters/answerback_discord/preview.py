@@ -1,4 +1,4 @@
-"""How a message will look on Discord, near enough to judge it by: components → HTML. Pure."""
+"""Render a Discord message as HTML, close enough to how it will look to judge it by. Pure."""
 
 from __future__ import annotations
 
@@ -26,36 +26,36 @@ _MARKUP: Final = (
     (re.compile(r"^( *)- ", re.MULTILINE), r"\1• "),
 )
 _TIME: Final = re.compile(r"&lt;t:(\d+):[a-zA-Z]&gt;")
-_PRIVATE: Final = 0xE000
-"""The first of the characters that stand for escaped ones while markup is read."""
+_PRIVATE_USE: Final = 0xE000
+"""The first of the private-use characters that stand in for escaped ones while markup is read."""
 _STYLES: Final = {1: "primary", 3: "success", 4: "danger"}
 
 
 def html(message: Json) -> Markup:
-    """A Discord message's components. See https://docs.discord.com/developers/components/reference."""
-    return Markup("\n").join(_component(one) for one in objects(message, "components"))
+    """Render a Discord message's components. See https://docs.discord.com/developers/components/reference."""
+    return Markup("\n").join(_render_component(each) for each in objects(message, "components"))
 
 
-def _component(component: Json) -> Markup:
+def _render_component(component: Json) -> Markup:
     inside = objects(component, "components")
     match component.get("type"):
         case 17:
-            return tag("div", Markup("").join(map(_component, inside)), "container")
+            return tag("div", Markup("").join(map(_render_component, inside)), "container")
         case 10:
-            return tag("div", _text(str(component.get("content", ""))), "text")
+            return tag("div", _render_text(str(component.get("content", ""))), "text")
         case 14:
             return Markup("<hr>")
         case 1:
-            return tag("div", Markup(" ").join(map(_component, inside)), "row")
+            return tag("div", Markup(" ").join(map(_render_component, inside)), "row")
         case 9:
             accessory = component.get("accessory")
-            after = _component(accessory) if isinstance(accessory, dict) else Markup("")
-            said = tag("div", Markup("").join(map(_component, inside)))
-            return tag("div", said + after, "section")
+            after = _render_component(accessory) if isinstance(accessory, dict) else Markup("")
+            content = tag("div", Markup("").join(map(_render_component, inside)))
+            return tag("div", content + after, "section")
         case 2:
             style = component.get("style")
-            look = _STYLES.get(style, "") if isinstance(style, int) else ""
-            return button(escape(str(component.get("label", ""))), look)
+            css_class = _STYLES.get(style, "") if isinstance(style, int) else ""
+            return button(escape(str(component.get("label", ""))), css_class)
         case 3:
             options = [
                 escape(str(option.get("label", ""))) for option in objects(component, "options")
@@ -65,37 +65,41 @@ def _component(component: Json) -> Markup:
             return tag("p", escape(f"({kind})"), "small")
 
 
-def _text(content: str) -> Markup:
-    parts = _FENCE.split(content)  # what is between fences has an odd place
+def _render_text(content: str) -> Markup:
+    parts = _FENCE.split(content)  # the text between fences has odd indexes
     shown = (
-        tag("pre", escape(p)) if i % 2 else _outside(p.strip("\n")) for i, p in enumerate(parts)
+        tag("pre", escape(p)) if i % 2 else _render_outside_fences(p.strip("\n"))
+        for i, p in enumerate(parts)
     )
     return Markup("").join(shown)
 
 
-def _outside(content: str) -> Markup:
-    """Text that is in no fence: pieces of code, and what is between them."""
+def _render_outside_fences(content: str) -> Markup:
+    """Text outside of fences: inline code, and the text around it."""
     parts = _CODE.split(content)
     texts, codes = parts[::3], parts[2::3]
-    made = [_marked(texts[0])]
+    pieces = [_render_markup(texts[0])]
     for code, text in zip(codes, texts[1:], strict=True):
-        made += (tag("code", escape(code)), _marked(text))
-    return Markup("").join(made)
+        pieces += (tag("code", escape(code)), _render_markup(text))
+    return Markup("").join(pieces)
 
 
-def _marked(content: str) -> Markup:
+def _render_markup(content: str) -> Markup:
     hidden = _ESCAPED.sub(
-        lambda found: chr(_PRIVATE + ord(found[1])) if ord(found[1]) < 0x80 else found[0], content
+        lambda found: chr(_PRIVATE_USE + ord(found[1])) if ord(found[1]) < 0x80 else found[0],
+        content,
     )
-    safe = _TIME.sub(_read, str(escape(hidden)))
+    safe = _TIME.sub(_format_time, str(escape(hidden)))
     for pattern, replacement in _MARKUP:
         safe = pattern.sub(replacement, safe)
     shown = "".join(
-        str(escape(chr(ord(c) - _PRIVATE))) if _PRIVATE <= ord(c) < _PRIVATE + 0x80 else c
+        str(escape(chr(ord(c) - _PRIVATE_USE)))
+        if _PRIVATE_USE <= ord(c) < _PRIVATE_USE + 0x80
+        else c
         for c in safe
     )
     return Markup(shown)
 
 
-def _read(time: re.Match[str]) -> str:
+def _format_time(time: re.Match[str]) -> str:
     return datetime.fromtimestamp(int(time[1]), UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,4 +1,4 @@
-"""What one person is told or asked privately: notes, mistakes, the second step of End Turn. Pure."""
+"""Render private messages to one person: notes, problems with an entry, the confirmation of End Turn. Pure."""
 
 from __future__ import annotations
 
@@ -23,41 +23,43 @@ from answerback_discord.mentions import mention
 from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
 
-_ROOM: Final = limits.MESSAGE_TEXT - 100
-_SENTENCE_ROOM: Final = 900
-_WORDS_ROOM: Final = 2_800
-_MOST_NAMED: Final = 10
-_MOST_PROBLEMS: Final = 10
+_BUDGET: Final = limits.MESSAGE_TEXT - 100
+_SENTENCE_BUDGET: Final = 900
+_WORDS_BUDGET: Final = 2_800
+_MAX_MENTIONS: Final = 10
+_MAX_PROBLEMS: Final = 10
 KEEP_GOING: Final = "no"
-"""The argument of the End Turn control that ends nothing."""
+"""The argument of the End Turn control that does not end the turn."""
 _HOLE: Final = "\0"
-"""Where markdown of ours goes in a sentence whose other parts are escaped."""
+"""The placeholder for markdown of our own in a sentence that is escaped as a whole."""
 
 
 def note(content: str, buttons: Sequence[Json] = ()) -> Json:
-    """A private message; ``content`` is markdown, with everything foreign in it escaped."""
-    return c.message([c.text(text_fitting.shorten(content, _ROOM)), *c.rows(buttons)], private=True)
+    """Render a private message; ``content`` is markdown in which all text that is not ours is escaped."""
+    return c.message(
+        [c.text(text_fitting.shorten(content, _BUDGET)), *c.rows(buttons)], private=True
+    )
 
 
 class TypedInput(NamedTuple):
-    """What a person typed and nobody took, given back to be copied from there."""
+    """What a person typed and was not accepted, given back to them so that they can copy it."""
 
     words: str
     entry: Control
-    """What it was handed in by: its pages are turned by it."""
+    """The control through which it was submitted; the buttons for its pages refer to it."""
 
     def pages(self) -> list[str]:
-        """All of it as markdown; none where nothing was typed."""
-        return split_into_pages(self.words, _WORDS_ROOM)
+        """Return all of it as pages of markdown; none if nothing was typed."""
+        return split_into_pages(self.words, _WORDS_BUDGET)
 
 
 def typed_input_note(entered: TypedInput, number: int, labels: Labels, sentence: str = "") -> Json:
-    """A page of what was typed, below markdown of ours, with Previous and Next."""
+    """Render a page of what was typed, below a sentence of markdown, with Previous and Next."""
     pages = entered.pages()
     if not pages:
         return note(sentence or escape(labels.not_found))
     number = number if 0 <= number < len(pages) else 0
-    above = f"{text_fitting.shorten(sentence, _SENTENCE_ROOM)}\n" if sentence else ""
+    above = f"{text_fitting.shorten(sentence, _SENTENCE_BUDGET)}\n" if sentence else ""
     parts = [c.text(f"{above}-# {escape(labels.entered)}\n>>> {pages[number]}")]
     if len(pages) > 1:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
@@ -77,67 +79,67 @@ def rejection_note(
     labels: Labels,
     reader: str | None = None,
     entered: TypedInput | None = None,
-    copy: wording.ActedOnVersion | None = None,
+    version: wording.ActedOnVersion | None = None,
 ) -> Json:
-    """Why an action changed nothing.
+    """Render why an action changed nothing.
 
     Args:
         reader: the id of the person who acted.
         entered: what they had typed.
-        copy: what they acted on.
+        version: the version of the message that they acted on.
     """
-    sentence = _sentence(why, labels, reader, copy)
+    sentence = _rejection_sentence(why, labels, reader, version)
     return typed_input_note(entered, 0, labels, sentence) if entered else note(sentence)
 
 
 def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
-    """Why words were not taken, as markdown, and where the question stands."""
-    return _sentence(why, labels, reader) + (_way_to(why.ask) if why.ask else "")
+    """Return why a typed message was not accepted, as markdown, with a link to the question."""
+    return _rejection_sentence(why, labels, reader) + (_link_to(why.ask) if why.ask else "")
 
 
-def _sentence(
-    why: Rejected, labels: Labels, reader: str | None, copy: wording.ActedOnVersion | None = None
+def _rejection_sentence(
+    why: Rejected, labels: Labels, reader: str | None, version: wording.ActedOnVersion | None = None
 ) -> str:
     view = view_of(why.ask) if why.ask else None
-    sentence = escape(wording.rejection_note(why, view, labels, _HOLE, reader, copy))
-    return sentence.replace(visible(_HOLE), _named(why.ask.responders) if why.ask else "")
+    sentence = escape(wording.rejection_note(why, view, labels, _HOLE, reader, version))
+    return sentence.replace(visible(_HOLE), _first_mentions(why.ask.responders) if why.ask else "")
 
 
-def _named(responders: Sequence[str]) -> str:
-    more = ", …" if len(responders) > _MOST_NAMED else ""
-    return mention_list(responders[:_MOST_NAMED]) + more
+def _first_mentions(responders: Sequence[str]) -> str:
+    more = ", …" if len(responders) > _MAX_MENTIONS else ""
+    return mention_list(responders[:_MAX_MENTIONS]) + more
 
 
 def mention_list(responders: Sequence[str]) -> str:
-    """The responders as mentions, which notify nobody where that is not asked for."""
+    """Return the responders as mentions; they notify nobody unless `allowed_mentions` permits it."""
     return ", ".join(mention(who) for who in responders if who != ANYONE)
 
 
 def reminder(who: Sequence[str], words: str, address: str) -> str:
-    """The content of a reminder; it ends in the live message's address, by which it is found again."""
-    named = f"{mention_list(who)} ".lstrip()
-    room = limits.CONTENT - text_fitting.utf16_length(f"{named} {address}")
-    return f"{named}{shorten(words, room)[0]} {address}"
+    """Return the content of a reminder; it ends with the live message's URL, by which it is found again."""
+    mentioned = f"{mention_list(who)} ".lstrip()
+    budget = limits.CONTENT - text_fitting.utf16_length(f"{mentioned} {address}")
+    return f"{mentioned}{shorten(words, budget)[0]} {address}"
 
 
 def problems_note(
     view: View, problems: Sequence[Problem], reopen: tuple[Verb, int], label: str, labels: Labels
 ) -> Json:
-    """What is wrong with an entry, and a button that opens it again as it was entered."""
-    lines = [escape(f"• {problem.message}") for problem in problems[:_MOST_PROBLEMS]]
+    """Render what is wrong with an entry, with a button that reopens it as it was entered."""
+    lines = [escape(f"• {problem.message}") for problem in problems[:_MAX_PROBLEMS]]
     content = "\n".join([f"**{escape(labels.please_fix)}**", *lines])
     verb, page = reopen
     return note(content, [button(view, label, verb, page, ButtonStyle.PRIMARY)])
 
 
 def continue_note(view: View, verb: Verb, page: int, total: int, labels: Labels) -> Json:
-    """A modal cannot follow a modal: a message with Continue stands between them."""
+    """Render the message with Continue between two modals, because a modal cannot open another."""
     where = labels.page_of.format(page=page + 1, pages=total)
     return note(escape(where), [button(view, labels.continue_, verb, page, ButtonStyle.PRIMARY)])
 
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
-    """The second step of End Turn."""
+    """Render the confirmation of End Turn."""
     text = labels.end_turn_text.format(label=view.label)
     end = button(view, labels.end_turn, Verb.END_TURN, CONFIRMED, ButtonStyle.DANGER)
     title, _ = shorten(labels.end_turn_title, 200)
@@ -147,47 +149,48 @@ def confirm_end_turn(view: View, labels: Labels) -> Json:
 
 
 def end_turn_declined_note(ask: Ask, labels: Labels) -> Json:
-    """What that step becomes for who goes on: the way back to the question."""
-    return note(f"{escape(labels.kept_going)}{_way_to(ask)}")
+    """Render what the confirmation becomes after Keep going: a link back to the question."""
+    return note(f"{escape(labels.kept_going)}{_link_to(ask)}")
 
 
 def action_taken_note(ask: Ask, labels: Labels) -> Json:
-    """What a private message becomes once what it led to has counted, and where the questions go on."""
+    """Render what a private message becomes after its action was applied, with a link to the open questions."""
     done = escape(wording.ending(view_of(ask), labels) or labels.taken)
-    return note(f"☑ {done}{_way_to(ask) if ask.open else ''}")
+    return note(f"☑ {done}{_link_to(ask) if ask.open else ''}")
 
 
-def _way_to(ask: Ask) -> str:
+def _link_to(ask: Ask) -> str:
     return f" {message_url(ask.message)}" if ask.message and "id" in ask.message else ""
 
 
 def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Json:
-    """Nothing could be saved; a menu keeps what was picked and would not send it again, so a button does.
+    """Render a request to try again, because nothing could be saved.
 
-    What was typed is given back as far as one message holds it: further pages could not be kept.
+    A picked option is offered as a button, since a menu would not send it again. What was typed is given back as far
+    as it fits one message, since further pages could not be stored.
     """
     buttons = [c.button(fit_line(labels.answer, limits.BUTTON_LABEL), again)] if again else []
     content = escape(sentence)
     if typed.strip():
         above = f"{content}\n-# {escape(labels.entered)}\n>>> "
-        content = above + shorten(typed, _ROOM - text_fitting.utf16_length(above))[0]
+        content = above + shorten(typed, _BUDGET - text_fitting.utf16_length(above))[0]
     return note(content, buttons)
 
 
 def moved_note(where: str, labels: Labels) -> Json:
-    """What a message becomes that is not the live one any more; ``where`` is an address of ours."""
+    """Render what a former live message becomes; ``where`` is the new place as markdown of our own."""
     sentence = escape(labels.escalated.format(where=_HOLE))
     return c.message([c.text(sentence.replace(visible(_HOLE), where))])
 
 
 def destination_text(to: Destination) -> str:
-    """Where an ask has gone whose message there is not known."""
+    """Describe the destination of a moved ask whose new message is not known."""
     if to.surface != SURFACE:
         return escape(to.surface)
     return mention(to.user) if to.user else f"<#{to.thread or to.channel or ''}>"
 
 
 def message_url(message: Mapping[str, JsonValue]) -> str:
-    """The address of a live message: https://docs.discord.com/developers/reference#message-formatting."""
+    """Return the URL of a live message: https://docs.discord.com/developers/reference#message-formatting."""
     guild = message.get("guild") or "@me"
     return f"https://discord.com/channels/{guild}/{message.get('channel')}/{message.get('id')}"

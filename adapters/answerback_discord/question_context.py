@@ -1,4 +1,4 @@
-"""A context's blocks as Discord's own Markdown, made of escaped text: nothing of an agent's is markup by itself. Pure.
+"""Render a context's blocks as Discord's Markdown, from escaped text: an agent's own text is never markup. Pure.
 
 https://support.discord.com/hc/en-us/articles/210298617
 """
@@ -37,57 +37,57 @@ from answerback_discord.markdown_text import escape, separate_backticks, to_code
 
 _RULE: Final = "————————"
 _LANGUAGE: Final = re.compile(r"[a-z0-9+-]{1,20}")
-_APART: Final = "\u200b"
-"""Stands between two marks that would be read as one."""
-_BARE: Final = re.compile(r"https?://[!-;=?-~]+")
-"""An address that is a link by itself, in the brackets that keep Discord from previewing it."""
+_SEPARATOR: Final = "\u200b"
+"""Separates two marks that would be read as one."""
+_BARE_URL: Final = re.compile(r"https?://[!-;=?-~]+")
+"""A URL that is shown as a bare link, in the angle brackets that keep Discord from previewing it."""
 
 
 class RenderedContext(NamedTuple):
-    """A context as Markdown in the room that it was given."""
+    """A context as Markdown, fitted to a budget."""
 
     text: str
-    drawn: FittedBlocks
+    fitted: FittedBlocks
 
     def more_label(self, labels: Labels) -> str | None:
-        """What the button says that leads to the rest; None where that is all."""
-        return self.drawn.more_label(labels)
+        """Return the label of the button that shows the rest, or None if nothing was left out."""
+        return self.fitted.more_label(labels)
 
 
-_NOTHING: Final = RenderedContext("", FittedBlocks((), whole=True))
+_EMPTY: Final = RenderedContext("", FittedBlocks((), whole=True))
 
 
 def render_context(prompt: Prompt, most: int) -> RenderedContext:
-    """The context of a question in at most ``most`` units; marks and escapes count as well."""
+    """Render the context of a question in at most ``most`` units, including marks and escapes."""
     if not (prompt.question.context or "").strip():
-        return _NOTHING
-    return _fitting(lambda room: fit_context(prompt, room), most)
+        return _EMPTY
+    return _render_fitted(lambda budget: fit_context(prompt, budget), most)
 
 
-def _fitting(draw: Callable[[int], FittedBlocks], most: int) -> RenderedContext:
-    room = most
+def _render_fitted(fit: Callable[[int], FittedBlocks], most: int) -> RenderedContext:
+    budget = most
     while True:
-        found = draw(max(room, 1))
-        text = to_markdown(found.blocks).strip("\n")
+        fitted = fit(max(budget, 1))
+        text = to_markdown(fitted.blocks).strip("\n")
         over = utf16_length(text) - most
-        if over <= 0 or room <= 0:
-            return RenderedContext(text if over <= 0 else "", found)
-        room -= max(over // 2, 1)
+        if over <= 0 or budget <= 0:
+            return RenderedContext(text if over <= 0 else "", fitted)
+        budget -= max(over // 2, 1)
 
 
 def render_asides(view: View, labels: Labels, most: int) -> RenderedContext:
-    """What was asked back about the open question, and explained, in at most ``most`` units."""
+    """Render what was asked back about the open question, and its explanation, in at most ``most`` units."""
     if view.prompt is None or not view.prompt.asides:
-        return _NOTHING
-    return _fitting(lambda room: fit_asides(view, labels, room), most)
+        return _EMPTY
+    return _render_fitted(lambda budget: fit_asides(view, labels, budget), most)
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:
-    """Blocks as Markdown."""
-    return "\n".join(_all(blocks))
+    """Render blocks as Markdown."""
+    return "\n".join(_block_lines(blocks))
 
 
-def _all(blocks: Iterable[Block]) -> Iterator[str]:
+def _block_lines(blocks: Iterable[Block]) -> Iterator[str]:
     before: Block | None = None
     for block in blocks:
         if isinstance(before, Paragraph) and isinstance(block, Paragraph):
@@ -106,7 +106,7 @@ def _lines(block: Block) -> Iterator[str]:
         case Code():
             yield from _code(block)
         case Quote(inner):
-            yield from (f"> {line}" for line in _all(inner))
+            yield from (f"> {line}" for line in _block_lines(inner))
         case List():
             yield from _list(block)
         case Table():
@@ -127,12 +127,12 @@ def _code(code: Code) -> Iterator[str]:
 
 
 def _list(block: List) -> Iterator[str]:
-    own = has_plain_numbering(block)
+    is_plain = has_plain_numbering(block)
     for number, blocks in block.items:
-        mark = "- " if number is None else f"{number}. " if own else f"{number}\\. "
-        lines = [*_all(blocks)] or [""]
+        mark = "- " if number is None else f"{number}. " if is_plain else f"{number}\\. "
+        lines = [*_block_lines(blocks)] or [""]
         yield mark + lines[0]
-        # A block of code begins at the margin: indented, its fence would be text.
+        # A code block starts at the margin: an indented fence would be shown as text.
         in_code = lines[0].startswith("```")
         for line in lines[1:]:
             fence = line.startswith("```")
@@ -141,28 +141,28 @@ def _list(block: List) -> Iterator[str]:
 
 
 def _text(spans: Spans) -> str:
-    made, before = "", ""
+    text, before = "", ""
     for span in append_link_addresses(spans):
         piece = _span(span)
-        if before and piece[:1] in "*_~`" and made[-1:] in "*_~`":
-            made += _APART
-        made += piece
+        if before and piece[:1] in "*_~`" and text[-1:] in "*_~`":
+            text += _SEPARATOR
+        text += piece
         before = piece
-    return made
+    return text
 
 
 def _span(span: Span) -> str:
-    """A piece of text in its marks, which stand at words: blanks at its ends stay outside of them."""
+    """A piece of text in its marks; blanks at its ends stay outside, because marks must touch a word."""
     inner = span.text.strip()
     if not inner:
         return span.text
     start = span.text.index(inner)
     before, after = span.text[:start], span.text[start + len(inner) :]
-    return before + _marked(inner, span) + after
+    return before + _apply_marks(inner, span) + after
 
 
-def _marked(text: str, span: Span) -> str:
-    if span.link is not None and text == span.link and _BARE.fullmatch(text):
+def _apply_marks(text: str, span: Span) -> str:
+    if span.link is not None and text == span.link and _BARE_URL.fullmatch(text):
         return f"<{text}>"
     if span.code and "\n" not in text:
         return _inline_code(text)
@@ -174,7 +174,7 @@ def _marked(text: str, span: Span) -> str:
 
 
 def _inline_code(text: str) -> str:
-    """Code in a line; a backtick in it asks for two around it."""
+    """Inline code; if it contains a backtick, two are needed around it."""
     if "`" not in text:
         return f"`{text}`"
     return f"`` {separate_backticks(text)} ``"

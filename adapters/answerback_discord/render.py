@@ -1,8 +1,8 @@
-"""A view as Discord's live message: the prompt, the review or the record. Pure.
+"""Render a view as Discord's live message: the prompt, the review or the record. Pure.
 
-One Components V2 message an ask, edited in place. All its text together has to fit one budget, so
-the short texts stand in full and the long ones share what is left; whatever was shortened gets
-"Show in full" beside it (`reading`).
+Each ask has one Components V2 message, which is edited in place. All its text has to fit one budget, so short texts are
+shown in full and long ones share the rest; if anything was shortened, the message has a "Show in full" button
+(`show_in_full`).
 """
 
 from __future__ import annotations
@@ -38,15 +38,15 @@ from answerback_discord.option_controls import (
     render_buttons,
 )
 
-LABEL_ROOM: Final = 200
-HEADER_ROOM: Final = 60
-ASIDES_ROOM: Final = 1_200
-"""Units of what was asked back and explained."""
+LABEL_BUDGET: Final = 200
+HEADER_BUDGET: Final = 60
+ASIDES_BUDGET: Final = 1_200
+"""Units for what was asked back and explained."""
 QUESTION_IN_LINE: Final = 120
 ANSWER_IN_LINE: Final = 200
 SECTIONS: Final = 8
-"""Answers that get an Edit button of their own beside them; more of them are edited through a menu."""
-NOTE_ROOM: Final = 1_900
+"""Maximum number of answers that each get their own Edit button; more are edited through a menu."""
+NOTE_BUDGET: Final = 1_900
 
 BLURPLE: Final = 0x5865F2
 GREEN: Final = 0x3BA55D
@@ -62,83 +62,89 @@ _COLORS: Final = {
 }
 
 
-def message(view: View, labels: Labels, look: ListState | None = None) -> Json:
-    """The live message of a view, as the fields of a post or an edit."""
+def message(view: View, labels: Labels, list_state: ListState | None = None) -> Json:
+    """Render the live message of a view, as the fields of a post or an edit."""
     if view.prompt is not None:
-        return _prompt(
-            view, view.prompt, labels, look or option_controls.initial_list_state(view.prompt)
+        return _render_prompt(
+            view, view.prompt, labels, list_state or option_controls.initial_list_state(view.prompt)
         )
-    return _record(view, labels) if view.outcome else _review(view, labels, look or ListState())
+    return (
+        _render_record(view, labels)
+        if view.outcome
+        else _render_review(view, labels, list_state or ListState())
+    )
 
 
 def plain(view: View, labels: Labels) -> Json:
-    """The least that can be shown, for when Discord refuses `message`, which would be our defect."""
-    said = view.prompt.question.text if view.prompt else wording.ending(view, labels)
+    """Render a minimal live message, for when Discord refuses `message`, which would be a defect of ours."""
+    text = view.prompt.question.text if view.prompt else wording.ending(view, labels)
     heading = _heading(view, labels)[0]
-    body, _ = shorten(said or labels.review_title, NOTE_ROOM)
+    body, _ = shorten(text or labels.review_title, NOTE_BUDGET)
     return c.message(
         [c.text(f"{heading}\n{body}"), *c.rows(_controls(view, labels, labels.details))]
     )
 
 
 def _heading(view: View, labels: Labels) -> tuple[str, bool]:
-    """Who asks, and below it who may answer and until when; and whether anything was shortened."""
-    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_ROOM)
-    for_whom = attribution.audience_line(view.responders, view.closes_at, labels, mentions.MARKS)
-    return f"-# {asks}\n-# {for_whom}" if for_whom else f"-# {asks}", short
+    """Who asks, and below it who may answer until when; also returns whether anything was shortened."""
+    asks, short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
+    audience = attribution.audience_line(view.responders, view.closes_at, labels, mentions.MARKS)
+    return f"-# {asks}\n-# {audience}" if audience else f"-# {asks}", short
 
 
-def _credits(view: View, labels: Labels) -> str:
-    """Who answered and when, as a line of its own; empty where that goes without saying."""
-    said = attribution.answered_by_line(view, labels, mentions.MARKS)
-    return f"\n-# {said}" if said else ""
+def _answered_by(view: View, labels: Labels) -> str:
+    """A line with who answered and when; empty if that is obvious."""
+    line = attribution.answered_by_line(view, labels, mentions.MARKS)
+    return f"\n-# {line}" if line else ""
 
 
-def _prompt(view: View, prompt: Prompt, labels: Labels, look: ListState) -> Json:
+def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListState) -> Json:
     question = prompt.question
     heading, short = _heading(view, labels)
     header, header_short = (
-        shorten_line(question.header, HEADER_ROOM) if question.header else ("", False)
+        shorten_line(question.header, HEADER_BUDGET) if question.header else ("", False)
     )
-    so_far, so_far_short = _so_far(view, labels) if view.lines else ("", False)
-    options = option_controls.option_text_blocks(question, look)
+    so_far, so_far_short = _answers_so_far(view, labels) if view.lines else ("", False)
+    options = option_controls.option_text_blocks(question, list_state)
     blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
-    if selected := option_controls.selection_text(prompt, look):
-        blocks.append(TextBlock(selected, option_controls.SELECTION_ROOM, "-# ☑ {}"))
-    blocks += [TextBlock(text, 300, "-# {}") for text in _filled_in(prompt, labels)]
-    room = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
-    asides = question_context.render_asides(view, labels, min(ASIDES_ROOM, room // 3))
-    room -= utf16_length(asides.text)
-    about = question_context.render_context(prompt, room)
-    (asked, *others), left_out = fit_blocks(blocks, room - min(utf16_length(about.text), room // 2))
-    about = question_context.render_context(
-        prompt, room - sum(map(utf16_length, (asked, *others))) - len(blocks)
+    if selected := option_controls.selection_text(prompt, list_state):
+        blocks.append(TextBlock(selected, option_controls.SELECTION_BUDGET, "-# ☑ {}"))
+    blocks += [TextBlock(text, 300, "-# {}") for text in _prefilled_texts(prompt, labels)]
+    budget = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
+    asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
+    budget -= utf16_length(asides.text)
+    context = question_context.render_context(prompt, budget)
+    (question_text, *others), left_out = fit_blocks(
+        blocks, budget - min(utf16_length(context.text), budget // 2)
+    )
+    context = question_context.render_context(
+        prompt, budget - sum(map(utf16_length, (question_text, *others))) - len(blocks)
     )
     parts = [c.text(heading)]
     if so_far:
         parts += (c.text(so_far), c.separator())
-    if about.text:
-        parts += (c.text(about.text), c.separator())
-    parts.append(c.text(f"__{header}__\n{asked}" if header else asked))
+    if context.text:
+        parts += (c.text(context.text), c.separator())
+    parts.append(c.text(f"__{header}__\n{question_text}" if header else question_text))
     if asides.text:
         parts.append(c.text(asides.text))
-    told, others = others[: len(options)], others[len(options) :]
+    option_texts, others = others[: len(options)], others[len(options) :]
     in_sections = option_controls.OPTIONS.fits_sections(question)
-    if told and not in_sections:
-        parts.append(c.text("\n".join(told)))
+    if option_texts and not in_sections:
+        parts.append(c.text("\n".join(option_texts)))
     parts += [c.text(text) for text in others]
     if in_sections:
-        parts += option_controls.sections(view, prompt, labels, told)
+        parts += option_controls.sections(view, prompt, labels, option_texts)
     else:
-        parts += _answering(view, prompt, labels, look)
+        parts += _answer_controls(view, prompt, labels, list_state)
     full = short or header_short or so_far_short or left_out or modal_inputs.needs_full_view(prompt)
-    more = labels.details if full else about.more_label(labels) or asides.more_label(labels)
+    more = labels.details if full else context.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
 
 
-def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
-    """What the entries start from that no control shows."""
+def _prefilled_texts(prompt: Prompt, labels: Labels) -> list[str]:
+    """The prefilled values that no control shows."""
     note = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
     return [
         *([one_line(note)] if prompt.note else []),
@@ -146,32 +152,34 @@ def _filled_in(prompt: Prompt, labels: Labels) -> list[str]:
     ]
 
 
-def _answering(view: View, prompt: Prompt, labels: Labels, look: ListState) -> list[Json]:
+def _answer_controls(
+    view: View, prompt: Prompt, labels: Labels, list_state: ListState
+) -> list[Json]:
     """The controls that answer a prompt."""
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
             chosen = prompt.prefill if isinstance(prompt.prefill, bool) else None
-            plan = _yes_no(labels.yes, labels.no, chosen)
+            plan = _yes_no_buttons(labels.yes, labels.no, chosen)
             if prompt.remember:
-                plan += _for_turn(labels.yes_for_turn, labels.no_for_turn)
+                plan += _for_turn_buttons(labels.yes_for_turn, labels.no_for_turn)
             return c.rows(render_buttons(view, plan))
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
-            return option_controls.render_option_controls(view, prompt, labels, look)
+            return option_controls.render_option_controls(view, prompt, labels, list_state)
         case AnswerType.TEXT:
-            return c.rows([_opening(view, Verb.WRITE, labels.answer)])
+            return c.rows([_modal_button(view, Verb.WRITE, labels.answer)])
         case AnswerType.SCHEMA:
-            return c.rows([_opening(view, Verb.FILL, labels.fill_in)])
+            return c.rows([_modal_button(view, Verb.FILL, labels.fill_in)])
         case _:
             assert_never(prompt.question.answer_type)
 
 
-def _opening(view: View, verb: Verb, label: str) -> Json:
+def _modal_button(view: View, verb: Verb, label: str) -> Json:
     return button(view, label, verb, style=ButtonStyle.PRIMARY)
 
 
 @lru_cache(maxsize=64)
-def _yes_no(yes: str, no: str, chosen: bool | None) -> ButtonPlan:
-    """The buttons of a boolean question, of which one may be chosen from the start."""
+def _yes_no_buttons(yes: str, no: str, chosen: bool | None) -> ButtonPlan:
+    """The buttons of a boolean question, one of which may be prefilled."""
     styles = [
         ButtonStyle.PRIMARY if chosen is value else ButtonStyle.SECONDARY for value in (True, False)
     ]
@@ -181,19 +189,19 @@ def _yes_no(yes: str, no: str, chosen: bool | None) -> ButtonPlan:
 
 
 @lru_cache(maxsize=64)
-def _for_turn(yes: str, no: str) -> ButtonPlan:
+def _for_turn_buttons(yes: str, no: str) -> ButtonPlan:
     return plan_button(yes, Verb.REMEMBER, "true") + plan_button(no, Verb.REMEMBER, "false")
 
 
 def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
-    """Back, Reply, End Turn; then what lets a person read what is not shown here.
+    """Back, Reply and End Turn, then the buttons that show what the message does not.
 
     Args:
-        more: what the button says that shows everything in full; None: there is none.
+        more: the label of the button that shows everything in full; None for no button.
     """
     options = view.prompt.question.options if view.prompt else ()
     preview = bool(options) and any(o.preview for o in options)
-    plan = _beside(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
+    plan = _walk_buttons(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
         plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
     if preview:
@@ -202,48 +210,48 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
 
 
 @lru_cache(maxsize=64)
-def _beside(
+def _walk_buttons(
     controls: tuple[Control, ...], back: str, ask_back: str, reply: str, end_turn: str
 ) -> ButtonPlan:
     offered = {
         Control.BACK: plan_button(back, Verb.BACK),
         Control.ASK_BACK: plan_button(ask_back, Verb.ASK_BACK),
         Control.REPLY: plan_button(reply, Verb.REPLY),
-        Control.END_TURN: plan_button(end_turn, Verb.END_TURN),  # its second step is the loud one
+        Control.END_TURN: plan_button(end_turn, Verb.END_TURN),  # not red: its confirmation is
     }
     return tuple(button for each in controls for button in offered[each])
 
 
-def _review(view: View, labels: Labels, look: ListState) -> Json:
-    heading = escape(f"{labels.review_title}")
+def _render_review(view: View, labels: Labels, list_state: ListState) -> Json:
+    title = escape(f"{labels.review_title}")
     asks, short = _heading(view, labels)
-    above = f"{asks}\n**{heading}**\n{escape(labels.review_text)}{_credits(view, labels)}"
+    above = f"{asks}\n**{title}**\n{escape(labels.review_text)}{_answered_by(view, labels)}"
     top = [c.text(above)]
-    room = TEXT_BUDGET - utf16_length(above)
-    lines, left_out = fit_answer_lines(view.lines, labels, room, numbered=True)
+    budget = TEXT_BUDGET - utf16_length(above)
+    lines, left_out = fit_answer_lines(view.lines, labels, budget, numbered=True)
     parts: list[Json] = []
     if len(view.lines) <= SECTIONS:
         for i, (text, line) in enumerate(zip(lines, view.lines, strict=True)):
             edit = button(view, f"{labels.edit} {i + 1}", Verb.EDIT, i)
             parts.append(c.section(text, edit) if line.editable else c.text(text))
     else:
-        parts = [c.text("\n".join(lines)), *long_lists.render_edit_menu(view, labels, look)]
+        parts = [c.text("\n".join(lines)), *long_lists.render_edit_menu(view, labels, list_state)]
     submit = button(view, labels.submit, Verb.SUBMIT, style=ButtonStyle.PRIMARY)
     ends = c.rows([submit, *_controls(view, labels, labels.details if short or left_out else None)])
     return c.message([c.container([*top, *parts, *ends], BLURPLE)])
 
 
-def _record(view: View, labels: Labels) -> Json:
+def _render_record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = shorten_line(wording.ending_with_person(view, labels), LABEL_ROOM)
-    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_ROOM)
+    heading, short = shorten_line(wording.ending_with_person(view, labels), LABEL_BUDGET)
+    asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
     at = mentions.timestamp(view.outcome.at)
-    above = f"-# {asks}\n**{heading}** · {at}{_credits(view, labels)}"
-    room = TEXT_BUDGET - utf16_length(above)
-    reply_room = room // 3 if view.reply and view.lines else room
-    reply, reply_short = shorten(view.reply or "", reply_room)
-    lines, left_out = fit_answer_lines(view.lines, labels, room - utf16_length(reply))
+    above = f"-# {asks}\n**{heading}** · {at}{_answered_by(view, labels)}"
+    budget = TEXT_BUDGET - utf16_length(above)
+    reply_budget = budget // 3 if view.reply and view.lines else budget
+    reply, reply_short = shorten(view.reply or "", reply_budget)
+    lines, left_out = fit_answer_lines(view.lines, labels, budget - utf16_length(reply))
     parts = [c.text(above)]
     parts += [c.separator(), c.text("\n".join(lines))] if lines else []
     parts += [c.text(f">>> {reply}")] if reply else []
@@ -252,18 +260,18 @@ def _record(view: View, labels: Labels) -> Json:
     return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
 
 
-# --- what a message says beside its question ----------------------------------------------------------
+# --- what a message says besides its question ---------------------------------------------------------
 
 
-def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
-    """The newest answers, a line each, and whether any was shortened or left out."""
+def _answers_so_far(view: View, labels: Labels) -> tuple[str, bool]:
+    """The newest answers, one per line; also returns whether any was shortened or left out."""
     short = False
 
     def line_of(line: Line) -> str:
         nonlocal short
         question, cut_question = shorten_line(line.question.text, QUESTION_IN_LINE)
-        said = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
-        answer, cut_answer = shorten_line(said, ANSWER_IN_LINE)
+        full_answer = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
+        answer, cut_answer = shorten_line(full_answer, ANSWER_IN_LINE)
         short = short or cut_question or cut_answer
         return f"-# {question} → **{answer}**" if answer else f"-# {question} → —"
 
@@ -271,4 +279,4 @@ def _so_far(view: View, labels: Labels) -> tuple[str, bool]:
     heading = [f"-# {escape(labels.answered_so_far)}"]
     if earlier:
         heading.append(f"-# {escape(labels.answered_earlier.format(count=earlier))}")
-    return "\n".join([*heading, *lines]) + _credits(view, labels), short or earlier > 0
+    return "\n".join([*heading, *lines]) + _answered_by(view, labels), short or earlier > 0

@@ -1,4 +1,4 @@
-"""Everything that a view says, unshortened, as pages of a private message. Pure."""
+"""Render everything that a view says in full, as pages of a private message. Pure."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ from answerback_discord.option_controls import (
     selection_text,
 )
 
-ROOM: Final = limits.MESSAGE_TEXT - 200
-_TITLE_ROOM: Final = 300
+PAGE_BUDGET: Final = limits.MESSAGE_TEXT - 200
+_TITLE_BUDGET: Final = 300
 
 
 def page(
-    view: View, verb: Verb, number: int, labels: Labels, look: ListState | None = None
+    view: View, verb: Verb, number: int, labels: Labels, list_state: ListState | None = None
 ) -> Json:
-    """One page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
+    """Render one page of what `Verb.SHOW_IN_FULL` or `Verb.PREVIEW` shows, with Previous and Next."""
     if verb is Verb.PREVIEW and view.prompt is not None:
-        return _preview(view, view.prompt, number, labels)
-    pages = pack_into_pages(_everything(view, labels, look or ListState()))
+        return _render_preview(view, view.prompt, number, labels)
+    pages = pack_into_pages(_all_blocks(view, labels, list_state or ListState()))
     number = number if 0 <= number < len(pages) else 0
     parts = [c.text(pages[number])]
     if len(pages) > 1:
@@ -50,94 +50,93 @@ def page(
     return c.message(parts, private=True)
 
 
-def _preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
-    """The preview of an option, a page or more each, with the button that chooses that option."""
+def _render_preview(view: View, prompt: Prompt, number: int, labels: Labels) -> Json:
+    """One page of the options' previews, with the button that chooses its option."""
     pages = [
         (i, page)
         for i, option in enumerate(prompt.question.options)
         if option.preview
-        for page in _drawn(prompt, f"{i + 1}. {option.label}", option.preview)
+        for page in _preview_pages(prompt, f"{i + 1}. {option.label}", option.preview)
     ]
     if not pages:
         return c.message([c.text(escape("…"))], private=True)
     number = number if 0 <= number < len(pages) else 0
-    place, text = pages[number]
+    index, text = pages[number]
     parts = [c.text(text)]
     if len(pages) > 1:
         where = labels.page_of.format(page=number + 1, pages=len(pages))
         parts.append(c.text(f"-# {escape(where)}"))
     buttons = paging_buttons(view, Verb.PREVIEW, number, len(pages), labels)
     if prompt.question.answer_type is AnswerType.SELECT:
-        [name] = OPTIONS.option_labels(prompt.question, [place])
-        buttons.append(option_button(view, name, place, chosen_indexes(prompt)))
-    buttons.append(
-        button(view, labels.details, Verb.SHOW_IN_FULL, "0")
-    )  # the same as its author wrote it
+        [name] = OPTIONS.option_labels(prompt.question, [index])
+        buttons.append(option_button(view, name, index, chosen_indexes(prompt)))
+    # Show in full has the same preview as its author wrote it.
+    buttons.append(button(view, labels.details, Verb.SHOW_IN_FULL, "0"))
     return c.message([*parts, *c.rows(buttons)], private=True)
 
 
-def _drawn(prompt: Prompt, title: str, preview: str) -> list[str]:
-    """A preview as Markdown on one page; one that does not fit there as it was written, on several."""
-    heading, _ = shorten_line(title, _TITLE_ROOM)
+def _preview_pages(prompt: Prompt, title: str, preview: str) -> list[str]:
+    """A preview rendered as Markdown on one page, or if it does not fit, as it was written on several pages."""
+    heading, _ = shorten_line(title, _TITLE_BUDGET)
     question = prompt.question.model_copy(update={"context": preview})
-    found = question_context.render_context(
-        prompt._replace(question=question), ROOM - _TITLE_ROOM - len("****\n")
+    rendered = question_context.render_context(
+        prompt._replace(question=question), PAGE_BUDGET - _TITLE_BUDGET - len("****\n")
     )
-    if found.drawn.whole and found.text:
-        return [f"**{heading}**\n{found.text}"]
+    if rendered.fitted.whole and rendered.text:
+        return [f"**{heading}**\n{rendered.text}"]
     return pack_into_pages(iter((f"**{heading}**", *split_into_pieces(preview))))
 
 
 def pack_into_pages(blocks: Iterator[str]) -> list[str]:
-    """Short blocks of markdown as few pages."""
+    """Pack short blocks of markdown into as few pages as possible."""
     pages: list[str] = []
     for block in blocks:
-        if pages and utf16_length(pages[-1]) + utf16_length(block) + 1 <= ROOM:
+        if pages and utf16_length(pages[-1]) + utf16_length(block) + 1 <= PAGE_BUDGET:
             pages[-1] += f"\n{block}"
         else:
             pages.append(block)
     return pages or [escape("…")]
 
 
-def _everything(view: View, labels: Labels, look: ListState) -> Iterator[str]:
+def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[str]:
     yield from split_into_pieces(wording.asks_line(view, labels))
     if view.prompt is not None:
-        if selected := selection_text(view.prompt, look):
+        if selected := selection_text(view.prompt, list_state):
             yield from split_into_pieces(f"☑ {selected}")
-        yield from _question(view.prompt.question)
+        yield from _question_blocks(view.prompt.question)
         yield from split_into_pieces(asides_text(view, labels))
         yield from split_into_pieces(answer_summary.prefill_text(view.prompt, labels))
     elif view.outcome is not None:
         yield from split_into_pieces(wording.ending_with_person(view, labels))
     for line in view.lines:
-        yield from _titled(line.question.text, answer_text(line, labels))
+        yield from _titled_blocks(line.question.text, answer_text(line, labels))
     if view.reply:
         yield from split_into_pieces(view.reply)
 
 
-def _question(question: Question) -> Iterator[str]:
+def _question_blocks(question: Question) -> Iterator[str]:
     yield from split_into_pieces(question.header or "")
     yield from split_into_pieces(question.context or "")
-    yield from _titled(question.text, "")
+    yield from _titled_blocks(question.text, "")
     for i, option in enumerate(question.options):
-        yield from _titled(f"{i + 1}. {option.label}", option.description or "")
+        yield from _titled_blocks(f"{i + 1}. {option.label}", option.description or "")
         yield from split_into_pieces(option.preview or "")
     if question.answer_type is AnswerType.SCHEMA:
-        yield from _schema(question)
+        yield from _schema_blocks(question)
 
 
-def _schema(question: Question) -> Iterator[str]:
+def _schema_blocks(question: Question) -> Iterator[str]:
     fields = fields_from_schema(question.json_schema)
     if fields is None:
         yield from split_into_pieces(json.dumps(question.json_schema, ensure_ascii=False, indent=1))
         return
     for field in fields:
-        yield from _titled(field.title, field.description or "")
+        yield from _titled_blocks(field.title, field.description or "")
         for i, choice in enumerate(field.choices):
             note = f" — {choice.description}" if choice.description else ""
             yield from split_into_pieces(f"{i + 1}. {choice.title}{note}")
 
 
-def _titled(title: str, body: str) -> Iterator[str]:
+def _titled_blocks(title: str, body: str) -> Iterator[str]:
     yield from (f"**{piece}**" for piece in split_into_pieces(title))
     yield from split_into_pieces(body)

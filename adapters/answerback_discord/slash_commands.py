@@ -1,7 +1,7 @@
-"""The slash command of Answerback: how Discord is to know it, whether it does, and telling it.
+"""Define, look up and register Answerback's slash command.
 
-It is a global command: it is there in direct messages and in every server that adds the app later. Only this one is
-created or changed, so that other commands of the same application stay as they are.
+It is a global command, available in direct messages and in every server that adds the app later. Only this command is
+created or changed; other commands of the same application are left alone.
 https://docs.discord.com/developers/interactions/application-commands
 """
 
@@ -23,28 +23,28 @@ from answerback_discord.parse import INBOX
 
 logger = logging.getLogger(__name__)
 
-_IN_SERVERS, _WITH_THE_APP = 0, 1
+_CONTEXT_GUILD, _CONTEXT_BOT_DM = 0, 1
 """Contexts: https://docs.discord.com/developers/interactions/application-commands#interaction-contexts"""
 _CHAT_INPUT: Final = 1
-_FOR_SERVERS: Final = 0
+_GUILD_INSTALL: Final = 0
 
 
 def command_definition(labels: Labels) -> Json:
-    """What Discord is told of the command."""
+    """Return the command's definition for Discord."""
     return {
         "name": INBOX,
         "description": fit_line(labels.inbox_command, limits.COMMAND_DESCRIPTION),
         "type": _CHAT_INPUT,
-        "contexts": [_IN_SERVERS, _WITH_THE_APP],
-        "integration_types": [_FOR_SERVERS],
+        "contexts": [_CONTEXT_GUILD, _CONTEXT_BOT_DM],
+        "integration_types": [_GUILD_INSTALL],
     }
 
 
 async def fetch_command(calls: DiscordApi, application_id: str) -> Json | None:
-    """The command as Discord knows it; None where it does not.
+    """Return the command as registered with Discord, or None if it is not.
 
     Raises:
-        PlatformError: it cannot be found out.
+        PlatformError: the lookup failed.
     """
     listed = await calls.get(_route(application_id))
     for each in listed if isinstance(listed, list) else []:
@@ -54,41 +54,43 @@ async def fetch_command(calls: DiscordApi, application_id: str) -> Json | None:
 
 
 async def register(calls: DiscordApi, labels: Labels, application_id: str) -> None:
-    """Has Discord know the command as it is to be; one that it knows so already is left alone.
+    """Register the command with Discord, unless its registration is already up to date.
 
     Raises:
-        PlatformError: Discord did not take it.
+        PlatformError: Discord did not accept it.
     """
     wanted = command_definition(labels)
-    found = await fetch_command(calls, application_id)
-    if found is None or not all(_alike(found.get(key), value) for key, value in wanted.items()):
-        # Creating a command whose name is known already replaces that one:
+    current = await fetch_command(calls, application_id)
+    if current is None or not all(
+        _is_equal(current.get(key), value) for key, value in wanted.items()
+    ):
+        # Creating a command under an existing name replaces the old one:
         # https://docs.discord.com/developers/interactions/application-commands#create-global-application-command
         await calls.request("POST", _route(application_id), wanted)
 
 
 async def register_with_retry(calls: DiscordApi, labels: Labels) -> None:
-    """`register`, tried a few times; where it fails, people ask and answer all the same."""
+    """Call `register`, with a few retries; if it fails, asking and answering work all the same."""
 
-    async def work() -> None:
+    async def attempt() -> None:
         application = await calls.get("/applications/@me")
         if isinstance(application, dict):
             await register(calls, labels, str(application.get("id")))
 
     try:
-        await retry(work)
+        await retry(attempt)
     except PlatformError as error:
         extra = {"action": "command_unregistered", "code": error.code}
         logger.warning(
-            "The command /%s is not registered, and is tried at the next start: %s",
+            "The command /%s could not be registered; the next start tries again: %s",
             INBOX,
             error,
             extra=extra,
         )
 
 
-def _alike(one: JsonValue, other: JsonValue) -> bool:
-    """Whether two values say the same; the order of what is listed says nothing."""
+def _is_equal(one: JsonValue, other: JsonValue) -> bool:
+    """Whether two values are equal; the order of lists does not matter."""
     if isinstance(one, list) and isinstance(other, list):
         return sorted(map(str, one)) == sorted(map(str, other))
     return one == other

@@ -1,7 +1,7 @@
-"""Typed messages: which of them are meant for an ask, and what becomes of them.
+"""Handle typed messages: decide which of them are meant for an ask, and what happens to them.
 
-A direct message is, a reply to a live message or to a reminder, and a message that mentions the bot.
-Everything else is people talking to each other, and left alone.
+Direct messages are, as well as replies to a live message or a reminder, and messages that mention the bot. Everything
+else is people talking to each other, and is ignored.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from answerback_discord.parse import SURFACE, ReferencedMessage, TypedMessage
 logger = logging.getLogger(__name__)
 
 MESSAGE_ID_TIMEOUT: Final = 5.0
-"""Seconds for which each of the few tries waits for the note which message is an ask's own: together more than
-two of the leases by which several processes claim a message."""
-_FIRST_LOOK: Final = 0.1
-_LONGEST_LOOK: Final = 2.0
-_TAKEN: Final = "✅"
-_UNFIT: Final = "❌"
+"""Seconds that each of the few attempts waits until the id of an ask's message is stored: together more than two of
+the leases with which processes claim a message."""
+_FIRST_PAUSE: Final = 0.1
+_LONGEST_PAUSE: Final = 2.0
+_TAKEN_MARK: Final = "✅"
+_REFUSED_MARK: Final = "❌"
 
 
 class TypedMessageListener:
-    """Takes in messages, however they come; see `answerback_chat.typed_messages.Platform`."""
+    """Handles messages from any source; see `answerback_chat.typed_messages.Platform`."""
 
     def __init__(
         self,
@@ -61,20 +61,20 @@ class TypedMessageListener:
         self._channels = channels
         self._labels = labels
         self._typed = TypedMessageHandler(asks, self, background)
-        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._locks: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def handle_message(self, body: Json, bot_id: str) -> None:
-        """One message, where it is meant for us. Discord sends none again: what cannot be taken in is tried here."""
+        """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
         said = parse.parse_typed_message(body, bot_id)
         if said is None or not _is_addressed(said, bot_id):
             return
-        turn = self._turns.setdefault(said.channel_id, asyncio.Lock())
-        async with turn:  # what is typed in one place counts in the order in which it was typed
+        lock = self._locks.setdefault(said.channel_id, asyncio.Lock())
+        async with lock:  # messages in one place count in the order in which they were typed
             try:
                 await retry(lambda: self._typed.handle(said))
             except (PlatformError, StoreError) as error:
                 extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
-                logger.warning("A typed message could not be taken: %s", error, extra=extra)
+                logger.warning("A typed message could not be handled: %s", error, extra=extra)
                 self._typed.tell_author_once(said, escape(self._labels.words_not_kept))
 
     def words(self, said: TypedMessage) -> str:
@@ -82,7 +82,10 @@ class TypedMessageListener:
         return said.text
 
     def disambiguation_note(self, said: TypedMessage, meant: Sequence[Ask]) -> str:
-        """Nothing to a reply in a server that mentions nobody: somebody replied to a record, or to a note."""
+        """See `answerback_chat.typed_messages.Platform.disambiguation_note`.
+
+        Empty for a reply in a server whose text does not mention the bot: it replies to a record or a note.
+        """
         if not meant and said.guild_id is not None and not said.called:
             return ""
         return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
@@ -92,53 +95,54 @@ class TypedMessageListener:
         return private_notes.rejection_text(rejected, self._labels, said.actor.person.user_id)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
-        """The one that was replied to; else those in its place."""
+        """Return the ask that the message replies to, or without a reply, the open asks in the same place."""
         if typed.replied is not None:
-            ask = await self._shown_at(typed.replied)
+            ask = await self._ask_of_reply(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
             return await self._asks.list_open_in(SURFACE, typed.channel_id, None)
         place = await self._channels.get_place(typed.channel_id)
         if place.kind is ChannelKind.THREAD:
             return await self._asks.list_open_in(SURFACE, place.parent or "", typed.channel_id)
-        found = await self._asks.list_open_in(SURFACE, typed.channel_id, None)
-        return [ask for ask in found if (ask.message or {}).get("channel") == typed.channel_id]
+        open_asks = await self._asks.list_open_in(SURFACE, typed.channel_id, None)
+        return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.channel_id]
 
-    async def _shown_at(self, replied: ReferencedMessage) -> Ask | None:
-        """The open ask whose live message somebody replied to, however many are open there."""
+    async def _ask_of_reply(self, replied: ReferencedMessage) -> Ask | None:
+        """The open ask whose live message somebody replied to, however many asks are open there."""
         ask_id = replied.ask_id
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
             message = await self._calls.get(path)
             ask_id = parse.live_message_ask_id(message) if isinstance(message, dict) else None
-        ask = await self._noted(ask_id) if ask_id else None
+        ask = await self._wait_for_message_id(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 
-    async def _noted(self, ask_id: str) -> Ask | None:
-        """An ask, once it is noted which message is its own.
+    async def _wait_for_message_id(self, ask_id: str) -> Ask | None:
+        """Return an ask once the id of its live message is stored.
 
-        Of one that a process posted before it died, another process finds and notes that, after the claim's lease.
+        If a process died after posting the message, another process finds it and stores its id once the claim's lease
+        has expired.
 
         Raises:
-            PlatformError: nobody notes it.
+            PlatformError: the id was not stored in time.
         """
-        began, backoff = time.monotonic(), Backoff(_FIRST_LOOK, _LONGEST_LOOK)
-        # Its id is stored before its thread is made, and only then from when on it can be seen.
+        began, backoff = time.monotonic(), Backoff(_FIRST_PAUSE, _LONGEST_PAUSE)
+        # The message's id is stored before its thread is created, and only then the time from which it is visible.
         while (ask := await self._asks.get(ask_id)) and ask.open and not ask.seen:
             if time.monotonic() - began > MESSAGE_ID_TIMEOUT:
                 raise PlatformUnavailableError(
-                    "Whether this message is the ask's own is not noted yet"
+                    "it is not stored yet whether this message is the ask's own"
                 )
             await backoff.wait()
         return ask
 
     async def tell_author(self, said: TypedMessage, text: str) -> None:
-        """Tells the author directly, and where they take no direct messages, in place.
+        """Send the author a direct message, or if they do not accept any, reply in place.
 
-        Discord shows something to one person alone only where they clicked, and a message is no click.
+        Discord can show something to one person only in response to a click, and a message is not a click.
         """
         try:
-            await retry(lambda: self._react(said, _UNFIT))
+            await retry(lambda: self._react(said, _REFUSED_MARK))
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
             logger.info("A message could not be marked: %s", error, extra=extra)
@@ -147,16 +151,16 @@ class TypedMessageListener:
                 direct = await self._channels.resolve_destination(
                     Destination(surface=SURFACE, user=said.actor.person.user_id)
                 )
-                await self._say(direct.id, said, f"{_address(said)}\n{text}")
+                await self._send(direct.id, said, f"{_url_of(said)}\n{text}")
             except (RateLimitedError, PlatformUnavailableError):
                 raise
             except PlatformError:
-                pass  # they take no direct messages
+                pass  # they do not accept direct messages
             else:
                 return
-        await self._say(said.channel_id, said, text)
+        await self._send(said.channel_id, said, text)
 
-    async def _say(self, channel_id: str, typed: TypedMessage, content: str) -> None:
+    async def _send(self, channel_id: str, typed: TypedMessage, content: str) -> None:
         body: Json = {
             "content": content,
             "allowed_mentions": {"parse": []},
@@ -169,7 +173,7 @@ class TypedMessageListener:
 
     async def mark_taken(self, said: TypedMessage) -> None:
         """See `answerback_chat.typed_messages.Platform.mark_taken`."""
-        await self._react(said, _TAKEN)
+        await self._react(said, _TAKEN_MARK)
 
     async def _react(self, said: TypedMessage, emoji: str) -> None:
         path = f"/channels/{said.channel_id}/messages/{said.id}/reactions/{quote(emoji)}/@me"
@@ -180,8 +184,8 @@ def _message_id(ask: Ask) -> object:
     return (ask.message or {}).get("id")
 
 
-def _address(typed: TypedMessage) -> str:
-    """Where the words stand."""
+def _url_of(typed: TypedMessage) -> str:
+    """The URL of a typed message."""
     place = {"guild": typed.guild_id, "channel": typed.channel_id, "id": typed.id}
     return private_notes.message_url(place)
 

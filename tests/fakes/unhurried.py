@@ -36,5 +36,5 @@ def discord(patch: pytest.MonkeyPatch) -> None:
     """Discord waits long for the answer to an interaction."""
     patch.setattr(interactions, "ANSWER_WITHIN", LONG)
     patch.setattr(discord_calls, "ANSWER_TIMEOUT", _OURS)
-    patch.setattr(discord_groups, "_WITHIN", _OURS)
-    patch.setattr(discord_inbound, "_INBOX_WITHIN", _OURS)
+    patch.setattr(discord_groups, "_WAIT_TIMEOUT", _OURS)
+    patch.setattr(discord_inbound, "_INBOX_TIMEOUT", _OURS)

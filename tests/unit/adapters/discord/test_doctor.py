@@ -31,7 +31,7 @@ async def discord() -> AsyncIterator[FakeDiscord]:
 
 
 def create_setup(discord: FakeDiscord, *channels: Channel) -> Setup:
-    """All is well, by the gateway."""
+    """A set-up with nothing wrong, which uses the gateway."""
     named = [str(channel.id) for channel in channels]
     return Setup(discord.application.token, None, None, discord.api_url, channels=named)
 
@@ -48,7 +48,7 @@ async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
     [said] = [
         finding.what
         for finding in await found(replace(create_setup(discord), content=False, gateway=False))
-        if "gateway, as set" in finding.what
+        if "gateway, as configured" in finding.what
     ]
     assert "typed answers are not read" in said
 
@@ -93,7 +93,7 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
 async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
     wrong = [finding for finding in await found(create_setup(discord)) if not finding.is_ok]
-    assert "none comes by the gateway" in (wrong[0].wrong or "")
+    assert "none arrive over the gateway" in (wrong[0].wrong or "")
     assert "oauth2/authorize" in wrong[1].fix
 
 
@@ -147,7 +147,7 @@ async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_pa
         code, _, told = await process.ended()
     assert code == 1, told
     assert "✓ Discord: bot token, of Answerback" in told
-    assert "✗ Discord: servers: the app is in none" in told
+    assert "✗ Discord: servers: the app is not in any server" in told
 
 
 def test_the_manifest_is_what_discord_takes_and_what_the_code_sets() -> None:

@@ -23,9 +23,9 @@ POST = "POST /channels/1/messages"
         (
             50083,
             PayloadRejectedError,
-            "the thread is archived, .*: open it in Discord, or ask elsewhere",
+            "the thread is archived, .*: reopen it in Discord, or ask elsewhere",
         ),
-        (160006, PayloadRejectedError, "active threads .*: close some, or ask in a channel"),
+        (160006, PayloadRejectedError, "active threads: close some, or ask in a channel"),
         (200000, PayloadRejectedError, "AutoMod blocked the text: let the app's role pass"),
         (240000, PayloadRejectedError, "links blocked the text: ask again without its links"),
     ],

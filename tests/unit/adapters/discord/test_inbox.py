@@ -35,7 +35,7 @@ def asked(text: str) -> list[dict[str, Any]]:
     return [{"id": "go", "text": text, "answer_type": "boolean"}]
 
 
-LATE_AFTER = interactions._INBOX_WITHIN
+LATE_AFTER = interactions._INBOX_TIMEOUT
 """Seconds, where no test says otherwise."""
 
 

@@ -109,12 +109,12 @@ async def test_who_turns_a_page_while_somebody_answers_is_told_so(
 async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone() -> None:
     answers, ask, taken = PendingEdits(0.0), _ask(2), _taken()
     answers.track_response(ask, taken)
-    waiting = asyncio.create_task(answers.brought(ask))
+    waiting = asyncio.create_task(answers.is_message_updated(ask))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait({waiting})
     taken.set_result(True)
-    assert await answers.brought(ask)
+    assert await answers.is_message_updated(ask)
 
 
 async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit() -> None:
@@ -124,15 +124,19 @@ async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit()
     answers.track_response(_ask(2), second)
     first.set_result(True)
     second.set_result(True)
-    assert not await answers.brought(_ask(2)), "nobody knows which of the two was applied last"
+    assert not await answers.is_message_updated(_ask(2)), (
+        "nobody knows which of the two was applied last"
+    )
     for revision in (1, 2):
         settled = _taken()
         answers.track_response(_ask(revision), settled)
         settled.set_result(True)
-    assert await answers.brought(_ask(2)), "the first was applied before the second was sent"
+    assert await answers.is_message_updated(_ask(2)), (
+        "the first was applied before the second was sent"
+    )
     answers.track_response(_ask(2), refused := _taken())
     refused.set_result(False)
-    assert not await answers.brought(_ask(2))
+    assert not await answers.is_message_updated(_ask(2))
 
 
 async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_next() -> None:
@@ -140,11 +144,11 @@ async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_n
     answers.track_response(_ask(2), done)
     done.set_result(True)
     answers.record_edit(_ask(2))
-    assert not await answers.brought(_ask(2))
+    assert not await answers.is_message_updated(_ask(2))
     answers.track_response(_ask(3), under_way)
     answers.record_edit(_ask(2))
     under_way.set_result(True)
-    assert not await answers.brought(_ask(3))
+    assert not await answers.is_message_updated(_ask(3))
 
 
 async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() -> None:
@@ -152,18 +156,18 @@ async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() 
     answers.record_unconfirmed_response(_ask(2))
     answers.track_response(_ask(3), taken)
     taken.set_result(True)
-    assert not await answers.brought(_ask(3))
+    assert not await answers.is_message_updated(_ask(3))
 
 
 async def test_what_looks_otherwise_at_the_same_revision_is_not_brought() -> None:
     answers, taken = PendingEdits(0.0), _taken()
     answers.track_response(_ask(2), taken)
     taken.set_result(True)
-    assert not await answers.brought(replace(_ask(2), unattended=True))
+    assert not await answers.is_message_updated(replace(_ask(2), unattended=True))
 
 
 async def test_answers_are_kept_for_so_many_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answers_module, "_KEPT", 2)
+    monkeypatch.setattr(answers_module, "_MAX_TRACKED", 2)
     answers = PendingEdits(60.0)
     for number in range(3):
         ask = replace(_ask(2), id=f"ask_{number}")
@@ -182,7 +186,7 @@ async def test_answers_are_kept_for_so_many_asks(monkeypatch: pytest.MonkeyPatch
     gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
     elsewhere = replace(kept, message={"id": "6"})
     asks = (gone, kept, elsewhere)
-    assert [await answers.brought(ask) for ask in asks] == [False, True, False]
+    assert [await answers.is_message_updated(ask) for ask in asks] == [False, True, False]
 
 
 def _ask(revision: int) -> Ask:

@@ -136,7 +136,7 @@ def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
         made = DiscordApi(session, "token")
         for count in range(60):
             try:
-                made._take("GET /channels/1")
+                made._acquire("GET /channels/1")
             except RateLimitedError:
                 return count
         raise AssertionError("nothing limits the requests")
@@ -196,7 +196,7 @@ def test_only_an_administrator_may_do_everything() -> None:
 def test_the_flags_that_let_texts_be_read() -> None:
     setup = doctor.Setup("token", None, None, None)
     for bit in range(25):
-        found = doctor._content(setup, {"flags": 1 << bit})
+        found = doctor._message_content(setup, {"flags": 1 << bit})
         assert (found.wrong is None) == (bit in {18, 19})
 
 

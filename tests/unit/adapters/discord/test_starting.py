@@ -40,7 +40,7 @@ async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 3_600.0)
-    monkeypatch.setattr(adapter, "_STOP_WITHIN", 3_600.0)
+    monkeypatch.setattr(adapter, "_STOP_TIMEOUT", 3_600.0)
     async with FakeDiscord() as discord:
         discord.faults.server_error(ME, times=1_000)
         async with asyncio.timeout(30):

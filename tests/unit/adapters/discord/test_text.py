@@ -12,7 +12,7 @@ from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.sanitize import visible
 from answerback_chat.text_fitting import utf16_length
 from answerback_discord.markdown_text import (
-    divide_room,
+    divide_budget,
     escape,
     fit_line,
     shorten,
@@ -110,6 +110,6 @@ def test_a_label_is_shortened_past_its_limit_only(over: int) -> None:
 
 
 def test_room_is_shared_so_that_short_texts_stand_whole() -> None:
-    assert divide_room([10, 500, 20, 500], 430) == [10, 200, 20, 200]
-    assert divide_room([], 100) == []
-    assert divide_room([5, 5], 100) == [5, 5]
+    assert divide_budget([10, 500, 20, 500], 430) == [10, 200, 20, 200]
+    assert divide_budget([], 100) == []
+    assert divide_budget([5, 5], 100) == [5, 5]
