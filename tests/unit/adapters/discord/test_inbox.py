@@ -176,7 +176,7 @@ async def test_people_are_asked_although_the_command_cannot_be_registered(
         async with rig(tmp_path, mode, discord=discord) as up:
             await up.shown(await up.submit(asked("Ship it?")))
             assert (await up.ann.click("Yes")).answered
-        assert "/inbox is not registered" in caplog.text
+        assert "/inbox could not be registered" in caplog.text
 
 
 @pytest.mark.rule("DISCORD-14")
