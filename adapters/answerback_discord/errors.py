@@ -74,7 +74,7 @@ _TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
             ErrorCode.UNKNOWN_MESSAGE: "the message was deleted",
             ErrorCode.UNKNOWN_USER: "there is no such user",
             ErrorCode.NO_DIRECT_MESSAGES: "this person does not accept direct messages from the app",
-            ErrorCode.NOT_A_TEXT_CHANNEL: "this kind of channel has no messages",
+            ErrorCode.NOT_A_TEXT_CHANNEL: "nobody can send messages in this kind of channel",
         },
         ForbiddenError: {
             ErrorCode.NO_ACCESS: "the app cannot see this channel: give its role the permission View Channel there",

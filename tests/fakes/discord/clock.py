@@ -1,4 +1,4 @@
-"""Time that a test can move, and a bell that rings on every change, so that nobody has to sleep and look."""
+"""A clock that a test can advance, and a bell that rings on every change, so that no test has to sleep and poll."""
 
 import asyncio
 import time
@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 
 class Bell:
-    """Rings whenever the fake's state changes; whoever waits looks again."""
+    """Rings whenever the fake's state changes; waiters then check their condition again."""
 
     def __init__(self) -> None:
         self._waiting: set[asyncio.Event] = set()
 
     def ring(self) -> None:
-        """Tell everybody who waits that something is different now."""
+        """Notify all waiters that something has changed."""
         for event in self._waiting:
             event.set()
 
@@ -37,16 +37,16 @@ class Clock:
         self._moved = Bell()
 
     def now(self) -> float:
-        """The present moment, as the fake sees it."""
+        """The current time, as the fake sees it."""
         return time.time() + self._ahead
 
     def advance(self, seconds: float) -> None:
-        """Let this many seconds pass at once."""
+        """Advance the clock by this many seconds."""
         self._ahead += seconds
         self._moved.ring()
 
     async def sleep_until(self, moment: float) -> None:
-        """Return when the moment has come, by running or by `advance`."""
+        """Return when this time is reached, by running or by `advance`."""
         while (left := moment - self.now()) > 0:
             before = self._ahead
             try:

@@ -1,4 +1,4 @@
-"""The fake's heart: one bot application, the world it lives in, and the doing of things others share.
+"""The fake's core: one bot application, the world it lives in, and the actions that the other parts share.
 
 Routes, gateway and simulated people all act through this object. It keeps everything in memory and outlives the
 adapter that talks to it, so an adapter process can be killed and started again against it.
@@ -91,7 +91,7 @@ class Discord:
         self.gateway = Gateway(self)
 
     def new_id(self) -> int:
-        """A fresh snowflake of the present moment."""
+        """Return a new snowflake for the current time."""
         return self.world.new_id(self.clock.now())
 
     # ---- what a test sets up ----
@@ -191,7 +191,7 @@ class Discord:
         self.bell.ring()
 
     def assign(self, guild: Guild, user: User, roles: set[int]) -> None:
-        """Change the roles of a member; of the bot's own it is told without the privileged intent."""
+        """Change the roles of a member; changes of the bot's own are sent without the privileged intent."""
         guild.members[user.id] = roles
         body: Payload = {
             **member_json(self.world, guild, user.id),
@@ -221,7 +221,7 @@ class Discord:
     # ---- what routes and people do ----
 
     def post(self, channel: Channel, message: Message) -> Message:
-        """Store a message and tell the gateway; an archived, unlocked thread reopens by it."""
+        """Store a message and send it over the gateway; this reopens a thread that is archived but not locked."""
         message.components = numbered(message.components)
         channel.messages[message.id] = message
         if channel.is_thread:
@@ -256,7 +256,7 @@ class Discord:
     def record_pings(
         self, message: Message, allowed: Payload | None, *, edit: bool, interaction: bool
     ) -> None:
-        """Write down whom a create or edit by the app notified."""
+        """Record whom a create or edit by the app notified."""
         channel = self.world.channels[message.channel_id]
         target = channel.messages.get(message.reply_to or 0)
         shown = {"content": message.content, "components": message.components}
@@ -334,7 +334,7 @@ class Discord:
         self.bell.ring()
 
     def react(self, message: Message, emoji: str, user_id: int, *, add: bool = True) -> None:
-        """Put a reaction on a message or take it off."""
+        """Add a reaction to a message, or remove it."""
         who = message.reactions.setdefault(emoji, set())
         (who.add if add else who.discard)(user_id)
         if not who:

@@ -1,4 +1,4 @@
-"""What goes wrong on purpose, and the log of every call.
+"""Deliberate faults, and the log of every call.
 
 A place is written `METHOD /path`, with `*` for any part: `POST /channels/*/messages`. The path is the one below
 /api/v10. A fault is used up after `times` calls.
@@ -19,7 +19,7 @@ Handler = Callable[[], Awaitable[web.StreamResponse]]
 
 @dataclass(eq=False)
 class Call:
-    """One request as it arrived, and how it was answered (status 0: the line was dropped)."""
+    """One request as it arrived, and how it was answered (status 0: the connection was dropped)."""
 
     method: str
     path: str
@@ -37,7 +37,7 @@ class Call:
 
 @dataclass(eq=False)
 class Fault:
-    """One thing to go wrong at a place."""
+    """One fault at a place."""
 
     place: str
     kind: str
@@ -49,12 +49,12 @@ class Fault:
     when: Callable[[Call], bool] = lambda call: True
 
     def release(self) -> None:
-        """Let go of the calls that hang here; they then go through."""
+        """Release the calls that hang here; they then go through."""
         self.released.set()
 
 
 class LineCutError(Exception):
-    """The connection is to be cut without an answer."""
+    """Raised to cut the connection without an answer."""
 
 
 class Faults:
@@ -110,15 +110,15 @@ class Faults:
         return self._add(Fault(place, "refuse", RefusalError(code), headers, times))
 
     def hang(self, place: str, *, times: int = 1) -> Fault:
-        """Take the request and say nothing until `release()`; then it goes through."""
+        """Accept the request but do not answer until `release()`; then it goes through."""
         return self._add(Fault(place, "hang", times=times))
 
     def drop(self, place: str, *, after: bool, times: int = 1) -> Fault:
-        """Cut the line, before anything happened or `after` it was done."""
+        """Cut the connection, before anything happened or `after` it was done."""
         return self._add(Fault(place, "drop_after" if after else "drop", times=times))
 
     def clear(self) -> None:
-        """No more faults; what hangs goes through."""
+        """Remove all faults; hanging calls go through."""
         for fault in self._faults:
             fault.release()
         self._faults.clear()

@@ -39,7 +39,7 @@ FRAME_MAX, SENDS_PER_MINUTE = 4096, 120
 
 @dataclass(eq=False)
 class Connection:
-    """One open websocket and what is on its way to it."""
+    """One open websocket and the frames queued for it."""
 
     socket: web.WebSocketResponse
     transport: asyncio.Transport | None
@@ -103,7 +103,7 @@ class Gateway:
         self.closing: int | None = None
 
     def dispatch(self, event: str, data: Data, intent: int, guild_id: int | None) -> int:
-        """Give an event to every session that takes it; how many did."""
+        """Send an event to every session that takes it; return how many did."""
         told = 0
         for session in list(self.sessions.values()):
             if session.takes(intent, guild_id):
@@ -146,7 +146,7 @@ class Gateway:
                 connection.transport.abort()
 
     def forget_sessions(self) -> None:
-        """From now on no earlier session can be resumed."""
+        """Make all earlier sessions impossible to resume."""
         for session in self.sessions.values():
             session.ended = True
 
@@ -189,7 +189,7 @@ class Gateway:
         self._discord.bell.ring()
 
     def _take(self, connection: Connection, text: str) -> int | None:
-        """Handle a frame; the code to close with, if any."""
+        """Handle a frame; return the code to close with, if any."""
         if len(text) > FRAME_MAX:
             return DECODE_ERROR
         now = self._discord.clock.now()

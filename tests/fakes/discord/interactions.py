@@ -1,4 +1,4 @@
-"""Interactions from a person's click to the app's answer: delivery, deadline, token, and what an answer does.
+"""Interactions from a person's click to the app's answer: delivery, deadline, token, and the effect of an answer.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding. With an interactions endpoint set they go
 out as signed POSTs, else over the gateway. Each ends "answered" or "failed" ("This interaction failed").
@@ -56,7 +56,7 @@ class Interaction:
 
     @property
     def failed(self) -> bool:
-        """Did the person get to read "This interaction failed"?"""
+        """Did the person see "This interaction failed"?"""
         return self.state == "failed"
 
     @property
@@ -66,13 +66,13 @@ class Interaction:
 
 
 class Interactions:
-    """Makes them, delivers them, takes the answers."""
+    """Creates and delivers interactions, and accepts the answers."""
 
     def __init__(self, discord: Discord) -> None:
         self._discord = discord
         self.all: dict[int, Interaction] = {}
         self.lose_answers = 0
-        """How many answers of the app's endpoint are lost on their way: each is made, and never arrives."""
+        """How many of the next answers of the app's endpoint are lost: each is sent, and never arrives."""
         self._by_token: dict[str, Interaction] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -103,7 +103,7 @@ class Interactions:
         return made
 
     def redeliver(self, interaction: Interaction) -> int:
-        """Send it over the gateway (again); how many sessions got it."""
+        """Send it over the gateway (again); return how many sessions received it."""
         guild_id = interaction.channel.guild_id
         return self._discord.gateway.dispatch("INTERACTION_CREATE", interaction.body, 0, guild_id)
 

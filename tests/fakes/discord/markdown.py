@@ -21,7 +21,7 @@ TAGS = {"bold": "b", "under": "u", "struck": "s", "star": "i", "bar": "i"}
 
 
 def to_html(text: str) -> str:
-    """The HTML of a text; nothing in the text can become HTML by itself."""
+    """The HTML of a text; any HTML in the text itself is escaped."""
     parts, last = [], 0
     for fence in FENCE.finditer(text):
         parts.append(_lines(text[last : fence.start()]))
@@ -31,7 +31,7 @@ def to_html(text: str) -> str:
 
 
 def _code(code: str, language: str | None) -> str:
-    """Code; of a diff each line in its colour."""
+    """A code block; the lines of a diff are coloured."""
     if language != "diff":
         return escape(code)
     lines = code.removesuffix("\n").split("\n")

@@ -51,7 +51,7 @@ class Page:
         return self._people.setdefault(user.id, Person(self._discord, self._interactions, user))
 
     async def show(self, request: web.Request) -> web.Response:
-        """One channel, as a person sees it; without `as`, as everybody does."""
+        """One channel as a person sees it; without `as`, what everybody sees."""
         channel, person = self._channel(request), self._person(request.query.get("as", ""))
         who = person.id if person else None
         messages = [

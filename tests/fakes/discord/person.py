@@ -86,7 +86,7 @@ class Person:
         raise NotPossibleError(f"{self.user.name} sees no message of the bot")
 
     def copy(self, message: Message) -> Message:
-        """The message as it is now, to be clicked later on (`click_on`)."""
+        """A copy of the message as it is now, to be clicked later (`click_on`)."""
         return replace(self.sees(message).message)
 
     async def until(self, holds: Callable[[], object], *, timeout: float = WAIT) -> None:
@@ -221,7 +221,7 @@ class Person:
         return await self._ended(made) if wait else made
 
     def _pick(self, message: Message, control: Control, values: list[str]) -> None:
-        """The client sends nothing when what is picked is picked already."""
+        """The client sends nothing if the picked option is already selected."""
         least, most = control.bounds
         if not least <= len(values) <= most:
             raise NotPossibleError(
@@ -297,7 +297,7 @@ class Person:
         return await self._ended(made) if wait else made
 
     def dismiss(self) -> None:
-        """Close the modal; the app is told nothing."""
+        """Close the modal; the app is not notified."""
         self._open_modal()
         self.modal = self._modal_from = None
 

@@ -1,4 +1,4 @@
-"""What the fake refuses, and in which words: single problems of a body, and refusals of a whole request.
+"""The fake's error messages: single problems with a body, and refusals of a whole request.
 
 The shape of the answers is Discord's own: https://docs.discord.com/developers/reference#error-messages and
 https://docs.discord.com/developers/topics/opcodes-and-status-codes#json.
@@ -53,7 +53,7 @@ REFUSALS: dict[int, tuple[int, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong with a body: where, by which rule, and in words."""
+    """One problem with a body: where it is, which rule it breaks, and a message."""
 
     path: Path
     code: str

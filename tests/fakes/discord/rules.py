@@ -1,4 +1,4 @@
-"""The rules of messages, modals and callbacks that Discord's OpenAPI document does not know, and both together.
+"""The rules for messages, modals and callbacks that Discord's OpenAPI document lacks, and checks against both.
 
 The limits are this fake's own table, taken from Discord's documentation, so that a wrong constant in an adapter
 fails a test. Where document and documentation differ, the documentation wins.

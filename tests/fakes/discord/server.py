@@ -39,7 +39,7 @@ class RateLimits:
         self._used: dict[str, list[float]] = {}
 
     def take(self, bucket: str) -> tuple[bool, dict[str, str]]:
-        """Count a call: may it go on, and the headers that tell."""
+        """Count a call; return whether it is allowed, and the rate limit headers."""
         now = time.time()
         used = [each for each in self._used.get(bucket, []) if each > now - self.window]
         allowed = len(used) < self.limit
@@ -66,7 +66,7 @@ class FakeDiscord(Discord):
 
     @property
     def api_url(self) -> str:
-        """The base of REST, as `discord.http.Route.BASE` wants it."""
+        """The base URL of REST, as `discord.http.Route.BASE` expects it."""
         return self.url + PREFIX
 
     def person(
@@ -121,7 +121,7 @@ class FakeDiscord(Discord):
 
     @web.middleware
     async def _middleware(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Log, authorise, limit, go wrong on purpose, and translate refusals."""
+        """Log, authorise, limit, inject faults, and translate refusals."""
         call = await self._log(request)
         bucket = self._bucket(request)
         allowed, headers = self.rate_limits.take(bucket)

@@ -50,7 +50,7 @@ class Control:
 
     @property
     def custom_id(self) -> str:
-        """What the app gets back."""
+        """The custom_id that the app receives."""
         return str(self.component.get("custom_id", ""))
 
     @property
@@ -80,7 +80,7 @@ class Control:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """How few and how many choices a select takes."""
+        """The minimum and maximum number of choices of a select."""
         return bounds_of(self.component)
 
 
@@ -99,7 +99,7 @@ class Sight:
 
     @property
     def everything(self) -> str:
-        """Every word that is shown or one opening of a menu away: texts, labels, options, descriptions."""
+        """All text that is shown or appears when a menu is opened: texts, labels, options, descriptions."""
         words = list(self.texts)
         for control in self.controls:
             words.append(control.label)
@@ -157,7 +157,7 @@ def options_of(component: Payload) -> list[Option]:
 
 
 def bounds_of(component: Payload) -> tuple[int, int]:
-    """The least and the most choices of a select or group, with Discord's defaults."""
+    """The minimum and maximum choices of a select or group, with Discord's defaults."""
     whole = len(component.get("options") or [])
     least, most = component.get("min_values"), component.get("max_values")
     default_most = whole if component["type"] == CHECKBOXES else 1

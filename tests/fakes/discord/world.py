@@ -1,4 +1,4 @@
-"""What Discord knows: users, guilds, roles, channels, threads and messages, and who may do what where.
+"""Discord's state: users, guilds, roles, channels, threads and messages, and who may do what where.
 
 Holds state only: the wire shapes are in shapes.py, the routes in rest_*.py. Ids are snowflakes
 (https://docs.discord.com/developers/reference#snowflakes); permission bits are those of
@@ -53,7 +53,7 @@ EVERYBODY = (
 
 @dataclass(eq=False)
 class User:
-    """An account. `dms_open` is False for somebody who takes no direct messages from this app."""
+    """An account. `dms_open` is False for somebody who does not accept direct messages from this app."""
 
     id: int
     name: str

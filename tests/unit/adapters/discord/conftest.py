@@ -1,4 +1,4 @@
-"""What Discord's tests share: a gateway that lets a client identify at once."""
+"""Fixtures of all Discord tests: long deadlines, and a gateway that lets a client identify at once."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from tests.fakes import unhurried
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Discord waits as long as a busy machine needs."""
+    """Discord's deadlines are long enough for a busy machine."""
     unhurried.discord(monkeypatch)
 
 
 @pytest.fixture(autouse=True)
 def identify_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Discord limits how often a bot identifies, and discord.py pauses five seconds for that; our fake does not."""
+    """Skip discord.py's five-second pause before identifying, because the fake does not limit that."""
 
     async def go_on(_client: discord.Client, _shard: int | None, *, initial: bool = False) -> None:
-        """Waits for nothing."""
+        """Do not wait."""
 
     monkeypatch.setattr(discord.Client, "before_identify_hook", go_on)

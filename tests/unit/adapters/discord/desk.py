@@ -1,4 +1,4 @@
-"""Discord's stage, and people at its client, for the suite that every surface passes."""
+"""The Discord stage and its simulated people, for the contract suite of all surfaces."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DiscordStage:
         self.place = Destination(surface="discord", channel=str(self.channel.id))
         self._setup = setup
         self._mode: Mode = mode
-        self._balanced = LoadBalancer(PATH, self._set_endpoint)
+        self._load_balancer = LoadBalancer(PATH, self._set_endpoint)
         self._up = AsyncExitStack()
         self.harness: SurfaceHarness
 
@@ -62,14 +62,14 @@ class DiscordStage:
 
     async def restart(self) -> None:
         await self._up.aclose()
-        self._up.push_async_callback(self._balanced.stop)
-        benches, serve = [], self._balanced.serve
+        self._up.push_async_callback(self._load_balancer.stop)
+        harnesses, serve = [], self._load_balancer.serve
         for _ in range(self._setup.replicas):
             up = run_surface(self.discord, self._setup.database, self._mode, serve)
-            _, service, _, shower = await self._up.enter_async_context(up)
-            await shower.sweep(SWEEP)
-            benches.append(SurfaceHarness(service, shower))
-        self.harness = combine_replicas(benches)
+            _, service, _, message_sync = await self._up.enter_async_context(up)
+            await message_sync.sweep(SWEEP)
+            harnesses.append(SurfaceHarness(service, message_sync))
+        self.harness = combine_replicas(harnesses)
 
     def _set_endpoint(self, url: str) -> None:
         self.discord.application.interactions_endpoint_url = url
@@ -88,7 +88,7 @@ class DiscordStage:
 
 @asynccontextmanager
 async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
-    """A fake Discord with the service in front of it, or several behind a load balancer."""
+    """Run a fake Discord with one service, or with several behind a load balancer."""
     with pytest.MonkeyPatch.context() as patch:
         unhurried.discord(patch)
         async with FakeDiscord() as discord:
@@ -108,10 +108,10 @@ class SimulatedDiscordPerson:
         self._channel = channel
         self._person = person
         self.user_id = str(person.id)
-        self.name = person.user.name.title()  # as Discord tells it of who clicks
+        self.name = person.user.name.title()  # as Discord sends it with a click
         self._pings = len(discord.pings)
         self._asked_for: set[int] = set()
-        """Private messages that the person opened: they tell nothing unasked."""
+        """The private messages that the person opened themselves, which are not notes."""
         self._ask: Ask
         self._copy: Message
 
@@ -120,7 +120,7 @@ class SimulatedDiscordPerson:
     async def look_at(self, ask: Ask) -> None:
         self._ask = ask
         if ask.open:
-            await self._person.until(lambda: len(self._standing()) == 1)
+            await self._person.until(lambda: len(self._messages_with_controls()) == 1)
         self._look_again()
 
     def _look_again(self) -> None:
@@ -129,7 +129,7 @@ class SimulatedDiscordPerson:
     def _live(self) -> Message:
         return self._channel.messages[int(str((self._ask.message or {})["id"]))]
 
-    def _standing(self) -> list[Message]:
+    def _messages_with_controls(self) -> list[Message]:
         """The messages with controls of the ask."""
         stem = control_codec.control_prefix(self._ask.id, self._ask.revision)
         shown = [s for s in self._person.visible(self._channel) if not s.message.ephemeral]
@@ -140,17 +140,17 @@ class SimulatedDiscordPerson:
         return view_message(self._copy)
 
     def available_actions(self) -> set[str]:
-        """By the labels of the buttons; Submit of a multi-select is its own."""
+        """Read the available actions from the labels of the buttons, without a multi-select's own Submit."""
         sight = self._sight()
-        found = {OFFERS[label] for label in sight.labels if label in OFFERS}
-        return found if LABELS.review_title in sight.text else found - {"submit"}
+        actions = {OFFERS[label] for label in sight.labels if label in OFFERS}
+        return actions if LABELS.review_title in sight.text else actions - {"submit"}
 
     async def read_all_text(self) -> str:
         sight = self._sight()
         texts = list(sight.texts)
         if LABELS.details in sight.labels:
             texts += await self._pages()
-        # Marks of ours go first: what people wrote has a backslash before each of its own.
+        # Remove our own marks first; the marks that people typed have a backslash before them.
         texts = [remove_escapes(re.sub(r"(?<!\\)\*\*", "", text)) for text in texts]
         texts += [control.label for control in sight.controls]
         for control in sight.controls:
@@ -223,28 +223,28 @@ class SimulatedDiscordPerson:
             case AnswerType.BOOLEAN:
                 await self._click(LABELS.yes if value else LABELS.no)
             case AnswerType.SELECT:
-                await self._chooses(question, value)
+                await self._choose(question, value)
             case AnswerType.MULTI_SELECT:
-                await self._ticks(question, value)
+                await self._select(question, value)
             case AnswerType.TEXT:
-                await self._writes(LABELS.answer, LABELS.other_label, str(value))
+                await self._write(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
                 fields = fields_from_schema(question.json_schema)
                 label = fields[0].title if fields else LABELS.json_label
                 text = json.dumps(value["n"] if isinstance(value, dict) else value)
                 blank = fields is not None and value is None
-                await self._writes(LABELS.fill_in, label, "" if blank else text)
+                await self._write(LABELS.fill_in, label, "" if blank else text)
 
-    async def _chooses(self, question: Question, value: JsonValue) -> None:
+    async def _choose(self, question: Question, value: JsonValue) -> None:
         place = next(i for i, o in enumerate(question.options) if o.value == value)
         named = [c for c in self._sight().controls if c.custom_id == self._button(place)]
         if named:
-            await self._uses(named[0])
+            await self._use_control(named[0])
         else:
             shown = await self._with_option(question, place)
-            await self._uses(view_message(shown).selects[0], [str(place)], on=shown)
+            await self._use_control(view_message(shown).selects[0], [str(place)], on=shown)
 
-    async def _ticks(self, question: Question, value: JsonValue) -> None:
+    async def _select(self, question: Question, value: JsonValue) -> None:
         assert isinstance(value, list)
         wanted = [str(i) for i, o in enumerate(question.options) if o.value in value]
         shown = self._copy
@@ -253,23 +253,23 @@ class SimulatedDiscordPerson:
             menu = view_message(shown).selects[0]
             here = [o.value for o in menu.options if o.value in wanted]
             if sorted(o.value for o in menu.options if o.default) != sorted(here):
-                await self._uses(menu, here, on=shown)
+                await self._use_control(menu, here, on=shown)
                 shown = self._person.copy(shown)
                 self._look_again()
         submit = view_message(shown).button(LABELS.submit)
         assert submit is not None
-        await self._uses(submit, on=shown)
+        await self._use_control(submit, on=shown)
 
     async def _with_option(self, question: Question, place: int) -> Message:
-        """The message whose menu has an option: the live one, or the person's own list of what they searched for."""
+        """The message whose menu has an option: the live one, or the person's own list of search results."""
         if str(place) in [o.value for o in self._sight().selects[0].options]:
             return self._copy
-        await self._writes(LABELS.search, LABELS.search, question.options[place].label)
+        await self._write(LABELS.search, LABELS.search, question.options[place].label)
         found = self._newest_note().message
         self._asked_for.add(found.id)
         return self._person.copy(found)
 
-    async def _writes(self, button: str, field: str, text: str) -> None:
+    async def _write(self, button: str, field: str, text: str) -> None:
         await self._click(button)
         if self._person.modal is not None:
             self._person.fill(field, text)
@@ -289,7 +289,7 @@ class SimulatedDiscordPerson:
         return remove_escapes("".join(note.text for note in new))
 
     async def answer_other(self, text: str) -> None:
-        await self._writes(LABELS.other, LABELS.other_label, text)
+        await self._write(LABELS.other, LABELS.other_label, text)
 
     async def go_back(self) -> None:
         await self._click(LABELS.back)
@@ -297,21 +297,21 @@ class SimulatedDiscordPerson:
     async def edit(self, ask: Ask, question: Question) -> None:
         place = [given.question_id for given in ask.walk.answers].index(question.id)
         edits = [c for c in self._sight().controls if c.label.startswith(LABELS.edit)]
-        await self._uses(edits[place])
+        await self._use_control(edits[place])
 
     async def submit(self) -> None:
         await self._click(LABELS.submit)
 
     async def reply(self, text: str | None) -> None:
         label = fit_line(LABELS.reply_label.format(label="Assistant"), 45)
-        await self._writes(LABELS.reply, label, text or "")
+        await self._write(LABELS.reply, label, text or "")
 
     async def ask_back(self, text: str) -> None:
         label = fit_line(LABELS.ask_back_label.format(label="Assistant"), 45)
-        await self._writes(LABELS.ask_back, label, text)
+        await self._write(LABELS.ask_back, label, text)
 
     async def end_turn(self) -> None:
-        """By its button, and the one in the private message after it."""
+        """Press the button, and then the one in the private confirmation."""
         known = {note.message.id for note in self._person.notes()}
         await self._click(LABELS.end_turn)
         new = [note for note in self._person.notes() if note.message.id not in known]
@@ -331,14 +331,16 @@ class SimulatedDiscordPerson:
     async def delete_message(self) -> None:
         gone = self._live()
         self._discord.delete(gone)
-        await self._person.until(lambda: any(m.id != gone.id for m in self._standing()))
+        await self._person.until(
+            lambda: any(m.id != gone.id for m in self._messages_with_controls())
+        )
 
     async def _click(self, label: str) -> None:
         control = self._sight().button(label)
         assert control is not None, (label, self._sight().labels)
-        await self._uses(control)
+        await self._use_control(control)
 
-    async def _uses(
+    async def _use_control(
         self, control: Control, values: list[str] | None = None, on: Message | None = None
     ) -> Interaction:
         done = await self._person._use(on or self._copy, control, values or [], wait=True)

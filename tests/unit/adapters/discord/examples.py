@@ -46,7 +46,7 @@ def ask_of(form: Form, **fields: object) -> Ask:
 
 
 def after(ask: Ask, *actions: Action) -> Ask:
-    """The ask after Ann's actions, each of which must fit."""
+    """The ask after Ann's actions, each of which must be valid."""
     for action in actions:
         change = asks.apply_action(ask, action, at=ask.updated_at + 1, by=ANN)
         assert isinstance(change, Change), change
@@ -68,7 +68,7 @@ def question(kind: AnswerType, **fields: object) -> Question:
 
 
 def options(count: int, *, label: str = "Option {n}", **fields: str) -> tuple[Option, ...]:
-    """So many options; ``{n}`` in a text is its number."""
+    """Options of the given number; ``{n}`` in a text is replaced by the option's number."""
     return tuple(
         Option(
             value=f"v{n}", label=label.format(n=n), **{k: v.format(n=n) for k, v in fields.items()}
@@ -79,7 +79,7 @@ def options(count: int, *, label: str = "Option {n}", **fields: str) -> tuple[Op
 
 @cache
 def bulky(most: int) -> st.SearchStrategy[str]:
-    """Texts up to a length that are not blank, in any script: short ones, and short ones over and over."""
+    """Non-blank texts up to a length, in any script: short ones, and short ones repeated many times."""
     return st.builds(
         lambda text, times: (text * times)[:most], texts(12), st.sampled_from([1, 1, 9, 90, 3_000])
     )
@@ -124,7 +124,7 @@ def large_forms(draw: st.DrawFn) -> Form:
 
 @st.composite
 def walked(draw: st.DrawFn, shapes: st.SearchStrategy[Form]) -> Ask:
-    """An ask somewhere on its way."""
+    """An ask somewhere in its walk."""
     ask = ask_of(draw(shapes))
     for _ in range(draw(st.integers(0, 6))):
         if not ask.open:

@@ -1,4 +1,4 @@
-"""A migration that somebody has to decide on, as an agent shows it: with a table and a diff."""
+"""A question about a database migration, as an agent asks it, with a table and a diff."""
 
 from __future__ import annotations
 

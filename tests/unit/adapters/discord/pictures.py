@@ -50,15 +50,15 @@ DESCRIBED = {
 }
 
 
-async def taken(up: Rig, page: Page) -> None:
-    """Walks the form and takes the pictures on the way."""
+async def take_form_pictures(up: Rig, page: Page) -> None:
+    """Walk through the form, taking pictures on the way."""
     await up.shown(await up.submit(QUESTIONS))
     await up.ann.click("Yes")
-    await opened(up, page)
+    await open_channel(up, page)
     message = up.ann.latest(up.channel).message
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-question.png")
     await up.ann.click("staging")
-    await opened(up, page)
+    await open_channel(up, page)
     await page.locator(f"#m{message.id}").get_by_role("button", name="Fill in").click()
     await page.locator("form.modal").screenshot(path=IMAGES / "discord-modal.png")
     await page.get_by_role("button", name="Cancel").click()
@@ -67,37 +67,37 @@ async def taken(up: Rig, page: Page) -> None:
     up.ann.fill("Severity", "high")
     up.ann.fill("Teams", ["api", "data"])
     await up.ann.submit()
-    await opened(up, page)
+    await open_channel(up, page)
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-record.png")
 
 
-async def migration(up: Rig, page: Page) -> None:
-    """A decision that is read alone: a table, a diff, and what Yes does."""
+async def take_migration_picture(up: Rig, page: Page) -> None:
+    """Take a picture of a self-contained decision: a table, a diff, and what Yes does."""
     await up.shown(await up.submit([QUESTION]))
-    await opened(up, page)
+    await open_channel(up, page)
     message = up.ann.latest(up.channel).message
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-migration.png")
 
 
-async def lists(up: Rig, page: Page) -> None:
-    """Described options with their buttons, and the command's private answer."""
+async def take_list_pictures(up: Rig, page: Page) -> None:
+    """Take pictures of described options with their buttons, and of the command's private response."""
     await up.shown(await up.submit([], name="question", arguments=DESCRIBED))
-    await opened(up, page)
+    await open_channel(up, page)
     message = up.ann.latest(up.channel).message
     await page.locator(f"#m{message.id}").screenshot(path=IMAGES / "discord-described.png")
     await up.ann.command("inbox", up.channel)
-    await opened(up, page)
+    await open_channel(up, page)
     note = up.ann.notes()[0].message
     await page.locator(f"#m{note.id}").screenshot(path=IMAGES / "discord-inbox.png")
 
 
-async def opened(up: Rig, page: Page) -> None:
-    """The channel as Ann sees it."""
+async def open_channel(up: Rig, page: Page) -> None:
+    """Open the channel as Ann sees it."""
     await page.goto(f"{up.discord.url}/channels/{up.channel.id}?as={up.ann.id}")
 
 
 async def main() -> None:
-    """Everything, in a browser of its own."""
+    """Take all pictures, in a separate browser."""
     with tempfile.TemporaryDirectory() as folder:
         async with rig(Path(folder)) as up, async_playwright() as playwright:
             browser = await playwright.chromium.launch(
@@ -106,9 +106,9 @@ async def main() -> None:
             page = await browser.new_page(
                 viewport={"width": 900, "height": 900}, device_scale_factor=2
             )
-            await taken(up, page)
-            await migration(up, page)
-            await lists(up, page)
+            await take_form_pictures(up, page)
+            await take_migration_picture(up, page)
+            await take_list_pictures(up, page)
             await browser.close()
 
 

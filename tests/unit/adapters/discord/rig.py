@@ -1,4 +1,4 @@
-"""The Discord surface with a real store, service and shower, in front of the fake Discord, in either mode."""
+"""The Discord surface with a real store, service and message sync, connected to the fake Discord in either mode."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ MODES: tuple[Mode, ...] = ("gateway", "http")
 
 @dataclass
 class Rig:
-    """Everything up, with one server, one channel and Ann in it."""
+    """The running service and a fake Discord with one server, one channel, and Ann as a member."""
 
     discord: FakeDiscord
     surface: DiscordSurface
     service: Service
     store: Store
-    shower: MessageSync
+    message_sync: MessageSync
     guild: Guild
     channel: Channel
     ann: Person
 
     async def submit(self, questions: list[dict[str, Any]], **fields: Any) -> Ask:
-        """Submits an ``ask_user`` call to the channel, for Ann unless said otherwise."""
+        """Submit an ``ask_user`` call to the channel, for Ann unless ``fields`` say otherwise."""
         body = {
             "name": "ask_user",
             "arguments": {"questions": questions},
@@ -56,8 +56,8 @@ class Rig:
         return submitted.ask
 
     async def shown(self, ask: Ask | str) -> Ask:
-        """The ask as it stands once nothing is being shown any more."""
-        await self.shower.wait_until_idle()
+        """Return the stored ask, once all pending message updates are done."""
+        await self.message_sync.wait_until_idle()
         stored = await self.store.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
         return stored
@@ -71,11 +71,11 @@ async def run_surface(
     serves: Callable[[str], Awaitable[None]] | None = None,
     **options: Any,
 ) -> AsyncIterator[tuple[DiscordSurface, Service, Store, MessageSync]]:
-    """The service with its Discord surface, as one process has it.
+    """Run the service with its Discord surface, as in one process.
 
     Args:
         database: an SQLite file, or a ``storage.url``.
-        serves: is told where it takes interactions; without it, the application's endpoint is set to that.
+        serves: called with the URL of its interactions endpoint; by default the application's endpoint is set to it.
     """
     async with AsyncExitStack() as stack:
         store, claim, clock = await stack.enter_async_context(open_store(database))
@@ -93,22 +93,22 @@ async def run_surface(
         surfaces: dict[str, Surface] = {"discord": surface}
         names = frozenset({"discord"})
         service = Service(store, clock, surfaces, known_surfaces=names, claim=claim)
-        shower = MessageSync(service, first_pause=0.02)
-        await stack.enter_async_context(follow_other_replicas(service, shower))
-        stack.push_async_callback(shower.stop)
-        service.hooks.show = shower.request_sync
+        message_sync = MessageSync(service, first_pause=0.02)
+        await stack.enter_async_context(follow_other_replicas(service, message_sync))
+        stack.push_async_callback(message_sync.stop)
+        service.hooks.show = message_sync.request_sync
         if mode == "http":
-            url = await _served(surface, stack)
+            url = await _serve_endpoint(surface, stack)
             if serves is None:
                 discord.application.interactions_endpoint_url = url
             else:
                 await serves(url)
         stack.push_async_callback(surface.stop)
         await surface.start(service)
-        yield surface, service, store, shower
+        yield surface, service, store, message_sync
 
 
-async def _served(surface: DiscordSurface, stack: AsyncExitStack) -> str:
+async def _serve_endpoint(surface: DiscordSurface, stack: AsyncExitStack) -> str:
     app = web.Application()
     app.add_routes(surface.public_routes())
     runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.2, auto_decompress=False)
@@ -123,15 +123,15 @@ async def _served(surface: DiscordSurface, stack: AsyncExitStack) -> str:
 async def rig(
     tmp_path: Path, mode: Mode = "gateway", discord: FakeDiscord | None = None, **options: Any
 ) -> AsyncIterator[Rig]:
-    """A fresh world with the surface connected to it.
+    """Run the surface with a fresh world.
 
     Args:
-        discord: one that is up already, and stays so.
+        discord: a fake Discord that is running already, and keeps running.
     """
     async with nullcontext(discord) if discord else FakeDiscord() as discord:
         guild = discord.add_guild()
         channel = discord.add_channel(guild)
         ann = discord.person("ann", guild)
         up = run_surface(discord, tmp_path / "answerback.db", mode, **options)
-        async with up as (surface, service, store, shower):
-            yield Rig(discord, surface, service, store, shower, guild, channel, ann)
+        async with up as (surface, service, store, message_sync):
+            yield Rig(discord, surface, service, store, message_sync, guild, channel, ann)

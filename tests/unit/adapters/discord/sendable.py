@@ -1,4 +1,4 @@
-"""What Discord would be sent of an ask, and that it would take it: for the tests at the edges of Discord's limits."""
+"""Render what would be sent to Discord, and check that Discord would accept it: for the tests of Discord's limits."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def one(kind: AnswerType, **fields: object) -> Ask:
 
 
 def shown(ask: Ask, labels: Labels = LABELS) -> list[Json]:
-    """The components of the live message, which Discord takes."""
+    """The components of the live message, checked against Discord's rules."""
     message = render.message(view_of(ask), labels)
     assert check_message(message) == []
     return list(components.iter_components(message["components"]))
@@ -41,15 +41,15 @@ def of_type(kind: int, components: list[Json]) -> list[Any]:
 
 
 def opened(ask: Ask, verb: Verb = Verb.FILL, page: int = 0) -> list[Json]:
-    """The components of a page of the modal that a control opens, which Discord takes."""
+    """The components of a page of the modal that a control opens, checked against Discord's rules."""
     view = view_of(ask)
-    sheet = modal_inputs.modal_spec(view, verb, LABELS)
-    assert sheet is not None
-    return filled(ask, sheet, page)
+    spec = modal_inputs.modal_spec(view, verb, LABELS)
+    assert spec is not None
+    return filled(ask, spec, page)
 
 
-def filled(ask: Ask, sheet: ModalSpec, page: int = 0) -> list[Json]:
-    data = modals.modal(view_of(ask), sheet, Verb.FILL, page, {}, "nonce123", LABELS)
+def filled(ask: Ask, spec: ModalSpec, page: int = 0) -> list[Json]:
+    data = modals.modal(view_of(ask), spec, Verb.FILL, page, {}, "nonce123", LABELS)
     assert check_modal(data) == []
     return list(components.iter_components(data["components"]))
 

@@ -1,4 +1,4 @@
-"""What a person can read of a rendered message, with Discord's escapes taken away as its client does."""
+"""What a person can read in a rendered message, with the escapes removed as Discord's client does."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ OURS = re.compile(r"^(?:-# |>>> )|\*\*(?=\S)|(?<=\S)\*\*|__|^```\n?|\n?```$", re
 
 
 def remove_escapes(markdown: str) -> str:
-    """The characters that markdown of ours shows."""
+    """The characters that our escaped markdown shows."""
     return ESCAPE.sub(r"\1", markdown)
 
 
 def texts_of(message: Json) -> list[str]:
-    """Every text of a message or modal as its reader sees it."""
-    found = []
+    """All texts of a message or modal as its reader sees them."""
+    texts = []
     for part in c.iter_components(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
-            found.append(remove_escapes(str(part["content"])))
-        found += [
+            texts.append(remove_escapes(str(part["content"])))
+        texts += [
             str(part[key])
             for key in ("label", "placeholder", "description", "value")
             if part.get(key)
@@ -31,17 +31,17 @@ def texts_of(message: Json) -> list[str]:
         options = part.get("options")
         for option in options if isinstance(options, list) else []:
             assert isinstance(option, dict)
-            found += [str(option["label"]), str(option.get("description") or "")]
-    return found
+            texts += [str(option["label"]), str(option.get("description") or "")]
+    return texts
 
 
 def strip_layout(text: str) -> str:
-    """A text without blanks and without the marks that we set texts in, to compare by."""
+    """A text without blanks and without our own marks, for comparisons."""
     return re.sub(r"[\s*_`\u200b]|-#", "", visible(text))
 
 
 def controls_of(message: Json) -> list[str]:
-    """The custom_ids of everything that can be used."""
+    """The custom_ids of all controls."""
     return [
         str(part["custom_id"])
         for part in c.iter_components(message["components"])

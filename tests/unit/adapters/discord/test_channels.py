@@ -1,4 +1,4 @@
-"""What is remembered of channels and threads."""
+"""The cache of channels and threads."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from answerback_discord.api_client import DiscordApi
 from tests.fakes.discord.server import FakeDiscord
 
 
-async def test_the_place_that_nobody_has_asked_for_the_longest_is_forgotten_first(
+async def test_the_least_recently_used_place_is_forgotten_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(channels, "_REMEMBERED", 2)

@@ -1,4 +1,7 @@
-"""Two people, double clicks, old copies, ended asks, strangers: one transition at most, and each is told privately."""
+"""Simultaneous clicks, double clicks, outdated messages and people who may not answer.
+
+At most one transition happens, and everybody else is count privately.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +40,14 @@ async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask
     return await up.shown(await up.submit(questions, **fields))
 
 
-async def note_after(up: Rig, told: int) -> str:
-    """The newest of Ann's notes, once there are more than so many."""
-    await up.ann.until(lambda: len(up.ann.notes()) > told)
+async def note_after(up: Rig, count: int) -> str:
+    """Ann's newest note, once she has more than ``count`` notes."""
+    await up.ann.until(lambda: len(up.ann.notes()) > count)
     return up.ann.notes()[0].text
 
 
 @pytest.mark.rule("SURFACE-9")
-async def test_a_stranger_is_told_privately_before_any_modal_opens(up: Rig) -> None:
+async def test_a_person_who_may_not_answer_is_told_privately_before_a_modal_opens(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
     ask = await posted(up, QUESTIONS)
     for label in ("staging", "Reply", "End Turn"):
@@ -58,7 +61,7 @@ async def test_a_stranger_is_told_privately_before_any_modal_opens(up: Rig) -> N
 
 
 @pytest.mark.rule("SURFACE-10")
-async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
+async def test_text_submitted_too_late_in_a_modal_is_given_back(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, QUESTIONS, responders="anyone")
     await up.ann.click("Reply")
@@ -73,7 +76,7 @@ async def test_who_is_late_with_a_modal_gets_their_words_back(up: Rig) -> None:
 
 
 @pytest.mark.rule("DISCORD-8")
-async def test_a_role_may_answer_and_another_may_not(up: Rig) -> None:
+async def test_only_members_of_a_responding_role_may_answer(up: Rig) -> None:
     admins = up.discord.add_role(up.guild, "admins")
     guest = up.discord.person("guest", up.guild)
     admin = up.discord.person("admin", up.guild, roles=(admins,))
@@ -84,7 +87,7 @@ async def test_a_role_may_answer_and_another_may_not(up: Rig) -> None:
     assert (await up.shown(ask)).revision == ask.revision + 1
 
 
-async def test_a_search_that_finds_nothing_says_so(up: Rig) -> None:
+async def test_a_search_without_results_says_so(up: Rig) -> None:
     await posted(up, MANY)
     await up.ann.click("Search…")
     up.ann.fill("Search…", "nowhere")
@@ -92,7 +95,7 @@ async def test_a_search_that_finds_nothing_says_so(up: Rig) -> None:
     assert "Nothing matches" in up.ann.notes()[0].text
 
 
-async def test_a_search_that_finds_more_than_a_menu_holds_says_so(up: Rig) -> None:
+async def test_a_search_with_more_results_than_a_menu_holds_says_so(up: Rig) -> None:
     await posted(up, MANY)
     for words, count in (("number", 60), ("number 5", 15)):
         await up.ann.click("Search…")
@@ -105,7 +108,7 @@ async def test_a_search_that_finds_more_than_a_menu_holds_says_so(up: Rig) -> No
         assert len(seen.selects[0].options) == min(count, 25)
 
 
-async def test_ticks_that_are_cut_are_all_among_what_is_shown_in_full(up: Rig) -> None:
+async def test_a_shortened_selection_is_shown_in_full_on_request(up: Rig) -> None:
     options = [f"option number {n} {'x' * 30}" for n in range(60)]
     await posted(up, [MANY[0] | {"options": options}])
     await up.ann.choose(None, options[:25])

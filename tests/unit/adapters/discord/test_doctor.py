@@ -1,4 +1,4 @@
-"""`answerback doctor` on Discord: what can be wrong is named, with how to fix it; --fix sets what can be set."""
+"""`answerback doctor` for Discord: each problem is named with its fix, and --fix changes what can be changed."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def found(setup: Setup) -> list[Finding]:
 
 
 @pytest.mark.rule("DISCORD-9")
-async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
+async def test_the_doctor_names_what_is_missed_without_the_gateway(
     discord: FakeDiscord,
 ) -> None:
     [said] = [
@@ -54,7 +54,7 @@ async def test_what_a_service_without_the_gateway_does_not_hear_is_said(
 
 
 @pytest.mark.rule("CLI-8")
-async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
+async def test_a_correct_setup_has_no_problems(discord: FakeDiscord) -> None:
     guild = discord.add_guild(bot_permissions=manifest.PERMISSION_BITS)
     channel = discord.add_channel(guild)
     role = discord.add_role(guild, "admins")
@@ -66,7 +66,7 @@ async def test_where_all_is_well_nothing_is_wrong(discord: FakeDiscord) -> None:
 
 
 @pytest.mark.rule("CLI-8")
-async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDiscord) -> None:
+async def test_each_problem_comes_with_its_fix(discord: FakeDiscord) -> None:
     guild = discord.add_guild()
     channel = discord.add_channel(guild)
     discord.deny(channel, Can.CREATE_PUBLIC_THREADS)
@@ -90,14 +90,14 @@ async def test_each_thing_that_is_wrong_comes_with_what_mends_it(discord: FakeDi
     assert all(finding.fix for finding in wrong)
 
 
-async def test_an_endpoint_in_the_portal_without_a_key_here_is_found(discord: FakeDiscord) -> None:
+async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
     wrong = [finding for finding in await found(create_setup(discord)) if not finding.is_ok]
     assert "none arrive over the gateway" in (wrong[0].wrong or "")
     assert "oauth2/authorize" in wrong[1].fix
 
 
-async def test_a_wrong_token_is_all_that_is_said(discord: FakeDiscord) -> None:
+async def test_a_wrong_token_is_the_only_problem_reported(discord: FakeDiscord) -> None:
     told = await found(replace(create_setup(discord), bot_token="1.not.it"))
     assert len(told) == 1
     assert "discord.bot_token" in (told[0].wrong or "") + told[0].fix
@@ -122,7 +122,7 @@ def saved_in(application: Application) -> tuple[str | None, int]:
     return application.interactions_endpoint_url, application.flags
 
 
-async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscord) -> None:
+async def test_fix_reports_an_endpoint_that_does_not_answer(discord: FakeDiscord) -> None:
     discord.add_guild()
     key = discord.application.public_key
     setup = replace(
@@ -132,13 +132,13 @@ async def test_fix_says_so_when_the_endpoint_does_not_answer(discord: FakeDiscor
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 
 
-async def test_a_command_that_cannot_be_looked_up_is_said(discord: FakeDiscord) -> None:
+async def test_a_failed_lookup_of_the_command_is_reported(discord: FakeDiscord) -> None:
     discord.faults.code("GET /applications/*/commands", 50001)
     said = [each for each in await found(create_setup(discord)) if "command /inbox" in each.what]
     assert [each.is_ok for each in said] == [False]
 
 
-async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_path: Path) -> None:
+async def test_the_doctor_command_checks_discord(discord: FakeDiscord, tmp_path: Path) -> None:
     environment = {
         "DISCORD_BOT_TOKEN": discord.application.token,
         "ANSWERBACK_DISCORD__API_URL": discord.api_url,
@@ -150,7 +150,7 @@ async def test_the_command_looks_at_discord_as_well(discord: FakeDiscord, tmp_pa
     assert "✗ Discord: servers: the app is not in any server" in told
 
 
-def test_the_manifest_is_what_discord_takes_and_what_the_code_sets() -> None:
+def test_the_manifest_is_valid_and_matches_the_code() -> None:
     body = json.loads((ROOT / "manifests/discord/application.json").read_text("utf-8"))
     assert body == manifest.application_settings(manifest.EXAMPLE_URL)
     # The document types `description` as an object; the documentation, which wins, as a string.

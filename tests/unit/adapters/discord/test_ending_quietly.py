@@ -1,4 +1,4 @@
-"""End Turn does not invite a click: it looks like any other control, and its second step has a way back."""
+"""End Turn does not invite a click: it looks like any other control, and its confirmation has a way back."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def style_of(sight: Sight, label: str) -> object:
 
 
 @pytest.mark.rule("CARE-4", "DISCORD-12")
-async def test_who_keeps_going_ends_nothing_and_is_led_back_to_the_question(up: Rig) -> None:
+async def test_keep_going_ends_nothing_and_links_to_the_question(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     live = up.ann.latest(up.channel)
     assert style_of(live, LABELS.end_turn) == ButtonStyle.SECONDARY
@@ -48,7 +48,7 @@ async def test_who_keeps_going_ends_nothing_and_is_led_back_to_the_question(up: 
 
 
 @pytest.mark.rule("DISCORD-12")
-async def test_who_keeps_going_with_questions_that_have_ended_is_told_so(up: Rig) -> None:
+async def test_keep_going_after_the_questions_have_ended_says_so(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await up.ann.click(LABELS.end_turn)
     await up.service.withdraw(ask.id)

@@ -1,4 +1,4 @@
-"""Modals of several pages, mistakes in them, and nothing typed lost, also over a restart."""
+"""Forms of several modals: problems are reported, and nothing that was typed is lost, even across a restart."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ async def second_page(up: Rig) -> None:
 
 
 @pytest.mark.rule("SURFACE-7", "DISCORD-4")
-async def test_a_form_of_seven_fields_is_entered_in_two_pages(up: Rig) -> None:
+async def test_a_form_of_seven_fields_has_two_pages(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await first_page(up)
     await second_page(up)
@@ -75,7 +75,7 @@ async def test_a_form_of_seven_fields_is_entered_in_two_pages(up: Rig) -> None:
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_a_form_that_is_half_filled_is_kept_when_somebody_asks_back(up: Rig) -> None:
+async def test_a_half_filled_form_is_kept_when_somebody_asks_back(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS, accepts=["clarify"]))
     await first_page(up)
     await up.ann.click("Ask back", on=up.ann.latest(up.channel).message)
@@ -93,7 +93,7 @@ async def test_a_form_that_is_half_filled_is_kept_when_somebody_asks_back(up: Ri
     assert (value["age"], value["sizes"], value["city"]) == (36, ["S", "L"], "city 6")
 
 
-async def test_a_mistake_is_told_and_the_page_opens_again_as_it_was_entered(up: Rig) -> None:
+async def test_a_problem_is_reported_and_the_page_reopens_as_it_was_filled_in(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await first_page(up, age="old")
     note = up.ann.notes()[0]
@@ -112,7 +112,7 @@ async def test_a_mistake_is_told_and_the_page_opens_again_as_it_was_entered(up: 
 
 
 @pytest.mark.rule("DISCORD-13")
-async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> None:
+async def test_inputs_have_the_lengths_and_examples_of_the_schema(up: Rig) -> None:
     properties = {
         "tag": {"type": "string", "minLength": 2, "maxLength": 8},
         "born": {"type": "string", "format": "date"},
@@ -135,7 +135,7 @@ async def test_inputs_have_the_lengths_of_the_schema_and_examples(up: Rig) -> No
 
 
 @pytest.mark.rule("DISCORD-13")
-async def test_groups_and_menus_take_as_many_choices_as_the_schema(up: Rig) -> None:
+async def test_groups_and_menus_allow_as_many_choices_as_the_schema(up: Rig) -> None:
     teams = {"type": "array", "items": {"enum": ["api", "web", "data"]}, "minItems": 1}
     cities = {"type": "array", "items": {"enum": [f"city {n}" for n in range(20)]}}
     properties = {
@@ -178,7 +178,7 @@ async def test_a_modal_does_not_repeat_a_question_that_its_title_shows(up: Rig) 
         up.ann.dismiss()
 
 
-async def test_every_opening_of_a_modal_has_an_id_of_its_own(up: Rig) -> None:
+async def test_each_opened_modal_has_a_unique_id(up: Rig) -> None:
     await up.shown(await up.submit(QUESTIONS))
     ids = set()
     for _ in range(3):
@@ -207,7 +207,7 @@ async def test_a_text_longer_than_one_input_is_edited_in_parts(up: Rig) -> None:
 
 
 @pytest.mark.rule("SURFACE-7")
-async def test_json_that_does_not_fit_is_told_and_kept(up: Rig) -> None:
+async def test_invalid_json_is_reported_and_kept(up: Rig) -> None:
     schema = {"type": "array", "items": {"type": "integer"}}
     ask = await up.submit([{"id": "s", "text": "List", "answer_type": "schema", "schema": schema}])
     await up.shown(ask)
@@ -226,7 +226,7 @@ async def test_json_that_does_not_fit_is_told_and_kept(up: Rig) -> None:
 
 
 @pytest.mark.rule("DISCORD-4")
-async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path: Path) -> None:
+async def test_the_first_page_of_a_form_survives_a_restart(tmp_path: Path) -> None:
     async with rig(tmp_path, "http") as up:
         ask = await up.shown(await up.submit(QUESTIONS))
         await first_page(up)
@@ -240,7 +240,7 @@ async def test_what_was_entered_on_the_first_page_outlives_the_process(tmp_path:
             assert stored.status == "answered"
 
 
-async def test_fields_and_choices_without_words_can_be_filled_in(up: Rig) -> None:
+async def test_fields_and_choices_without_text_can_be_filled_in(up: Rig) -> None:
     properties = {" ": {"type": "string", "minLength": 2}, "b": {"enum": ["", "x"], "title": " "}}
     schema = {"type": "object", "properties": properties}
     ask = await up.submit([{"id": "s", "text": "Odd", "answer_type": "schema", "schema": schema}])
@@ -254,7 +254,7 @@ async def test_fields_and_choices_without_words_can_be_filled_in(up: Rig) -> Non
     assert (await up.shown(ask)).walk.answers[0].value == {" ": "ab", "b": ""}
 
 
-async def test_a_long_text_that_comes_too_late_is_given_back_whole(up: Rig) -> None:
+async def test_a_long_text_that_arrives_too_late_is_given_back_in_full(up: Rig) -> None:
     text = [{"id": "why", "text": "Why so?", "answer_type": "text"}]
     ask = await up.shown(await up.submit(text))
     await up.ann.click("Answer")
@@ -275,7 +275,7 @@ async def test_a_long_text_that_comes_too_late_is_given_back_whole(up: Rig) -> N
     assert words(up.ann.sees(note.message).text) == pages[-2]
 
 
-async def test_a_form_that_comes_too_late_gives_back_all_its_pages(up: Rig) -> None:
+async def test_all_pages_of_a_form_that_arrives_too_late_are_given_back(up: Rig) -> None:
     ask = await up.shown(await up.submit(QUESTIONS))
     await first_page(up)
     copy = up.ann.copy(up.ann.notes()[0].message)
@@ -292,5 +292,5 @@ async def test_a_form_that_comes_too_late_gives_back_all_its_pages(up: Rig) -> N
 
 
 def words(text: str) -> list[str]:
-    """The words of a note that were typed, without what takes the meaning from their marks."""
+    """The typed words in a note, without the escapes of their marks."""
     return [each for each in text.replace("\\", "").split() if each.startswith("*")]

@@ -1,4 +1,4 @@
-"""What Discord refuses is told with what to do about it, and only Discord's own word is final."""
+"""Discord's refusals are reported with what to do about them, and only refusals from Discord itself are final."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_refusal_says_what_to_do_next(code: int, kind: type[PlatformError], wo
     assert raised.value.code == str(code)
 
 
-def test_a_refusal_that_is_not_discords_own_is_tried_again() -> None:
+def test_a_refusal_that_is_not_from_discord_is_retried() -> None:
     assert isinstance(error_from_response(403, None, {}, POST), PlatformUnavailableError)
     discords: JsonValue = {"message": "Missing Access", "code": 50001}
     assert isinstance(error_from_response(403, discords, {}, POST), UnauthorizedError)

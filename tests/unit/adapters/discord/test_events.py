@@ -1,4 +1,4 @@
-"""What Discord tells of deletions, locks and permissions takes effect at once: nobody has to click first."""
+"""Discord's events about deletions, locks and permissions take effect at once, without anybody clicking first."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ async def asked(up: Rig, **fields: Any) -> Ask:
 
 
 async def until(up: Rig, ask: Ask, status: str) -> Ask:
-    """The ask once it has ended so; nobody acts meanwhile."""
+    """Return the ask once it has ended with this status; nobody acts meanwhile."""
     with up.service.follow(ask.id) as follower:
         async with asyncio.timeout(WAIT):
             stored = await up.store.get(ask.id)
@@ -52,11 +52,11 @@ async def failed(up: Rig, ask: Ask, *words: str) -> None:
 
 
 async def quiet(up: Rig) -> None:
-    """Returns once everything that the gateway has brought so far is dealt with."""
+    """Return once everything that has arrived over the gateway is handled."""
     marker = await asked(up)
     assert (await up.ann.click("Yes", on=live(up, marker))).answered
     await asyncio.gather(*up.surface._background._tasks)
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
 
 
 def live(up: Rig, ask: Ask) -> Message:
@@ -71,7 +71,7 @@ async def posted_again(up: Rig, place: Channel, old: list[Message]) -> list[Mess
         return [message for message in mine if not message.deleted and message not in old]
 
     await up.ann.until(lambda: len(standing()) == len(old))
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
     assert len(standing()) == len(old)
     return standing()
 
@@ -104,14 +104,14 @@ async def test_a_deleted_prompt_is_posted_again_at_once(up: Rig, where: str) -> 
     if where == "forum":
         await up.ann.until(lambda: [each for each in up.ann.visible() if each.labels])
         place = up.discord.world.channel(up.ann.latest().message.channel_id)
-        await up.shower.wait_until_idle()
+        await up.message_sync.wait_until_idle()
     else:
         await posted_again(up, place, [old])
     assert (await up.ann.click("Yes", channel=place)).answered
     assert len((await up.shown(ask)).walk.answers) == 1
 
 
-async def test_prompts_that_are_deleted_together_are_all_posted_again(up: Rig) -> None:
+async def test_prompts_deleted_in_bulk_are_all_posted_again(up: Rig) -> None:
     asks = [await asked(up) for _ in range(3)]
     old = [live(up, ask) for ask in asks]
     up.discord.delete_all(up.channel, old)
@@ -119,7 +119,7 @@ async def test_prompts_that_are_deleted_together_are_all_posted_again(up: Rig) -
 
 
 @pytest.mark.rule("PLACE-1")
-async def test_what_others_delete_and_a_record_that_is_deleted_concern_nobody(up: Rig) -> None:
+async def test_deleting_other_messages_or_a_record_has_no_effect(up: Rig) -> None:
     ask = await asked(up)
     chatter = up.ann.types(up.channel, "oops")
     await up.service.withdraw(ask.id)
@@ -155,7 +155,7 @@ async def test_a_deleted_thread_fails_the_asks_in_it(up: Rig, forum: bool) -> No
     await failed(up, ask, "does not exist")
 
 
-async def test_an_ask_outlives_the_thread_that_was_made_from_its_message(up: Rig) -> None:
+async def test_an_ask_survives_the_deletion_of_its_own_thread(up: Rig) -> None:
     ask = await asked(up)
     thread = up.discord.world.channel(int(str((ask.message or {})["thread"])))
     up.discord.remove_channel(thread)
@@ -166,7 +166,7 @@ async def test_an_ask_outlives_the_thread_that_was_made_from_its_message(up: Rig
     assert len((await up.shown(ask)).walk.answers) == 1
 
 
-async def test_a_channel_that_is_merely_hidden_fails_nothing(up: Rig) -> None:
+async def test_a_hidden_channel_fails_no_ask(up: Rig) -> None:
     ask = await asked(up)
     up.discord.faults.code(f"GET /channels/{up.channel.id}", 50001)
     body = {"id": str(up.channel.id), "type": 0, "guild_id": str(up.guild.id)}
@@ -178,7 +178,9 @@ async def test_a_channel_that_is_merely_hidden_fails_nothing(up: Rig) -> None:
     assert (await up.shown(ask)).open
 
 
-async def test_the_server_that_removes_the_app_fails_its_asks_and_an_outage_none(up: Rig) -> None:
+async def test_removing_the_app_from_a_server_fails_its_asks_but_an_outage_does_not(
+    up: Rig,
+) -> None:
     other = up.discord.add_guild("Beta")
     ask = await asked(up)
     elsewhere = await asked(up, to=f"discord:{up.discord.add_channel(other).id}")
@@ -191,7 +193,7 @@ async def test_the_server_that_removes_the_app_fails_its_asks_and_an_outage_none
 
 
 @pytest.mark.rule("PLACE-6")
-async def test_a_deleted_role_fails_the_asks_that_nobody_else_may_answer(up: Rig) -> None:
+async def test_deleting_a_role_fails_asks_that_nobody_else_may_answer(up: Rig) -> None:
     first, second = (up.discord.add_role(up.guild, name) for name in ("ops", "dev"))
     ops, dev = f"@{first.id}", f"@{second.id}"
     alone = await asked(up, responders=[ops])
@@ -213,19 +215,17 @@ async def test_a_deleted_role_fails_the_asks_that_nobody_else_may_answer(up: Rig
 
 
 async def stale(up: Rig, ask: Ask) -> None:
-    """Moves an ask whose message Discord does not let us edit for now."""
+    """Change an ask while Discord does not let us edit its message."""
     edits = up.discord.faults.count(EDIT)
     up.discord.faults.code(EDIT, 50001)
     await act(up, ask)
     await up.discord.faults.called(EDIT, edits + 1)
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
     assert "Go on?" in up.ann.sees(live(up, ask)).text
 
 
 @pytest.mark.parametrize("told", ["channel", "role", "our own roles"])
-async def test_permissions_that_are_given_bring_prompts_up_to_date_at_once(
-    up: Rig, told: str
-) -> None:
+async def test_granting_permissions_updates_prompts_at_once(up: Rig, told: str) -> None:
     ask = await asked(up)
     bob = up.discord.person("bob", up.guild)
     await stale(up, ask)
@@ -247,7 +247,7 @@ async def test_permissions_that_are_given_bring_prompts_up_to_date_at_once(
     await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
 
 
-async def test_a_thread_that_is_unlocked_shows_where_its_asks_stand_at_once(
+async def test_unlocking_a_thread_updates_its_asks_at_once(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     thread = up.discord.add_thread(up.channel)
@@ -263,7 +263,7 @@ async def test_a_thread_that_is_unlocked_shows_where_its_asks_stand_at_once(
     await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
 
 
-async def test_an_event_that_cannot_be_taken_in_is_logged_and_the_next_is_taken(
+async def test_an_event_that_cannot_be_handled_is_logged_and_the_next_one_is_handled(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await asked(up)
@@ -288,7 +288,7 @@ async def test_an_ask_for_roles_that_do_not_exist_is_not_posted(up: Rig) -> None
     assert up.ann.visible(up.channel) == []
 
 
-async def test_an_ask_is_posted_where_its_roles_cannot_be_looked_up_now(up: Rig) -> None:
+async def test_an_ask_is_posted_even_if_its_roles_cannot_be_looked_up(up: Rig) -> None:
     up.discord.faults.server_error(f"GET /guilds/{up.guild.id}/roles", times=9)
     ask = await up.shown(await up.submit(TWO, responders=["@123456789012345678"]))
     assert ask.open

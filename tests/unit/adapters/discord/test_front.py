@@ -1,4 +1,4 @@
-"""The interactions endpoint: nothing unsigned is parsed, and whatever is signed gets an answer."""
+"""The interactions endpoint: nothing unsigned is parsed, and everything signed gets a response."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) -> tuple[int, bytes]:
-    """A signed POST, as old as this."""
+    """Send a signed POST whose timestamp is ``age`` seconds old."""
     stamp = str(int(time.time() - age))
     signature = up.discord.application.signing_key.sign(stamp.encode() + raw).signature.hex()
     headers = {
@@ -70,7 +70,7 @@ async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) ->
 
 
 @pytest.mark.rule("DISCORD-6")
-async def test_discords_own_check_of_an_endpoint_passes(up: Rig) -> None:
+async def test_discords_check_of_an_endpoint_passes(up: Rig) -> None:
     url = str(up.discord.application.interactions_endpoint_url)
     await up.discord.interactions.check_endpoint(url)
 
@@ -96,7 +96,7 @@ async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
 
 @pytest.mark.rule("DATA-13")
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000])
-async def test_a_signed_body_that_is_no_object_is_a_400(up: Rig, raw: bytes) -> None:
+async def test_a_signed_body_that_is_not_an_object_is_a_400(up: Rig, raw: bytes) -> None:
     status, _ = await posted(up, raw)
     assert status == 400
 
@@ -112,12 +112,12 @@ async def test_a_compressed_body_is_a_415(up: Rig, caplog: pytest.LogCaptureFixt
     assert "ERROR" not in [record.levelname for record in caplog.records]
 
 
-async def test_a_body_beyond_all_measure_is_a_413(up: Rig) -> None:
+async def test_an_oversized_body_is_a_413(up: Rig) -> None:
     status, _ = await posted(up, b" " * (1 << 20) + b"{}")
     assert status == 413
 
 
-async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
+async def test_an_unexpected_interaction_is_answered_all_the_same(up: Rig) -> None:
     for body in ({"type": 3}, {"type": 4}, {"type": 99, "data": {}}, {"type": 2, "data": None}):
         status, raw = await posted(up, json.dumps(body).encode())
         assert status == 200
@@ -134,7 +134,7 @@ async def test_what_nobody_sends_is_answered_all_the_same(up: Rig) -> None:
         (RuntimeError("?"), LABELS.unsure),
     ],
 )
-async def test_when_something_cannot_be_saved_the_person_is_told_what_is_known_and_can_try_again(
+async def test_a_person_whose_click_cannot_be_saved_is_told_and_can_try_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch, error: Exception, words: str
 ) -> None:
     ask = await up.shown(await up.submit(ONE))
@@ -153,7 +153,7 @@ async def test_when_something_cannot_be_saved_the_person_is_told_what_is_known_a
         assert (await up.shown(ask)).walk.answers[0].value == "o3"
 
 
-async def test_a_tick_that_cannot_be_saved_is_no_answer_to_be_sent_again(
+async def test_a_selection_that_cannot_be_saved_is_not_offered_as_an_answer_to_resend(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await up.shown(await up.submit([ONE[0] | {"answer_type": "multi_select"}]))
@@ -203,7 +203,7 @@ ODD = JSON | st.sampled_from([3.0, "3", True, [], {}, {"id": "8"}, ["1"], 64, -1
 @example([(("type",), 3.0)])
 @settings(max_examples=500, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), st.just(...) | ODD), max_size=3))
-def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, Any]]) -> None:
+def test_the_fast_parser_omits_nothing_needed_of_a_click(changes: list[tuple[Any, Any]]) -> None:
     body = copy.deepcopy(CLICK)
     for (*path, last), value in changes:
         inner: Any = body
@@ -219,7 +219,7 @@ def test_of_a_click_nothing_is_left_out_that_is_wanted(changes: list[tuple[Any, 
     assert read.get("type") == body.get("type")
 
 
-def test_of_a_click_on_a_button_the_message_is_not_read_in_full() -> None:
+def test_the_message_of_a_button_click_is_not_parsed_in_full() -> None:
     read = parse.parse_body(json.dumps(CLICK).encode())
     assert read is not None
     assert read["message"] == {"id": "7", "flags": 32768}

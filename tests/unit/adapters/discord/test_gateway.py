@@ -36,7 +36,7 @@ async def marked(up: Rig, message: Message, emoji: str = "✅") -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
-async def test_words_count_whatever_files_come_with_them_and_a_file_alone_is_no_answer(
+async def test_text_counts_regardless_of_attached_files_and_a_file_alone_is_not_an_answer(
     up: Rig,
 ) -> None:
     ask = await up.shown(await up.submit(TEXT))
@@ -48,7 +48,7 @@ async def test_words_count_whatever_files_come_with_them_and_a_file_alone_is_no_
 
 
 @pytest.mark.rule("TYPED-1")
-async def test_in_an_older_thread_a_mention_or_a_reply_is_meant(up: Rig) -> None:
+async def test_in_an_existing_thread_only_mentions_and_replies_are_answers(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     ask = await up.shown(
         await up.submit([*TEXT, *_more()], to=f"discord:{up.channel.id}/{thread.id}")
@@ -78,7 +78,7 @@ async def test_a_message_delivered_twice_counts_once(up: Rig) -> None:
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["only once", "and twice"]
 
 
-async def test_words_that_come_late_answer_no_newer_question(
+async def test_late_text_does_not_answer_a_newer_question(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.shown(await up.submit([*TWO, *_more()]))
@@ -119,7 +119,7 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
 
 
 @pytest.mark.rule("DISCORD-10")
-async def test_a_session_that_cannot_be_resumed_is_begun_anew(up: Rig) -> None:
+async def test_a_session_that_cannot_be_resumed_is_replaced_by_a_new_one(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.gateway.refuse_resume = True
     await up.discord.gateway.disconnect(4000)
@@ -137,8 +137,8 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
         guild = discord.add_guild()
         channel, ann = discord.add_channel(guild), discord.person("ann", guild)
         up = run_surface(discord, tmp_path / "a.db", "gateway")
-        async with up as (surface, service, store, shower):
-            made = Rig(discord, surface, service, store, shower, guild, channel, ann)
+        async with up as (surface, service, store, message_sync):
+            made = Rig(discord, surface, service, store, message_sync, guild, channel, ann)
             assert surface.unready_reason() is None
             assert "lacks the Message Content intent" in caplog.text
             ask = await made.shown(await made.submit(TEXT))
@@ -149,7 +149,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
             assert (await made.shown(ask)).walk.answers[0].value == "can be read"
 
 
-async def test_a_gateway_that_refuses_us_is_not_tried_again_and_again(tmp_path: Path) -> None:
+async def test_a_gateway_that_refuses_the_app_is_not_retried_constantly(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.gateway.closing = 4004
         async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
@@ -165,7 +165,7 @@ async def test_clicks_by_http_need_no_gateway(tmp_path: Path) -> None:
             assert surface.unready_reason() is None
 
 
-async def test_a_wrong_token_is_said_in_words(tmp_path: Path) -> None:
+async def test_a_wrong_token_is_reported_with_an_explanation(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         up = run_surface(discord, tmp_path / "a.db", "gateway", bot_token="1.not.it")
         async with up as (surface, *_):
@@ -189,7 +189,7 @@ async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
         assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
 
 
-async def test_an_odd_event_that_means_nothing_here_is_passed_over(up: Rig) -> None:
+async def test_a_malformed_event_without_a_handler_is_ignored(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     odd = {"guild_id": str(up.guild.id), "role": {"id": "1"}}
     assert up.discord.gateway.dispatch("GUILD_ROLE_CREATE", odd, 0, up.guild.id) == 1
@@ -199,7 +199,7 @@ async def test_an_odd_event_that_means_nothing_here_is_passed_over(up: Rig) -> N
 
 
 @pytest.mark.parametrize("shards", [1, 2])
-async def test_a_connection_that_fails_unforeseen_is_logged_and_made_again(
+async def test_an_unexpected_connection_failure_is_logged_and_the_connection_restored(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, shards: int
 ) -> None:
     monkeypatch.setattr(gateway_client, "_FIRST_PAUSE", 0.01)
@@ -216,7 +216,7 @@ async def test_a_connection_that_fails_unforeseen_is_logged_and_made_again(
         assert record.exc_info is not None
 
 
-def test_a_shard_that_is_down_is_named_whichever_others_come_back(
+def test_a_disconnected_shard_is_named_whichever_others_reconnect(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     calls: Any = None
@@ -242,7 +242,7 @@ def test_a_shard_that_is_down_is_named_whichever_others_come_back(
 
 
 @pytest.mark.rule("DISCORD-7")
-async def test_the_answer_to_a_click_does_not_wait_for_limits_or_the_edit(up: Rig) -> None:
+async def test_the_response_to_a_click_does_not_wait_for_rate_limits_or_the_edit(up: Rig) -> None:
     await up.shown(await up.submit(TWO))
     up.discord.faults.hang("PATCH /channels/*/messages/*", times=5)
     up.discord.rate_limits.limit = 3
@@ -251,7 +251,7 @@ async def test_the_answer_to_a_click_does_not_wait_for_limits_or_the_edit(up: Ri
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
-async def test_an_answer_that_discord_took_needs_no_edit(up: Rig) -> None:
+async def test_a_response_that_discord_accepted_needs_no_edit(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     await up.ann.click("Yes")
     stored = await up.shown(ask)
@@ -259,7 +259,7 @@ async def test_an_answer_that_discord_took_needs_no_edit(up: Rig) -> None:
     assert up.discord.faults.count("PATCH /channels/*/messages/*") == 0
 
 
-async def test_an_answer_whose_line_drops_is_sent_once_more_and_then_edited(up: Rig) -> None:
+async def test_a_response_whose_connection_drops_is_sent_once_more_and_then_edited(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.faults.drop("POST /interactions/*/*/callback", after=False)
     done = await up.ann.click("Yes")

@@ -1,4 +1,4 @@
-"""Roles of people who act in direct messages, where Discord does not tell them with the click."""
+"""Roles of people who act in direct messages, where Discord does not send them with the click."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def asked(up: Rig) -> tuple[Ask, Person]:
-    """An ask in the direct messages of somebody who may answer by a role of hers."""
+    """An ask in the direct messages of somebody who may answer because of her role."""
     role = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild, roles=(role,))
     ask = await up.submit(ONE, to=f"discord:@{dora.id}", responders=[f"@{role.id}"])
     return await up.shown(ask), dora
 
 
-async def test_the_servers_are_asked_together(up: Rig) -> None:
+async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
     for _ in range(3):
         up.discord.add_guild()
     ask, dora = await asked(up)
@@ -44,7 +44,7 @@ async def test_the_servers_are_asked_together(up: Rig) -> None:
     assert (await up.shown(ask)).status == "answered"
 
 
-async def test_who_cannot_be_looked_up_in_time_is_told_to_try_again_and_then_may(
+async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_them(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
@@ -59,7 +59,7 @@ async def test_who_cannot_be_looked_up_in_time_is_told_to_try_again_and_then_may
     assert up.discord.faults.count(GUILDS) == 1
 
 
-async def test_a_failure_is_no_refusal_and_is_not_remembered(up: Rig) -> None:
+async def test_a_failed_lookup_is_not_a_refusal_and_is_not_cached(up: Rig) -> None:
     ask, dora = await asked(up)
     up.discord.faults.server_error(MEMBERS)
     assert (await dora.click("Yes")).answered
@@ -68,7 +68,7 @@ async def test_a_failure_is_no_refusal_and_is_not_remembered(up: Rig) -> None:
     assert (await up.shown(ask)).status == "answered"
 
 
-async def test_who_has_no_such_role_may_not(up: Rig) -> None:
+async def test_a_person_without_the_role_may_not_answer(up: Rig) -> None:
     ask, dora = await asked(up)
     up.guild.members[dora.id].clear()
     assert (await dora.click("Yes")).answered
@@ -76,7 +76,7 @@ async def test_who_has_no_such_role_may_not(up: Rig) -> None:
     assert (await up.shown(ask)).open
 
 
-async def test_who_has_no_such_role_is_told_so_before_a_modal_opens(up: Rig) -> None:
+async def test_a_person_without_the_role_is_told_so_before_a_modal_opens(up: Rig) -> None:
     role = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild)
     text = [{"id": "why", "text": "Why?", "answer_type": "text"}]

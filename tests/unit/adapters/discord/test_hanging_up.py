@@ -1,4 +1,4 @@
-"""Somebody whose connection is cut while their click is being stored: the click counts, and all hear of it."""
+"""A connection that is cut while a click is being stored: the click counts, and all waiters learn of it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def signed(up: Rig, ask: Ask) -> bytes:
     return head.encode() + raw
 
 
-async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_who_wait(
+async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_commit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up, asyncio.timeout(20):
@@ -77,7 +77,7 @@ async def test_a_click_whose_connection_is_cut_during_the_commit_is_told_to_all_
         told = await waiting
         assert told is not None
         assert told.status is Status.ANSWERED
-        await up.shower.wait_until_idle()
+        await up.message_sync.wait_until_idle()
         stored = await up.store.get(ask.id)
         assert stored is not None
         assert stored.shown_revision == stored.revision

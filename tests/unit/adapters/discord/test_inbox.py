@@ -1,4 +1,4 @@
-"""/inbox tells a member privately what waits for them; the command is there once the service has started."""
+"""/inbox lists privately what is waiting for a person; the command exists once the service has started."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def asked(text: str) -> list[dict[str, Any]]:
 
 
 LATE_AFTER = interactions._INBOX_TIMEOUT
-"""Seconds, where no test says otherwise."""
+"""Seconds, unless a test changes it."""
 
 
 async def opened(up: Rig) -> Sight:
-    """What Ann is told by the command."""
+    """What the command shows Ann."""
     assert (await up.ann.command(parse.INBOX, up.channel)).answered
     return up.ann.notes()[0]
 
@@ -50,7 +50,9 @@ def addresses(sight: Sight) -> list[str]:
 
 
 @pytest.mark.rule("DISCORD-14")
-async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links(up: Rig) -> None:
+async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_and_links(
+    up: Rig,
+) -> None:
     other = up.discord.add_channel(up.guild, "deploys")
     bob = up.discord.person("bob", up.guild)
     body = {"name": "ask_user", "arguments": {"questions": asked("Ship *it*?")}}
@@ -77,7 +79,7 @@ async def test_what_waits_is_told_privately_oldest_first_with_who_asks_and_links
 
 
 @pytest.mark.rule("DISCORD-14")
-async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
+async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
     made = [
         await up.submit(asked(f"Question {n}?")) for n in range(inbox_command.ASKS_PER_PAGE + 2)
     ]
@@ -97,12 +99,12 @@ async def test_a_long_inbox_has_pages_and_is_looked_up_afresh(up: Rig) -> None:
     assert len(up.ann.notes()) == 1
 
 
-async def test_who_has_nothing_waiting_is_told_so(up: Rig) -> None:
+async def test_an_empty_inbox_says_so(up: Rig) -> None:
     assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
 
 
 @pytest.mark.rule("DISCORD-8", "DISCORD-14")
-async def test_what_a_role_may_answer_waits_for_its_members_in_direct_messages_too(up: Rig) -> None:
+async def test_the_inbox_in_direct_messages_includes_asks_for_a_persons_roles(up: Rig) -> None:
     role = up.discord.add_role(up.guild, "admins")
     eve = up.discord.person("eve", up.guild, roles=(role,))
     await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
@@ -112,7 +114,7 @@ async def test_what_a_role_may_answer_waits_for_its_members_in_direct_messages_t
     assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
 
 
-async def test_an_inbox_that_cannot_be_read_is_no_failed_interaction(
+async def test_an_inbox_that_cannot_be_read_is_not_a_failed_interaction(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def unreadable(*_: object) -> None:
@@ -134,7 +136,7 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     assert LABELS.inbox_late in remove_escapes((await opened(up)).text)
 
 
-async def test_a_page_that_no_inbox_gave_is_the_first_one(up: Rig) -> None:
+async def test_an_unknown_inbox_cursor_shows_the_first_page(up: Rig) -> None:
     await up.shown(await up.submit(asked("Ship it?")))
     seen = await opened(up)
     control = seen.button(LABELS.refresh)
@@ -148,7 +150,7 @@ async def test_a_page_that_no_inbox_gave_is_the_first_one(up: Rig) -> None:
 
 
 @pytest.mark.rule("DISCORD-14")
-async def test_the_command_is_registered_once_and_others_of_the_application_stay(
+async def test_the_command_is_registered_once_and_other_commands_are_left_alone(
     tmp_path: Path,
 ) -> None:
     async with FakeDiscord() as discord, aiohttp.ClientSession() as http:
@@ -168,7 +170,7 @@ async def test_the_command_is_registered_once_and_others_of_the_application_stay
 
 @pytest.mark.rule("DISCORD-14")
 @pytest.mark.parametrize("mode", MODES)
-async def test_people_are_asked_although_the_command_cannot_be_registered(
+async def test_asking_works_even_if_the_command_cannot_be_registered(
     tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with FakeDiscord() as discord:
@@ -180,7 +182,7 @@ async def test_people_are_asked_although_the_command_cannot_be_registered(
 
 
 @pytest.mark.rule("DISCORD-14")
-async def test_a_command_that_discord_limits_is_registered_later(tmp_path: Path) -> None:
+async def test_a_rate_limited_registration_of_the_command_is_retried(tmp_path: Path) -> None:
     async with FakeDiscord() as discord:
         discord.faults.rate_limit(f"POST {COMMANDS}", retry_after=0.1)
         async with rig(tmp_path, "http", discord=discord):
@@ -188,7 +190,7 @@ async def test_a_command_that_discord_limits_is_registered_later(tmp_path: Path)
             await discord.bell.until(lambda: bool(discord.application.commands))
 
 
-async def test_a_command_of_somebody_elses_is_answered_in_words(up: Rig) -> None:
+async def test_an_unknown_command_is_answered_with_a_note(up: Rig) -> None:
     up.discord.application.commands.append({"name": "deploy", "description": "D", "type": 1})
     assert (await up.ann.command("deploy", up.channel)).answered
     assert LABELS.not_found in remove_escapes(up.ann.notes()[0].text)

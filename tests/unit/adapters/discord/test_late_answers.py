@@ -1,4 +1,4 @@
-"""Answers that Discord applies late: whatever comes last, the message ends up at the ask as it is stored."""
+"""Responses that Discord applies late: whatever comes last, the message ends up in the ask's stored state."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
 async def caught_up(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.request_sync(ask)
+            up.message_sync.request_sync(ask)
     return stored
 
 
-async def test_ticks_that_come_after_the_end_do_not_take_the_records_place(
+async def test_a_late_selection_does_not_replace_the_record(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
@@ -57,7 +57,7 @@ async def test_ticks_that_come_after_the_end_do_not_take_the_records_place(
         assert up.ann.sees(message).controls == []
 
 
-async def test_an_answer_of_unknown_outcome_is_waited_for_before_the_message_is_edited(
+async def test_an_edit_waits_for_a_response_of_unknown_outcome(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway", confirm_after=0.4) as up:
@@ -74,7 +74,7 @@ async def test_an_answer_of_unknown_outcome_is_waited_for_before_the_message_is_
         assert up.ann.latest(up.channel).controls == []
 
 
-async def test_ticks_answered_by_http_are_waited_for_before_the_message_is_edited(
+async def test_an_edit_waits_for_an_http_response_to_a_selection(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "http", gateway=False, confirm_after=0.4) as up:
@@ -88,7 +88,7 @@ async def test_ticks_answered_by_http_are_waited_for_before_the_message_is_edite
         assert up.ann.latest(up.channel).controls == []
 
 
-async def test_who_turns_a_page_while_somebody_answers_is_told_so(
+async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up:
@@ -106,7 +106,7 @@ async def test_who_turns_a_page_while_somebody_answers_is_told_so(
         assert up.ann.latest(up.channel).controls == []
 
 
-async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone() -> None:
+async def test_cancelling_an_edit_does_not_cancel_the_response_it_waits_for() -> None:
     answers, ask, taken = PendingEdits(0.0), _ask(2), _taken()
     answers.track_response(ask, taken)
     waiting = asyncio.create_task(answers.is_message_updated(ask))
@@ -117,7 +117,7 @@ async def test_a_show_that_is_given_up_leaves_the_answer_that_it_waits_for_alone
     assert await answers.is_message_updated(ask)
 
 
-async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit() -> None:
+async def test_an_edit_is_needed_unless_the_last_response_shows_the_state() -> None:
     answers = PendingEdits(0.0)
     first, second = _taken(), _taken()
     answers.track_response(_ask(1), first)
@@ -139,7 +139,9 @@ async def test_only_answers_that_nothing_older_may_have_followed_spare_an_edit()
     assert not await answers.is_message_updated(_ask(2))
 
 
-async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_next() -> None:
+async def test_a_response_in_flight_during_an_edit_does_not_make_the_next_edit_unnecessary() -> (
+    None
+):
     answers, done, under_way = PendingEdits(0.0), _taken(), _taken()
     answers.track_response(_ask(2), done)
     done.set_result(True)
@@ -151,7 +153,7 @@ async def test_an_answer_that_was_on_its_way_during_an_edit_does_not_spare_the_n
     assert not await answers.is_message_updated(_ask(3))
 
 
-async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() -> None:
+async def test_a_response_next_to_an_unconfirmed_one_does_not_make_an_edit_unnecessary() -> None:
     answers, taken = PendingEdits(60.0), _taken()
     answers.record_unconfirmed_response(_ask(2))
     answers.track_response(_ask(3), taken)
@@ -159,14 +161,16 @@ async def test_an_answer_beside_one_that_may_come_late_does_not_spare_an_edit() 
     assert not await answers.is_message_updated(_ask(3))
 
 
-async def test_what_looks_otherwise_at_the_same_revision_is_not_brought() -> None:
+async def test_a_different_appearance_at_the_same_revision_is_not_up_to_date() -> None:
     answers, taken = PendingEdits(0.0), _taken()
     answers.track_response(_ask(2), taken)
     taken.set_result(True)
     assert not await answers.is_message_updated(replace(_ask(2), unattended=True))
 
 
-async def test_answers_are_kept_for_so_many_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_responses_are_tracked_for_a_limited_number_of_asks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(answers_module, "_MAX_TRACKED", 2)
     answers = PendingEdits(60.0)
     for number in range(3):

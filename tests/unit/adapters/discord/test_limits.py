@@ -1,4 +1,4 @@
-"""Each of Discord's limits at its edge: what just fits stands there in full, what does not is still taken by Discord.
+"""Each of Discord's limits at its edge: what just fits is shown in full, and Discord still accepts what does not fit.
 
 The numbers are those of the fake's own rules, `tests/fakes/discord`, and of Discord's OpenAPI document.
 """
@@ -79,7 +79,7 @@ def test_an_option_of_a_menu() -> None:
 
 
 @edge("OPTION_LABEL")
-def test_options_that_differ_past_their_end_are_numbered() -> None:
+def test_options_that_differ_only_past_the_limit_are_numbered() -> None:
     for length, numbered in ((99, False), (100, True)):
         made = tuple(Option(value=end, label="x" * length + end) for end in "ab")
         [menu] = of_type(3, shown(one(MULTI, options=made)))

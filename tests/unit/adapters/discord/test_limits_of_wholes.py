@@ -1,4 +1,4 @@
-"""Discord's limits of whole messages, its times and its bits, each at its edge.
+"""Discord's limits for whole messages, its deadlines and its flags, each at its edge.
 
 The numbers are those of the fake's own rules, `tests/fakes/discord`.
 """
@@ -44,7 +44,7 @@ from tests.unit.adapters.discord.sendable import (
 
 pytestmark = pytest.mark.rule("DISCORD-5")
 ANSWER_TIMEOUT = api_client.ANSWER_TIMEOUT
-"""Seconds, where no test says otherwise."""
+"""Seconds, unless a test changes it."""
 
 
 # --- whole messages ------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ ANSWER_TIMEOUT = api_client.ANSWER_TIMEOUT
 
 @edge("MESSAGE_TEXT")
 def test_all_texts_of_a_message_together() -> None:
-    """A hundred units of the four thousand are kept for what stands around a text."""
+    """A hundred of the four thousand units are reserved for the marks around the texts."""
     for length, full in ((3_900, True), (3_901, False)):
         [text] = of_type(
             10, list(components.iter_components(private_notes.note("x" * length)["components"]))
@@ -69,7 +69,7 @@ ADDRESS = "https://discord.com/channels/41771983423143937/41771983423143938/4177
 
 
 @edge("CONTENT")
-def test_a_reminder_ends_in_its_address_however_long_its_words_are() -> None:
+def test_a_reminder_ends_with_its_url_however_long_its_text_is() -> None:
     for who in ((), ("80351110224678912", "@80351110224678913")):
         around = len(private_notes.reminder(who, "", ADDRESS))
         for length, full in ((2_000, True), (2_001, False)):
@@ -92,7 +92,7 @@ def test_the_description_of_the_command() -> None:
         assert (made["description"] == "x" * length) == full
 
 
-def test_a_page_of_the_inbox_holds_the_longest_asks() -> None:
+def test_a_page_of_the_inbox_fits_the_longest_asks() -> None:
     labels = Labels(next="n" * 100, refresh="r" * 100, open_message="o" * 100)
     message: Json = {"id": "8" * 20, "channel": "8" * 20, "guild": "8" * 20}
     for filling in ("x", "*", "\U0001f469"):
@@ -110,7 +110,7 @@ def test_the_nonce_of_a_post() -> None:
     assert check_message({"content": "x", "nonce": nonce, "enforce_nonce": True}) == []
 
 
-def test_the_longest_control_is_an_id_that_discord_takes() -> None:
+def test_the_longest_custom_id_is_valid_for_discord() -> None:
     for verb in Verb:
         custom_id = encode("ask_" + "z" * 40, 999_999_999, verb, "A" * 30)
         assert (
@@ -123,7 +123,7 @@ def test_the_longest_control_is_an_id_that_discord_takes() -> None:
 
 
 @edge("ANSWER_SECONDS")
-def test_an_answer_is_given_up_half_a_second_before_discord_does() -> None:
+def test_a_response_is_given_up_half_a_second_before_discord_does() -> None:
     assert ANSWER_TIMEOUT == 3.0 - 0.5
 
 
@@ -145,7 +145,7 @@ def test_five_of_discords_fifty_requests_a_second_are_left_to_others() -> None:
 
 
 @edge("EPOCH_MS")
-def test_an_id_says_when_it_was_made() -> None:
+def test_an_id_contains_its_creation_time() -> None:
     documented = "175928847299117063"  # https://docs.discord.com/developers/reference#snowflakes
     assert parse.snowflake_time(documented) == 1_462_015_105.796
     assert parse.snowflake_time(str((1_700_000_000_123 - EPOCH_MS) << 22)) == 1_700_000_000.123
@@ -180,7 +180,7 @@ NEEDED = (
 
 
 @edge("PERMISSIONS")
-def test_the_app_asks_for_the_permissions_that_it_needs_and_no_other() -> None:
+def test_the_app_requests_only_the_permissions_it_needs() -> None:
     assert int(NEEDED) == manifest.PERMISSION_BITS
 
 
@@ -193,7 +193,7 @@ def test_only_an_administrator_may_do_everything() -> None:
 
 
 @edge("FLAG_MESSAGE_CONTENT")
-def test_the_flags_that_let_texts_be_read() -> None:
+def test_the_flags_that_allow_reading_texts() -> None:
     setup = doctor.Setup("token", None, None, None)
     for bit in range(25):
         found = doctor._message_content(setup, {"flags": 1 << bit})

@@ -1,4 +1,4 @@
-"""The message of a migration, read alone, tells what happens after Yes: all of it stands above the buttons."""
+"""The message about a migration says by itself what happens after Yes: all of it is shown above the buttons."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.unit.adapters.discord.sight import remove_escapes, strip_layout
 
 @pytest.mark.rule("TEXT-5", "TEXT-6")
 @pytest.mark.parametrize("mode", MODES)
-async def test_a_migration_of_thirty_lines_with_a_table_stands_whole_above_its_question(
+async def test_a_migration_of_thirty_lines_with_a_table_is_shown_in_full_above_its_question(
     tmp_path: Path, mode: Mode
 ) -> None:
     async with rig(tmp_path, mode) as up:

@@ -1,4 +1,4 @@
-"""Words that were typed while no event came: read after a restart or a lost session, once, and only where needed."""
+"""Text typed while no events arrived is read after a restart or a lost session, once, and only if needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COLOURS = [{"id": "c", "text": "Which?", "answer_type": "select", "options": ["r
 
 
 class Town:
-    """A Discord that outlives the service."""
+    """A fake Discord that outlives the service."""
 
     def __init__(self, discord: FakeDiscord, folder: Path, mode: Mode) -> None:
         self.discord, self._folder, self._mode = discord, folder, mode
@@ -37,11 +37,18 @@ class Town:
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Rig]:
-        """The service, for a while; what happens after it is told to no session."""
+        """Run the service for a while; events after that reach no session."""
         parts = run_surface(self.discord, self._folder / "a.db", self._mode)
-        async with parts as (surface, service, store, shower):
+        async with parts as (surface, service, store, message_sync):
             yield Rig(
-                self.discord, surface, service, store, shower, self.guild, self.channel, self.ann
+                self.discord,
+                surface,
+                service,
+                store,
+                message_sync,
+                self.guild,
+                self.channel,
+                self.ann,
             )
         self.discord.gateway.forget_sessions()
 
@@ -68,12 +75,12 @@ async def asked(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
 
 
 async def marked(ann: Person, message: Message, emoji: str = "✅") -> None:
-    # A client that cannot resume its session waits some seconds before it begins a new one.
+    # A client that cannot resume its session waits a few seconds before it starts a new one.
     await ann.until(lambda: emoji in message.reactions, timeout=20)
 
 
 async def caught_up(up: Rig) -> None:
-    """Waits until everything that was missed is read."""
+    """Wait until all missed messages have been read."""
     reading = up.surface._missed
     assert reading is not None
     assert reading._task is not None
@@ -85,7 +92,7 @@ def values(ask: Ask) -> list[Any]:
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town: Town) -> None:
+async def test_text_typed_while_the_service_is_down_is_handled_when_it_starts(town: Town) -> None:
     async with town.up() as up:
         by_reply, by_mention = await asked(up, TEXT), await asked(up, COLOURS)
         direct = await asked(up, TEXT, to=f"discord:@{town.ann.id}", responders=None)
@@ -106,7 +113,7 @@ async def test_words_typed_while_the_service_is_down_are_taken_at_its_start(town
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) -> None:
+async def test_chatter_is_ignored_and_nothing_is_handled_twice(town: Town) -> None:
     async with town.up() as up:
         ask, other = await asked(up, MORE), await asked(up, COLOURS)
     chatter = town.ann.types(town.thread(ask), "lunch, anybody?")
@@ -128,7 +135,7 @@ async def test_chatter_is_left_alone_and_nothing_is_handled_twice(town: Town) ->
 
 
 @pytest.mark.rule("DISCORD-10", "TYPED-8")
-async def test_a_session_that_cannot_be_resumed_leaves_no_words_unread(town: Town) -> None:
+async def test_no_text_is_missed_when_a_session_cannot_be_resumed(town: Town) -> None:
     async with town.up() as up:
         ask = await asked(up, TEXT)
         await caught_up(up)
@@ -140,7 +147,7 @@ async def test_a_session_that_cannot_be_resumed_leaves_no_words_unread(town: Tow
         assert values(await up.shown(ask)) == ["into the gap"]
 
 
-async def test_after_a_session_that_goes_on_nothing_is_read(town: Town) -> None:
+async def test_nothing_is_read_after_a_resumed_session(town: Town) -> None:
     async with town.up() as up:
         ask = await asked(up, TEXT)
         await caught_up(up)
@@ -150,7 +157,7 @@ async def test_after_a_session_that_goes_on_nothing_is_read(town: Town) -> None:
         assert town.discord.faults.count("GET /channels/*/messages") == 0
 
 
-async def test_limits_are_waited_for(town: Town) -> None:
+async def test_reading_missed_messages_waits_for_rate_limits(town: Town) -> None:
     async with town.up() as up:
         ask = await asked(up, TEXT)
     said = town.ann.mention_bot(town.thread(ask), "late")
@@ -172,7 +179,7 @@ async def test_very_many_messages_are_read_in_pages(
         await marked(town.ann, said)
 
 
-async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(town: Town) -> None:
+async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: Town) -> None:
     town.discord.faults.drop("POST /channels/*/messages", after=True)
     town.discord.faults.server_error("GET /channels/*/messages", times=100)
     async with town.up() as up:
@@ -185,13 +192,13 @@ async def test_words_under_a_message_that_was_not_known_to_be_posted_are_read(to
         await caught_up(up)
         stored = await up.store.get(ask.id)
         assert stored is not None
-        up.shower.request_sync(stored)
+        up.message_sync.request_sync(stored)
         await marked(town.ann, said)
         assert values(await up.shown(ask)) == ["already"]
 
 
 @pytest.mark.rule("TYPED-8", "CLAIM-12")
-async def test_words_under_a_message_that_another_process_notes_later_are_read_then(
+async def test_replies_to_a_message_that_another_process_stores_later_are_read_then(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(catch_up, "_UNNOTED", 0.1)

@@ -1,4 +1,4 @@
-"""What Claude's questions bring along: previews of options as Markdown, and a note beside the choice."""
+"""Extras of Claude's questions: previews of options as Markdown, and a note with the choice."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_a_preview_is_shown_privately_as_markdown_with_the_button_that_cho
 
 
 @pytest.mark.rule("DISCORD-16", "TEXT-2")
-async def test_a_preview_longer_than_a_page_is_read_to_its_end_as_it_was_written(up: Rig) -> None:
+async def test_a_preview_longer_than_a_page_is_shown_as_written_on_several_pages(up: Rig) -> None:
     await asked(up)
     await up.ann.click(LABELS.preview)
     card = up.ann.notes()[0].message
@@ -86,7 +86,7 @@ async def test_a_preview_longer_than_a_page_is_read_to_its_end_as_it_was_written
 
 
 @pytest.mark.rule("DISCORD-16")
-async def test_a_note_goes_with_the_choice_and_stands_in_the_record(up: Rig) -> None:
+async def test_a_note_is_saved_with_the_choice_and_shown_in_the_record(up: Rig) -> None:
     ask = await asked(up)
     await up.ann.click(LABELS.answer_with_note)
     modal = up.ann.modal
@@ -103,7 +103,7 @@ async def test_a_note_goes_with_the_choice_and_stands_in_the_record(up: Rig) -> 
 
 
 @pytest.mark.rule("DISCORD-16")
-async def test_a_note_goes_with_several_choices_that_start_from_what_is_selected(up: Rig) -> None:
+async def test_a_note_with_several_choices_starts_from_the_current_selection(up: Rig) -> None:
     ask = await asked(up, several=True)
     await up.ann.choose(None, ["List"])
     await up.ann.click(LABELS.answer_with_note)
@@ -120,7 +120,7 @@ async def test_a_note_goes_with_several_choices_that_start_from_what_is_selected
 
 
 @pytest.mark.rule("DISCORD-16")
-async def test_a_note_is_there_again_after_back(up: Rig) -> None:
+async def test_a_note_is_prefilled_after_back(up: Rig) -> None:
     option = {"label": "Cards", "description": "A grid"}
     other = {"label": "List", "description": "Rows"}
     first = {"question": "Which layout?", "header": "Layout", "options": [option, other]}
@@ -140,7 +140,7 @@ async def test_a_note_is_there_again_after_back(up: Rig) -> None:
     assert up.ann.modal.field(LABELS.note_label).value == "On phones"
 
 
-async def test_a_note_is_offered_only_where_the_dialect_takes_one(up: Rig) -> None:
+async def test_a_note_is_offered_only_if_the_dialect_accepts_notes(up: Rig) -> None:
     plain = [{"id": "q", "text": "Which?", "answer_type": "select", "options": ["A", "B"]}]
     await up.shown(await up.submit(plain))
     assert LABELS.answer_with_note not in up.ann.latest(up.channel).labels
@@ -148,7 +148,9 @@ async def test_a_note_is_offered_only_where_the_dialect_takes_one(up: Rig) -> No
 
 @pytest.mark.rule("DISCORD-16")
 @pytest.mark.parametrize("typed", ["City 27", " city 27 ", "28", "28. City 27"])
-async def test_past_one_menu_the_choice_beside_a_note_is_typed(up: Rig, typed: str) -> None:
+async def test_with_more_options_than_a_menu_holds_the_choice_is_typed_with_the_note(
+    up: Rig, typed: str
+) -> None:
     options = [{"label": f"City {n}", "description": "A city"} for n in range(30)]
     question = {"id": "where", "header": "Where", "question": "Where to?", "options": options}
     arguments = {"questions": [question, {**question, "id": "then", "question": "And then?"}]}

@@ -1,4 +1,4 @@
-"""Words of one's own in a multiple choice: what is ticked goes along as the modal says, or is said to be replaced."""
+"""Free text in a multi-select: the modal says whether the selection is submitted with the text or replaced by it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ async def write(up: Rig, text: str) -> Any:
     return await up.ann.submit()
 
 
-async def test_what_is_ticked_is_named_in_the_modal_and_goes_along_with_the_words(up: Rig) -> None:
+async def test_the_modal_names_the_selection_and_submits_it_with_the_text(up: Rig) -> None:
     ask = await asked(up, "ask_user")
     await up.ann.choose(None, ["A", "B"])
     await up.ann.click(LABELS.other)
@@ -64,7 +64,7 @@ async def test_what_is_ticked_is_named_in_the_modal_and_goes_along_with_the_word
     assert await result(up, ask) == {"answers": [["A", "B", "Zig"]]}
 
 
-async def test_ticks_of_several_pages_go_along_with_the_words(up: Rig) -> None:
+async def test_a_selection_on_several_pages_is_submitted_with_the_text(up: Rig) -> None:
     ask = await asked(up, "ask_user", 60)
     await up.ann.choose(None, ["o1"])
     await up.ann.click("Next")
@@ -75,7 +75,7 @@ async def test_ticks_of_several_pages_go_along_with_the_words(up: Rig) -> None:
     assert await result(up, ask) == {"answers": [["o1", "o30", "Zig"]]}
 
 
-async def test_where_the_words_replace_the_ticks_the_modal_says_so(up: Rig) -> None:
+async def test_the_modal_says_so_if_the_text_replaces_the_selection(up: Rig) -> None:
     ask = await asked(up, "AskUserQuestion")
     await up.ann.choose(None, ["A", "B"])
     await up.ann.click(LABELS.other)
@@ -84,13 +84,13 @@ async def test_where_the_words_replace_the_ticks_the_modal_says_so(up: Rig) -> N
     assert (await result(up, ask))["answers"] == {"Which?": "Zig"}
 
 
-async def test_nothing_is_said_of_ticks_where_there_are_none(up: Rig) -> None:
+async def test_the_modal_does_not_mention_an_empty_selection(up: Rig) -> None:
     await asked(up, "AskUserQuestion")
     await up.ann.click(LABELS.other)
     assert intro(up) == "Which?"
 
 
-async def test_ticks_that_changed_under_the_modal_are_not_handed_in_and_the_words_are_kept(
+async def test_a_selection_that_changed_while_the_modal_was_open_is_not_submitted_and_the_text_is_kept(
     up: Rig,
 ) -> None:
     ask = await asked(up, "ask_user")

@@ -1,4 +1,4 @@
-"""What a screen reader says of a message, in its order, is the whole decision: in every state of every answer type.
+"""A screen reader that reads a message in order conveys the whole decision, in every state of every answer type.
 
 A message of components has no ``content`` of its own, and Discord takes no other text for it
 (https://docs.discord.com/developers/resources/message#create-message): what is read out are its Text Displays and the
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.rule("DISCORD-15")
 
 
 def read_aloud(message: Json) -> list[tuple[str, str]]:
-    """What is read, one after the other: the kind of each part, and its words."""
+    """The parts in reading order: the kind of each, and its words."""
     said: list[tuple[str, str]] = []
     for part in c.iter_components(message["components"]):
         if part["type"] == c.TEXT_DISPLAY:
@@ -46,7 +46,7 @@ def read_aloud(message: Json) -> list[tuple[str, str]]:
 
 
 def place(said: list[tuple[str, str]], words: str) -> int:
-    """Where words are read first."""
+    """The index of the first part with these words."""
     wanted = strip_layout(words)
     found = [i for i, (_, text) in enumerate(said) if wanted in text]
     assert found, f"nothing says {words!r}: {said}"
@@ -54,7 +54,7 @@ def place(said: list[tuple[str, str]], words: str) -> int:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_message_read_from_its_top_tells_the_whole_decision(kind: str) -> None:
+def test_a_message_read_from_the_top_covers_the_whole_decision(kind: str) -> None:
     for state, ask in states(kind).items():
         view = view_of(ask)
         message = render.message(view, LABELS)
@@ -69,7 +69,7 @@ def test_a_message_read_from_its_top_tells_the_whole_decision(kind: str) -> None
 
 
 def is_open(view: View, message: Json, said: list[tuple[str, str]]) -> None:
-    """An open question is read after what it is about, and before what answers it."""
+    """Check that an open question is read after its context, and before the controls that answer it."""
     assert view.prompt is not None
     asked = place(said, view.prompt.question.text)
     first_control = next(i for i, (kind, _) in enumerate(said) if kind != "text")
@@ -87,7 +87,7 @@ def is_open(view: View, message: Json, said: list[tuple[str, str]]) -> None:
     assert len(set(buttons)) == len(buttons), "each button has a name of its own"
 
 
-def test_the_buttons_of_a_review_say_which_answer_they_edit() -> None:
+def test_edit_buttons_say_which_answer_they_edit() -> None:
     asked = tuple(question(AnswerType.TEXT, id=f"q{n}", text=f"Question {n}?") for n in range(1, 9))
     ask = after(ask_of(Form(questions=asked, review=True)), *[Answer(value="Yes.")] * len(asked))
     said = read_aloud(render.message(view_of(ask), LABELS))

@@ -1,4 +1,4 @@
-"""Reminders in Discord, once the ask is over."""
+"""Reminders in Discord after the ask has ended."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Any valid form renders within Discord's rules in every state, and every word of it can be read."""
+"""Any valid form renders within Discord's rules in every state, and all of its text can be read."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_every_word_is_in_the_message_or_one_click_away(ask: Ask) -> None:
 
 @MANY
 @given(INVISIBLE_TEXTS.filter(lambda text: bool(text.strip())))
-def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> None:
+def test_invisible_texts_are_within_discords_rules(text: str) -> None:
     view = view_of(ask_of(Form(questions=(question(AnswerType.TEXT, text=text[:20_000]),))))
     assert check_message(render.message(view, LABELS)) == []
     assert sight.strip_layout(text[:20_000]) in sight.strip_layout(
@@ -85,7 +85,7 @@ def test_texts_that_cannot_be_seen_are_within_discords_rules_too(text: str) -> N
 @pytest.mark.rule("SURFACE-4")
 @MANY
 @given(ASKS)
-def test_an_ended_ask_keeps_no_control_but_the_one_to_read_it_in_full(ask: Ask) -> None:
+def test_an_ended_ask_has_no_control_but_show_in_full(ask: Ask) -> None:
     view = view_of(ask)
     controls = [decode(each) for each in sight.controls_of(render.message(view, LABELS))]
     if not ask.open:
@@ -114,7 +114,7 @@ def test_every_modal_that_a_prompt_opens_is_within_discords_rules(ask: Ask) -> N
 @pytest.mark.rule("SURFACE-8")
 @MANY
 @given(ASKS)
-def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask) -> None:
+def test_submitting_an_unchanged_modal_returns_the_prefill(ask: Ask) -> None:
     view = view_of(ask)
     prompt = view.prompt
     if prompt is None or prompt.prefill is None or prompt.words is not None:
@@ -134,7 +134,7 @@ def test_an_entry_that_is_handed_in_as_it_opens_gives_the_prefill_back(ask: Ask)
 
 
 def full_text(view: View, verb: Verb) -> list[str]:
-    """Every page of a private message, by clicking Next to the end."""
+    """All pages of a private message, read by clicking Next to the end."""
     seen: list[str] = []
     number, last = 0, False
     while not last:

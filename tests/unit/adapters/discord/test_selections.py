@@ -1,4 +1,4 @@
-"""Submit takes the ticks that its own message shows, and no others, whatever became of the answers that showed them."""
+"""Submit takes only the selection that its own message shows, even if responses that showed it were lost."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask
 
 
 async def loses(up: Rig, made: Interaction) -> None:
-    """Waits until an interaction whose answer was lost has failed in front of its person."""
+    """Wait until an interaction whose response was lost has failed for its person."""
     if not up.discord.application.interactions_endpoint_url:
         await up.discord.faults.called(CALLBACK, 2)
         up.discord.clock.advance(interactions.ANSWER_WITHIN)
@@ -59,7 +59,7 @@ def lose_the_next_answer(up: Rig) -> None:
 
 
 def listed(up: Rig) -> Message:
-    """The list that Ann opened last."""
+    """The list that Ann last opened."""
     return up.ann.notes()[0].message
 
 
@@ -78,7 +78,7 @@ async def refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> 
 
 
 @pytest.mark.rule("DISCORD-3")
-async def test_submit_takes_no_ticks_whose_answer_was_lost(up: Rig) -> None:
+async def test_submit_does_not_take_a_selection_whose_response_was_lost(up: Rig) -> None:
     ask = await posted(up, wiping())
     seen = up.ann.copy(live(up))
     lose_the_next_answer(up)
@@ -90,7 +90,7 @@ async def test_submit_takes_no_ticks_whose_answer_was_lost(up: Rig) -> None:
     assert await answers(up, ask) == [["users"]]
 
 
-async def test_ticks_whose_answer_was_lost_are_shown_by_an_edit(tmp_path: Path) -> None:
+async def test_a_selection_whose_response_was_lost_is_shown_by_an_edit(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
         ask = await posted(up, wiping())
         lose_the_next_answer(up)
@@ -101,7 +101,7 @@ async def test_ticks_whose_answer_was_lost_are_shown_by_an_edit(tmp_path: Path) 
 
 
 @pytest.mark.rule("DISCORD-3")
-async def test_submit_pressed_before_the_ticks_are_shown_is_refused(tmp_path: Path) -> None:
+async def test_submit_is_refused_before_the_selection_is_shown(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
         ask = await posted(up, wiping())
         seen = up.ann.copy(live(up))
@@ -115,7 +115,7 @@ async def test_submit_pressed_before_the_ticks_are_shown_is_refused(tmp_path: Pa
         assert await answers(up, ask) == [["orders"]]
 
 
-async def test_an_answer_that_comes_late_shows_ticks_that_submit_then_refuses(
+async def test_a_late_response_shows_an_old_selection_that_submit_then_refuses(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
@@ -132,7 +132,7 @@ async def test_an_answer_that_comes_late_shows_ticks_that_submit_then_refuses(
         assert await answers(up, ask) == []
 
 
-async def test_submit_from_another_client_of_the_same_person_takes_what_that_client_shows(
+async def test_submit_from_another_client_takes_the_selection_that_client_shows(
     up: Rig,
 ) -> None:
     ask = await posted(up, wiping())
@@ -142,7 +142,7 @@ async def test_submit_from_another_client_of_the_same_person_takes_what_that_cli
     assert await answers(up, ask) == []
 
 
-async def test_ticks_on_another_page_whose_answer_was_lost_are_shown_before_they_count(
+async def test_a_selection_on_another_page_whose_response_was_lost_is_shown_before_it_counts(
     up: Rig,
 ) -> None:
     ask = await posted(up, many())
@@ -159,7 +159,7 @@ async def test_ticks_on_another_page_whose_answer_was_lost_are_shown_before_they
     assert await answers(up, ask) == [["number 30"]]
 
 
-async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_they_count(
+async def test_a_selection_in_search_results_whose_response_was_lost_is_shown_before_it_counts(
     up: Rig,
 ) -> None:
     ask = await posted(up, many())
@@ -176,7 +176,7 @@ async def test_ticks_among_found_options_whose_answer_was_lost_are_shown_before_
 
 
 @pytest.mark.rule("DISCORD-3")
-async def test_submit_never_takes_what_somebody_else_ticked_unseen(up: Rig) -> None:
+async def test_submit_never_takes_an_unseen_selection_of_somebody_else(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await posted(up, many(), responders="anyone")
     await up.ann.choose(None, ["number 3"])
@@ -190,7 +190,7 @@ async def test_submit_never_takes_what_somebody_else_ticked_unseen(up: Rig) -> N
 
 
 @pytest.mark.rule("DISCORD-2")
-async def test_ticks_are_kept_over_pages_and_search(up: Rig) -> None:
+async def test_the_selection_is_kept_across_pages_and_searches(up: Rig) -> None:
     ask = await posted(up, many())
     await up.ann.choose(None, ["number 3"])
     await up.ann.click("Next")
@@ -209,7 +209,7 @@ async def test_ticks_are_kept_over_pages_and_search(up: Rig) -> None:
 
 
 @pytest.mark.rule("DISCORD-2", "CARE-5")
-async def test_pages_are_turned_for_one_person_and_the_message_shows_what_they_tick(
+async def test_pages_turn_for_one_person_and_the_message_shows_their_selection(
     up: Rig,
 ) -> None:
     bob = up.discord.person("bob", up.guild)
@@ -229,7 +229,7 @@ async def test_pages_are_turned_for_one_person_and_the_message_shows_what_they_t
 
 
 @pytest.mark.rule("DISCORD-2")
-async def test_one_option_is_searched_for_and_picked_on_a_list_of_ones_own(up: Rig) -> None:
+async def test_an_option_is_searched_for_and_picked_on_a_private_list(up: Rig) -> None:
     form = [{**many()[0], "answer_type": "select"}]
     ask = await posted(up, [*form, {"id": "go", "text": "Go on?", "answer_type": "boolean"}])
     await up.ann.click("Search…")
@@ -246,7 +246,7 @@ async def test_one_option_is_searched_for_and_picked_on_a_list_of_ones_own(up: R
 
 
 @pytest.mark.rule("DISCORD-2")
-async def test_the_answers_past_the_first_page_of_a_review_are_edited_from_a_list_of_ones_own(
+async def test_answers_past_the_first_page_of_a_review_are_edited_from_a_private_list(
     tmp_path: Path,
 ) -> None:
     asked = [
@@ -267,7 +267,7 @@ async def test_the_answers_past_the_first_page_of_a_review_are_edited_from_a_lis
         assert (await up.shown(ask)).question is not None
 
 
-async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logged(
+async def test_a_refused_note_is_logged_and_the_message_is_still_updated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
@@ -283,7 +283,7 @@ async def test_a_note_that_discord_refuses_leaves_the_message_right_and_is_logge
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_ticks_outlive_what_is_asked_back_and_explained(up: Rig) -> None:
+async def test_the_selection_survives_asking_back_and_the_explanation(up: Rig) -> None:
     ask = await posted(up, wiping(), accepts=["clarify"])
     await up.ann.choose(None, ["orders", "users"])
     await up.ann.click(LABELS.ask_back)

@@ -1,4 +1,4 @@
-"""Posting and editing under everything that can go wrong: the message converges, nothing is doubled, nothing lost."""
+"""Posting and editing despite all kinds of failures: the message converges, and nothing is duplicated or lost."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 def posts(up: Rig, channel: Channel | None = None) -> int:
-    """How many messages of ours stand in a channel."""
+    """The number of our messages in a channel."""
     place = channel or up.channel
     return sum(m.author_id == up.discord.bot.id and not m.deleted for m in place.messages.values())
 
@@ -40,7 +40,7 @@ def posts(up: Rig, channel: Channel | None = None) -> int:
 async def converged(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.request_sync(ask)
+            up.message_sync.request_sync(ask)
     return stored
 
 
@@ -48,7 +48,7 @@ async def converged(up: Rig, ask: Ask) -> Ask:
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kind", ["drop", "server_error"])
 @pytest.mark.parametrize("place", [POST, THREAD])
-async def test_a_post_of_unknown_outcome_is_never_doubled(
+async def test_a_post_of_unknown_outcome_is_never_duplicated(
     up: Rig, place: str, kind: str, after: bool
 ) -> None:
     getattr(up.discord.faults, kind)(place, after=after)
@@ -59,7 +59,7 @@ async def test_a_post_of_unknown_outcome_is_never_doubled(
 
 
 @pytest.mark.rule("PLACE-5")
-async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
+async def test_a_post_is_not_duplicated_when_discord_has_forgotten_the_nonce(up: Rig) -> None:
     up.discord.faults.drop(POST, after=True)
     up.discord.faults.server_error("GET /channels/*/messages")
     ask = await up.submit(ONE)
@@ -69,7 +69,7 @@ async def test_a_post_is_not_doubled_when_discord_has_forgotten_the_nonce(up: Ri
     assert posts(up) == 1
 
 
-async def test_a_post_is_found_among_hundreds_of_messages_of_others(up: Rig) -> None:
+async def test_a_post_is_found_among_hundreds_of_other_messages(up: Rig) -> None:
     for number in range(250):
         up.ann.types(up.channel, f"chat {number}")
     up.discord.faults.drop(POST, after=True)
@@ -94,7 +94,7 @@ async def test_an_ask_that_ended_before_it_was_posted_is_not_posted(up: Rig, pla
 
 
 @pytest.mark.parametrize("after", [False, True])
-async def test_an_ask_that_ended_while_nobody_knew_of_its_post_shows_so_where_it_was_posted(
+async def test_an_ask_that_ended_before_its_post_was_confirmed_is_updated_where_it_was_posted(
     up: Rig, after: bool
 ) -> None:
     up.discord.faults.drop(POST, after=after)
@@ -108,7 +108,7 @@ async def test_an_ask_that_ended_while_nobody_knew_of_its_post_shows_so_where_it
         assert "Withdrawn by Assistant" in up.ann.latest(up.channel).text
 
 
-async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_edit(
+async def test_clicks_answered_by_updating_the_message_are_confirmed_by_one_edit(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "http", gateway=False, confirm_after=3.0) as up:
@@ -120,7 +120,7 @@ async def test_clicks_that_are_answered_with_the_message_are_confirmed_by_one_ed
         assert up.discord.faults.count(EDIT) == 1
 
 
-async def test_what_happens_while_an_answer_may_still_be_taken_is_shown_after_it(
+async def test_changes_during_an_unconfirmed_response_are_shown_after_it(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "http", gateway=False, confirm_after=2.0) as up:
@@ -136,7 +136,7 @@ async def test_what_happens_while_an_answer_may_still_be_taken_is_shown_after_it
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("kind", ["drop", "server_error"])
-async def test_an_edit_that_fails_is_done_again_until_the_message_shows_the_ask(
+async def test_a_failed_edit_is_retried_until_the_message_shows_the_ask(
     up: Rig, kind: str, after: bool
 ) -> None:
     ask = await up.shown(await up.submit(TWO))
@@ -147,7 +147,7 @@ async def test_an_edit_that_fails_is_done_again_until_the_message_shows_the_ask(
 
 
 @pytest.mark.rule("DATA-7")
-async def test_a_429_is_obeyed_and_the_newest_state_is_shown_afterwards(up: Rig) -> None:
+async def test_a_429_is_respected_and_the_newest_state_is_shown_afterwards(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     fault = up.discord.faults.rate_limit(EDIT, retry_after=0.2)
     await up.ann.click("Yes")
@@ -171,7 +171,7 @@ async def test_no_request_is_sent_while_discord_allows_none(up: Rig) -> None:
     assert len(refused) <= 1
 
 
-async def test_an_edit_that_hangs_is_given_up_and_done_again(
+async def test_a_hanging_edit_is_abandoned_and_retried(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await up.shown(await up.submit(TWO))
@@ -182,7 +182,7 @@ async def test_an_edit_that_hangs_is_given_up_and_done_again(
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
-async def test_a_message_that_somebody_deleted_is_posted_again(up: Rig) -> None:
+async def test_a_deleted_message_is_posted_again(up: Rig) -> None:
     ask = await up.shown(await up.submit(TWO))
     up.discord.delete(up.ann.latest(up.channel).message)
     await up.service.act(ask.id, _yes(), _actor(up))
@@ -191,7 +191,7 @@ async def test_a_message_that_somebody_deleted_is_posted_again(up: Rig) -> None:
     assert "Why so?" in up.ann.latest(up.channel).text
 
 
-async def test_an_archived_thread_is_opened_for_the_last_edit(up: Rig) -> None:
+async def test_an_archived_thread_is_reopened_for_the_last_edit(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     ask = await up.submit(TWO, to=f"discord:{up.channel.id}/{thread.id}")
     await up.shown(ask)
@@ -201,7 +201,7 @@ async def test_an_archived_thread_is_opened_for_the_last_edit(up: Rig) -> None:
     assert "Withdrawn by Assistant" in up.ann.latest(thread).text
 
 
-async def test_a_channel_that_is_gone_ends_the_ask_in_words(up: Rig) -> None:
+async def test_a_deleted_channel_fails_the_ask_with_an_explanation(up: Rig) -> None:
     up.discord.remove_channel(up.channel)
     stored = await converged(up, await up.submit(ONE))
     assert stored.status == "failed"
@@ -218,7 +218,7 @@ async def test_a_missing_permission_ends_the_ask_and_tells_the_operator(
     assert "permission" in caplog.text
 
 
-async def test_a_permission_that_is_missing_after_a_first_try_of_unknown_outcome_ends_the_ask(
+async def test_a_missing_permission_after_a_first_attempt_of_unknown_outcome_ends_the_ask(
     up: Rig,
 ) -> None:
     up.discord.faults.server_error(POST)
@@ -228,24 +228,24 @@ async def test_a_permission_that_is_missing_after_a_first_try_of_unknown_outcome
     assert posts(up) == 0
 
 
-async def test_a_channel_that_is_closed_to_the_app_is_not_asked_again_and_again(up: Rig) -> None:
+async def test_a_channel_closed_to_the_app_is_not_retried_constantly(up: Rig) -> None:
     asks = [await up.shown(await up.submit(TWO)) for _ in range(2)]
     up.discord.faults.code(EDIT, 50001, times=1_000)
     await up.service.withdraw(asks[0].id)
     await up.service.act(asks[1].id, _yes(), _actor(up))
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
     assert up.discord.faults.count(EDIT) == 2
     assert await up.store.list_outdated(10) == [asks[1].id], (
         "a record is given up, a question is not"
     )
     up.discord.faults.clear()
-    up.shower.request_sync(asks[1])
-    await up.shower.wait_until_idle()
+    up.message_sync.request_sync(asks[1])
+    await up.message_sync.wait_until_idle()
     assert await up.store.list_outdated(10) == []
 
 
 @pytest.mark.parametrize("why", ["no permission", "too many"])
-async def test_where_no_thread_can_be_made_the_ask_stays_in_the_channel(up: Rig, why: str) -> None:
+async def test_an_ask_stays_in_the_channel_if_no_thread_can_be_created(up: Rig, why: str) -> None:
     if why == "too many":
         up.discord.world.max_active_threads = 0
     else:
@@ -257,7 +257,7 @@ async def test_where_no_thread_can_be_made_the_ask_stays_in_the_channel(up: Rig,
     assert (await up.shown(ask)).status == "answered"
 
 
-async def test_a_forum_gets_a_post_and_no_second_one(up: Rig) -> None:
+async def test_a_forum_gets_exactly_one_post(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild)
     up.discord.faults.drop("POST /channels/*/threads", after=True)
     ask = await converged(up, await up.submit(TWO, to=f"discord:{forum.id}"))
@@ -270,7 +270,7 @@ async def test_a_forum_gets_a_post_and_no_second_one(up: Rig) -> None:
     assert "Why so?" in up.ann.latest(threads[0]).text
 
 
-async def test_a_forum_that_wants_a_tag_is_told_to_the_operator(up: Rig) -> None:
+async def test_a_forum_that_requires_tags_is_reported_to_the_operator(up: Rig) -> None:
     forum = up.discord.add_forum(up.guild, tags=("help",), requires_tag=True)
     stored = await converged(up, await up.submit(ONE, to=f"discord:{forum.id}"))
     assert stored.outcome is not None
@@ -288,7 +288,7 @@ async def test_a_person_is_asked_in_direct_messages(up: Rig) -> None:
     assert "@me" in (stored.thread.url or "")
 
 
-async def test_a_person_who_takes_no_direct_messages_ends_the_ask(up: Rig) -> None:
+async def test_an_ask_to_a_person_who_accepts_no_direct_messages_ends(up: Rig) -> None:
     shy = up.discord.person("shy", up.guild, dms_open=False)
     ask = await up.submit(ONE, to=f"discord:@{shy.id}", responders=None)
     stored = await converged(up, ask)
@@ -297,7 +297,7 @@ async def test_a_person_who_takes_no_direct_messages_ends_the_ask(up: Rig) -> No
     assert "direct messages" in (stored.outcome.message or "")
 
 
-async def test_what_discord_calls_malformed_is_shown_plainly(
+async def test_a_message_that_discord_rejects_as_malformed_is_replaced_by_a_minimal_one(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
     up.discord.faults.code(POST, 50035)
@@ -331,7 +331,9 @@ async def test_a_reminder_pings_fifteen_responders(up: Rig) -> None:
 
 
 @pytest.mark.rule("SURFACE-14")
-async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up: Rig) -> None:
+async def test_a_moved_message_becomes_a_note_and_its_old_copy_links_to_the_new_place(
+    up: Rig,
+) -> None:
     ask = await up.shown(await up.submit(ONE))
     other = up.discord.add_channel(up.guild, "other")
     old = up.ann.latest(up.channel).message
@@ -340,7 +342,7 @@ async def test_a_message_left_behind_becomes_a_note_and_its_old_copy_leads_on(up
     assert f"<#{other.id}>" in up.ann.sees(old).text
 
 
-async def test_an_unknown_channel_is_a_gone_place(up: Rig) -> None:
+async def test_an_unknown_channel_counts_as_deleted(up: Rig) -> None:
     ask = await up.shown(await up.submit(ONE))
     nowhere = replace(ask, message=None, destination=_to(None))
     with pytest.raises(DestinationGoneError):

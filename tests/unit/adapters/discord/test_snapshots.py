@@ -1,4 +1,4 @@
-"""Every answer type in every state, as the JSON that Discord gets: pasteable into any previewer of its messages."""
+"""Every answer type in every state, as the JSON sent to Discord; it can be pasted into any message previewer."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def shot(snapshot: SnapshotAssertion) -> SnapshotAssertion:
 
 
 def states(kind: str) -> dict[str, Ask]:
-    """One question of a kind between two others, in every state that it can be shown in."""
+    """One question of a kind between two others, in every state in which it can be shown."""
     asked, answer = KINDS[kind]
     first = question(AnswerType.BOOLEAN, id="first", text="Shall we begin?")
     last = question(AnswerType.TEXT, id="last", text="Anything else?")

@@ -1,4 +1,4 @@
-"""A copy that is out of date: whoever uses it is told the truth, and the message is brought up to date at once."""
+"""Outdated messages: anyone who uses one is told so, and the message is updated at once."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ async def changed(up: Rig, ask: Ask, **fields: Any) -> None:
 
 
 async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **fields: Any) -> Ask:
-    """An ask that Bob has moved a minute ago, and whose message Discord has not let us edit since."""
+    """An ask that Bob changed a minute ago, and whose message Discord has not let us edit since."""
     ask = await up.shown(await up.submit(questions, responders="anyone", **fields))
     edits = up.discord.faults.count(EDIT)
     up.discord.faults.code(EDIT, code, times=1_000)
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
     await up.service.act(ask.id, Answer(value=True), bob)
     await up.discord.faults.called(EDIT, edits + 1)
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
     moved = await up.store.get(ask.id)
     assert moved is not None
     await changed(up, ask, updated_at=moved.updated_at - 60)
@@ -62,7 +62,7 @@ async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **f
     return moved
 
 
-async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_once(up: Rig) -> None:
+async def test_a_click_on_an_outdated_message_updates_it_at_once(up: Rig) -> None:
     ask = await stale(up, TWO)
     made = await up.ann.click("No", on=live(up, ask))
     assert made.answered
@@ -71,7 +71,7 @@ async def test_a_click_on_a_copy_that_an_edit_missed_brings_it_up_to_date_at_onc
     assert (await up.shown(ask)).revision == 2
 
 
-async def test_a_message_that_the_answer_brought_up_to_date_is_noted_as_shown(
+async def test_a_message_updated_by_the_response_is_recorded_as_shown(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
@@ -83,14 +83,14 @@ async def test_a_message_that_the_answer_brought_up_to_date_is_noted_as_shown(
         assert up.discord.faults.count(EDIT) == edits
 
 
-async def test_a_record_that_could_not_be_shown_is_shown_to_whoever_looks(up: Rig) -> None:
+async def test_a_record_that_could_not_be_shown_is_shown_after_a_click(up: Rig) -> None:
     ask = await stale(up, TWO[:1])
     assert (await up.ann.click("No", on=live(up, ask))).answered
     assert up.ann.sees(live(up, ask)).controls == []
     await up.ann.finds("have ended")
 
 
-async def test_a_thread_that_was_unlocked_unheard_shows_where_it_stands_after_one_click(
+async def test_a_thread_whose_unlocking_was_missed_is_updated_after_one_click(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up:
@@ -102,7 +102,7 @@ async def test_a_thread_that_was_unlocked_unheard_shows_where_it_stands_after_on
         await up.ann.finds(LABELS.out_of_date)
 
 
-async def test_who_is_late_with_a_modal_gets_the_words_back_and_the_message_is_shown(
+async def test_a_late_modal_gives_the_text_back_and_the_message_is_updated(
     up: Rig,
 ) -> None:
     ask = await up.shown(await up.submit(TWO, responders="anyone"))
@@ -112,14 +112,14 @@ async def test_who_is_late_with_a_modal_gets_the_words_back_and_the_message_is_s
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
     await up.service.act(ask.id, Answer(value=True), bob)
     await up.discord.faults.called(EDIT)
-    await up.shower.wait_until_idle()
+    await up.message_sync.wait_until_idle()
     assert (await up.ann.submit()).answered
     assert "a long story" in up.ann.notes()[0].text
     assert "Bob was faster" in up.ann.notes()[0].text
     await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
 
 
-async def test_a_stranger_who_uses_an_old_copy_is_told_so_and_sees_where_it_stands(
+async def test_a_person_who_may_not_answer_is_told_so_and_the_outdated_message_is_updated(
     up: Rig,
 ) -> None:
     ask = await stale(up, TWO)
@@ -130,9 +130,7 @@ async def test_a_stranger_who_uses_an_old_copy_is_told_so_and_sees_where_it_stan
 
 
 @pytest.mark.parametrize("surface", ["discord", "slack"])
-async def test_an_old_copy_of_an_ask_that_was_handed_on_says_where_it_went(
-    up: Rig, surface: str
-) -> None:
+async def test_an_old_message_of_a_moved_ask_says_where_it_went(up: Rig, surface: str) -> None:
     ask = await up.shown(await up.submit(TWO))
     old = live(up, ask)
     to = Destination(surface=surface, channel="41")

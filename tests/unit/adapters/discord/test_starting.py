@@ -1,4 +1,4 @@
-"""A start while Discord is away, and a stop before it is back."""
+"""Starting while Discord is unreachable, and stopping before it is back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ME = "GET /users/@me"
 
 
 @pytest.mark.parametrize("status", [403, 500])
-async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers(
+async def test_an_unreachable_discord_is_retried_at_start_until_it_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)
@@ -36,7 +36,7 @@ async def test_discord_that_is_away_at_the_start_is_asked_again_until_it_answers
             assert discord.faults.calls(ME)[asked - 1].status == 200
 
 
-async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
+async def test_stopping_does_not_wait_for_an_unreachable_discord(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 3_600.0)
@@ -50,7 +50,7 @@ async def test_a_stop_does_not_wait_for_a_discord_that_is_away(
 
 
 @pytest.mark.parametrize("gateway", [False, True])
-async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_once(
+async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
@@ -77,7 +77,7 @@ async def test_a_discord_that_stays_away_is_asked_ever_less_often_and_told_of_on
 
 
 def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
-    """Set once the log holds these words."""
+    """An event that is set once the log contains these words."""
     event = asyncio.Event()
 
     def look(record: logging.LogRecord) -> bool:
@@ -90,12 +90,12 @@ def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
 
 
 def told(caplog: pytest.LogCaptureFixture) -> list[str]:
-    """What the log says of Discord being away."""
+    """The log's messages about Discord being unreachable."""
     return [line for line in caplog.messages if "be reached" in line]
 
 
 @pytest.mark.rule("PLACE-3")
-async def test_a_token_that_is_revoked_is_told_at_once_until_it_is_good_again(
+async def test_a_revoked_token_is_reported_at_once_until_it_is_valid_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot_identity, "_FIRST_PAUSE", 0.01)

@@ -1,4 +1,4 @@
-"""Discord passes the suite of every surface, in both modes."""
+"""Discord passes the contract suite of all surfaces, in both modes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ async def stage(
 
 @parametrize_stage(("gateway", "sqlite"), ("http", "sqlite"))
 class TestDiscord(SurfaceContract):
-    """`SurfaceContract`: Discord has all there is."""
+    """`SurfaceContract`; Discord has all optional capabilities."""
 
 
 @parametrize_stage(("gateway", "replicas"), ("http", "replicas"))
 class TestDiscordOnPostgres(SharedSurfaceContract):
-    """Two services, which take what people do in turn."""
+    """Two replicas, which handle people's actions in turn."""

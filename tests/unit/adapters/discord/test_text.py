@@ -1,4 +1,4 @@
-"""Whatever an agent or a person writes is shown as it is: nothing of it is live on Discord."""
+"""What an agent or a person writes is shown literally: no part of it becomes markup on Discord."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_markdown_is_shown_as_it_is_written(text: str) -> None:
 
 @given(MARKS | ANY)
 @example("1.\\*x")
-def test_taking_the_escapes_away_gives_the_text_back(text: str) -> None:
+def test_removing_the_escapes_restores_the_text(text: str) -> None:
     assert remove_escapes(escape(text)) == visible(text)
     assert not re.search(r"(?<!\\)(?:\\\\)*[*_~|`<@\[\]]", escape(text))
 
 
 @given(MARKS | ANY, st.integers(4, 60))
-def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
+def test_pages_fit_and_lose_only_blanks(text: str, most: int) -> None:
     pages = split_into_pages(text, most)
     assert all(0 < utf16_length(page) <= most for page in pages)
     shown = "".join(remove_escapes(page) for page in pages)
@@ -61,7 +61,7 @@ def test_pages_fit_and_hold_all_that_is_no_blank(text: str, most: int) -> None:
 
 
 @given(MARKS | ANY, st.integers(2, 60))
-def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None:
+def test_a_shortened_text_fits_and_cuts_no_escape(text: str, most: int) -> None:
     shown, left_out = shorten(text, most)
     assert utf16_length(shown) <= most
     if not left_out:
@@ -70,13 +70,13 @@ def test_what_is_shortened_fits_and_cuts_no_escape(text: str, most: int) -> None
 
 
 @given(MARKS | ANY)
-def test_pieces_together_are_the_text(text: str) -> None:
+def test_the_pieces_of_a_text_add_up_to_it(text: str) -> None:
     together = "".join(remove_escapes(piece) for piece in split_into_pieces(text * 30))
     assert re.sub(r"\s", "", together) == re.sub(r"\s", "", visible(text * 30))
 
 
 @given(INVISIBLE_TEXTS)
-def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) -> None:
+def test_pieces_of_an_invisible_text_are_no_longer_than_others(text: str) -> None:
     made = split_into_pieces(text)
     assert all(utf16_length(piece) <= 2_000 for piece in made)
     together = "".join(remove_escapes(piece) for piece in made)
@@ -88,7 +88,7 @@ def test_pieces_of_what_cannot_be_seen_are_no_longer_than_any_others(text: str) 
 @pytest.mark.parametrize(
     "text", ["{} [x](https://evil.example)", "[x](https://evil.example) {}", "a{}b"]
 )
-def test_a_code_block_cannot_be_left(text: str, run: str) -> None:
+def test_a_text_cannot_break_out_of_a_code_block(text: str, run: str) -> None:
     text = text.format(run)
     shown, left_out = shorten_code_block(text, 100)
     assert shown.count("```") == 2
@@ -97,19 +97,19 @@ def test_a_code_block_cannot_be_left(text: str, run: str) -> None:
     assert not left_out
 
 
-def test_a_code_block_is_shortened_to_its_room() -> None:
+def test_a_code_block_is_shortened_to_its_budget() -> None:
     assert shorten_code_block("x" * 200, 100)[1]
     assert len(shorten_code_block("x" * 200, 100)[0]) <= 100
 
 
 @pytest.mark.parametrize("over", [-1, 0, 1])
-def test_a_label_is_shortened_past_its_limit_only(over: int) -> None:
+def test_a_label_is_only_shortened_past_its_limit(over: int) -> None:
     text = "x" * (80 + over)
     assert (fit_line(text, 80) == text) == (over <= 0)
     assert len(fit_line(text, 80)) <= 80
 
 
-def test_room_is_shared_so_that_short_texts_stand_whole() -> None:
+def test_the_budget_is_shared_so_that_short_texts_are_shown_in_full() -> None:
     assert divide_budget([10, 500, 20, 500], 430) == [10, 200, 20, 200]
     assert divide_budget([], 100) == []
     assert divide_budget([5, 5], 100) == [5, 5]

@@ -1,4 +1,4 @@
-"""A prompt's own thread: made once, whatever Discord's limits, and with no request that is not needed."""
+"""A prompt's own thread is created once, whatever Discord's rate limits, and without any unnecessary request."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
 
 
 async def shown(up: Rig, ask: Ask) -> Ask:
-    """The ask once its message shows it."""
+    """The ask, once its message shows its current state."""
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
-            up.shower.request_sync(ask)
+            up.message_sync.request_sync(ask)
     return stored
 
 
-async def test_a_thread_that_is_limited_costs_the_message_no_edit(up: Rig) -> None:
+async def test_a_rate_limited_thread_does_not_cause_an_edit(up: Rig) -> None:
     limited = up.discord.faults.rate_limit(THREAD, retry_after=0.02, times=3)
     ask = await shown(up, await up.submit(TWO))
     assert limited.hits == 3
@@ -46,7 +46,7 @@ async def test_a_thread_that_is_limited_costs_the_message_no_edit(up: Rig) -> No
     assert ask.thread.id == (ask.message or {})["id"]
 
 
-async def test_what_happens_while_a_thread_is_limited_is_shown_by_one_edit(up: Rig) -> None:
+async def test_changes_while_a_thread_is_rate_limited_are_shown_by_one_edit(up: Rig) -> None:
     limited = up.discord.faults.rate_limit(THREAD, retry_after=0.1, times=3)
     ask = await up.submit(TWO)
     await up.discord.faults.called(THREAD)

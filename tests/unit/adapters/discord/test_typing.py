@@ -1,4 +1,4 @@
-"""Which typed words are meant for an ask, for which one, and what their author is told where they are not taken."""
+"""Which ask a typed message is meant for, if any, and what its author is told if it is not accepted."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def asked(up: Rig, *, directly: bool = False) -> Ask:
 
 
 async def forgotten(up: Rig, ask: Ask) -> None:
-    """Leaves an ask as whoever dies does between its post and the note of it."""
+    """Leave an ask as if its process had died between posting the message and storing its id."""
 
     def decide(latest: Ask | None) -> Decision[None]:
         assert latest is not None
@@ -76,7 +76,7 @@ async def marked(up: Rig, message: Message, emoji: str) -> None:
 
 
 async def told(up: Rig, sentence: str) -> Message:
-    """The message to Ann that says this."""
+    """The message to Ann with this sentence."""
     return (await up.ann.finds(escape(sentence), up.discord.direct(up.ann.user))).message
 
 
@@ -84,7 +84,7 @@ async def answers(up: Rig, *asks: Ask) -> list[list[Any]]:
     return [[given.value for given in (await up.shown(ask)).walk.answers] for ask in asks]
 
 
-async def test_a_reply_to_a_reminder_answers_the_ask_it_reminds_of(up: Rig) -> None:
+async def test_a_reply_to_a_reminder_answers_its_ask(up: Rig) -> None:
     older, newer = await asked(up, directly=True), await asked(up, directly=True)
     await up.surface.remind(older, 0)
     reminder = (await up.ann.finds("still waiting")).message
@@ -93,7 +93,7 @@ async def test_a_reply_to_a_reminder_answers_the_ask_it_reminds_of(up: Rig) -> N
 
 
 @pytest.mark.rule("TYPED-1")
-async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig) -> None:
+async def test_text_that_is_not_meant_for_the_ask_is_never_an_answer(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
     ask = await asked(up)
     thread = own_thread(up, ask)
@@ -106,7 +106,7 @@ async def test_words_that_are_not_meant_for_the_ask_are_never_an_answer(up: Rig)
     assert up.discord.faults.count("GET /channels/*") == 2  # to post, and where the bot was called
 
 
-async def test_what_people_say_to_each_other_is_looked_up_nowhere(up: Rig) -> None:
+async def test_chatter_between_people_causes_no_requests(up: Rig) -> None:
     ask = await asked(up)
     before = len(up.discord.faults.log)
     for number in range(5):
@@ -117,7 +117,7 @@ async def test_what_people_say_to_each_other_is_looked_up_nowhere(up: Rig) -> No
     up.ann.types(own_thread(up, ask), "not there again")
     await marked(up, up.ann.replies(prompt(up, ask), "because"), "✅")
     read = [call.place for call in up.discord.faults.log[before:] if call.method == "GET"]
-    # Lists of messages may still be read here: that is how a start catches up on what it has missed.
+    # Lists of messages may still be read here: the service catches up after its start.
     assert [place for place in read if not place.endswith("/messages")] == []
 
 
@@ -128,7 +128,7 @@ async def test_a_reply_to_the_prompt_needs_no_ping(up: Rig) -> None:
     assert await answers(up, ask) == [["quietly"]]
 
 
-async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -> None:
+async def test_a_mention_in_a_channel_answers_its_only_question(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     elsewhere = await up.shown(await up.submit(TEXT, to=f"discord:{up.channel.id}/{thread.id}"))
     ask = await asked(up)
@@ -136,7 +136,7 @@ async def test_a_mention_in_the_channel_is_for_the_one_question_there(up: Rig) -
     assert await answers(up, ask, elsewhere) == [["for this"], []]
 
 
-async def test_a_reply_to_a_prompt_that_has_ended_answers_no_other(up: Rig) -> None:
+async def test_a_reply_to_an_ended_prompt_answers_no_other_ask(up: Rig) -> None:
     ended, open_ = await asked(up, directly=True), await asked(up, directly=True)
     await marked(up, up.ann.replies(prompt(up, ended), "first"), "✅")
     await up.shown(ended)
@@ -145,7 +145,7 @@ async def test_a_reply_to_a_prompt_that_has_ended_answers_no_other(up: Rig) -> N
     assert await answers(up, open_) == [[]]
 
 
-async def test_a_reply_to_a_record_in_a_channel_is_left_alone(up: Rig) -> None:
+async def test_a_reply_to_a_record_in_a_channel_is_ignored(up: Rig) -> None:
     ended, other = await asked(up), await asked(up)
     await marked(up, up.ann.replies(prompt(up, ended), "first"), "✅")
     await up.shown(ended)
@@ -163,7 +163,7 @@ async def test_a_reply_finds_its_ask_however_many_are_open_there(up: Rig, direct
 
 
 @pytest.mark.rule("TYPED-9")
-async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> None:
+async def test_the_author_of_ambiguous_text_is_asked_which_question_is_meant(up: Rig) -> None:
     asks = [await asked(up, directly=True) for _ in range(2)]
     unclear = up.ann.dm("which is it for?")
     said = (await up.ann.finds(LABELS.which_one_reply)).message
@@ -176,7 +176,7 @@ async def test_words_that_may_be_meant_for_several_are_asked_about(up: Rig) -> N
 
 
 @pytest.mark.rule("TYPED-9")
-async def test_in_a_thread_of_several_questions_the_words_must_say_which(up: Rig) -> None:
+async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     to = f"discord:{up.channel.id}/{thread.id}"
     asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
@@ -200,7 +200,7 @@ COLOURS = {"answer_type": "select", "options": ["red", "green"]}
         ({"answer_type": "text"}, "", LABELS.words_missing),
     ],
 )
-async def test_a_mention_that_cannot_be_taken_is_answered_directly_with_what_can_be_done(
+async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_to_do(
     up: Rig, question: dict[str, Any], words: str, said: str
 ) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
@@ -212,7 +212,7 @@ async def test_a_mention_that_cannot_be_taken_is_answered_directly_with_what_can
     assert (await up.shown(ask)).revision == ask.revision
 
 
-async def test_a_reply_to_the_note_is_for_the_question_that_it_is_about(up: Rig) -> None:
+async def test_a_reply_to_a_note_answers_the_question_it_is_about(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
     up.ann.mention_bot(own_thread(up, ask), "blue")
     note = await told(up, LABELS.words_for_select)
@@ -220,7 +220,7 @@ async def test_a_reply_to_the_note_is_for_the_question_that_it_is_about(up: Rig)
     assert await answers(up, ask) == [["green"]]
 
 
-async def test_who_takes_no_direct_messages_is_told_in_place(up: Rig) -> None:
+async def test_a_person_who_accepts_no_direct_messages_is_told_in_place(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
     up.ann.user.dms_open = False
     thread = own_thread(up, ask)
@@ -231,7 +231,7 @@ async def test_who_takes_no_direct_messages_is_told_in_place(up: Rig) -> None:
     assert up.discord.pings == []
 
 
-async def test_a_stranger_who_mentions_the_bot_is_told_who_may_answer(up: Rig) -> None:
+async def test_a_person_who_may_not_answer_and_mentions_the_bot_is_told_who_may(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
     ask = await asked(up)
     await marked(up, eve.mention_bot(own_thread(up, ask), "I say no"), "❌")
@@ -253,7 +253,7 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     assert await answers(up, ask) == [["mine", "and now this"]]
 
 
-async def test_words_are_taken_once_discord_tells_where_they_stand(up: Rig) -> None:
+async def test_text_is_accepted_once_discord_returns_its_channel(up: Rig) -> None:
     ask = await asked(up)
     up.discord.faults.server_error("GET /channels/*")
     up.discord.faults.rate_limit("PUT /channels/*", retry_after=0.3)
@@ -262,7 +262,7 @@ async def test_words_are_taken_once_discord_tells_where_they_stand(up: Rig) -> N
 
 
 @pytest.mark.usefixtures("impatient")
-async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
+async def test_the_author_of_text_that_cannot_be_handled_is_told_it_was_lost(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = await asked(up)
@@ -280,7 +280,7 @@ async def test_words_that_cannot_be_taken_at_all_are_said_to_be_lost(
     assert await answers(up, ask) == [["here now"]]
 
 
-async def test_a_message_whose_handling_crashes_is_logged_and_holds_up_no_other(
+async def test_a_crash_while_handling_a_message_is_logged_and_delays_no_other(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     ask = await asked(up)
@@ -314,7 +314,7 @@ async def test_a_note_that_cannot_be_sent_is_logged(
 
 
 @pytest.mark.rule("TYPED-8", "CLAIM-12")
-async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for_the_note(
+async def test_a_reply_to_a_message_whose_process_died_before_storing_it_waits_until_it_is_stored(
     up: Rig,
 ) -> None:
     ask = await asked(up)
@@ -324,13 +324,13 @@ async def test_a_reply_to_a_message_whose_poster_died_before_noting_it_waits_for
     async with asyncio.timeout(WAIT):
         while not up.surface._background._tasks:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
-    up.shower.request_sync(await up.shown(ask))
+    up.message_sync.request_sync(await up.shown(ask))
     await marked(up, said, "✅")
     assert (await up.shown(ask)).walk.answers[0].value == "because"
     assert sum(one.author_id == up.discord.bot.id for one in up.channel.messages.values()) == 1
 
 
-async def test_the_author_of_a_reply_to_a_message_that_nobody_notes_is_told(
+async def test_the_author_of_a_reply_to_a_message_that_is_never_stored_is_told(
     up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(typed_messages, "MESSAGE_ID_TIMEOUT", 0.0)

@@ -1,4 +1,4 @@
-"""What a modal starts from: what cannot be seen in it is spelled out above the inputs, and submitted as it is."""
+"""Initial values of a modal: invisible characters are spelled out above the inputs, and submitted unchanged."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
     ],
     ids=["text", "form", "json"],
 )
-async def test_a_start_is_spelled_out_and_submitted_as_it_is(
+async def test_an_initial_value_is_spelled_out_and_submitted_unchanged(
     up: Rig, question: dict[str, Any], button: str, warned: bool
 ) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
