@@ -59,8 +59,8 @@ class ChannelDirectory:
         if known is not None:
             self._known.move_to_end(channel_id)
         else:
-            found = await self._calls.get(f"/channels/{channel_id}")
-            known = self.remember(found) if isinstance(found, dict) else None
+            body = await self._calls.get(f"/channels/{channel_id}")
+            known = self.remember(body) if isinstance(body, dict) else None
         if known is None:
             raise PlatformUnavailableError(f"Discord returned no data about channel {channel_id}.")
         return known
@@ -74,12 +74,12 @@ class ChannelDirectory:
         if to.user is not None:
             body: Json = {"recipient_id": to.user}
             opened = await self._calls.request("POST", "/users/@me/channels", body)
-            found = self.remember(opened) if isinstance(opened, dict) else None
-            if found is None:
+            place = self.remember(opened) if isinstance(opened, dict) else None
+            if place is None:
                 raise PlatformUnavailableError(
                     f"Discord did not open direct messages with {to.user}."
                 )
-            return found
+            return place
         return await self.get_place(to.thread or to.channel or "")
 
     def remember(self, channel: Json) -> Place | None:

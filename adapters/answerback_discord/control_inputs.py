@@ -219,8 +219,8 @@ class ControlHandler:
         every = range(len(prompt.question.options))
         chosen = tuple(i for i in every if i in elsewhere | {*self._used.places})
         await self._selections.save(self._ask, chosen)
-        found = tuple(sorted(offered)) if self._control.argument == "found" else None
-        list_state = ListState(self._control.number or 0, chosen, found)
+        results = tuple(sorted(offered)) if self._control.argument == "found" else None
+        list_state = ListState(self._control.number or 0, chosen, results)
         if self._used.private:
             return (await self._list_response(list_state))._replace(reselected=self._ask)
         latest = await self._unchanged_ask()
@@ -278,12 +278,12 @@ class ControlHandler:
 
     async def _search(self, words: str) -> InteractionResponse:
         prompt = self._view.prompt
-        found = option_controls.search_options(prompt.question, words) if prompt else ()
-        if not found:
+        results = option_controls.search_options(prompt.question, words) if prompt else ()
+        if not results:
             return await self._show_list(
                 ListState(), self._labels.nothing_found.format(words=words[:100])
             )
-        return await self._show_list(ListState(found=found, words=words))
+        return await self._show_list(ListState(found=results, words=words))
 
     async def _list_response(self, list_state: ListState, note: str = "") -> InteractionResponse:
         """Respond with the list, for this person only."""

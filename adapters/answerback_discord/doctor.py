@@ -155,13 +155,13 @@ async def _command(setup: Setup, calls: DiscordApi, application_id: str) -> Find
     """Check that the slash command exists; the service sets its description, because it knows the labels."""
     what = f"command /{INBOX}"
     try:
-        found = await slash_commands.fetch_command(calls, application_id)
-        if found is None and setup.fix:
+        command = await slash_commands.fetch_command(calls, application_id)
+        if command is None and setup.fix:
             await slash_commands.register(calls, Labels(), application_id)
-            found = await slash_commands.fetch_command(calls, application_id)
+            command = await slash_commands.fetch_command(calls, application_id)
     except PlatformError as error:
         return _DISCORD.call_failed(what, error)
-    if found is not None:
+    if command is not None:
         return _DISCORD.ok(what)
     return _DISCORD.problem(
         what,

@@ -125,8 +125,8 @@ def error_from_response(
     if advice:
         return kind(f"Discord refused {what}: {advice} ({message_text}).", code=name)
     if number == ErrorCode.INVALID_FORM:
-        where = "; ".join(_form_errors(answer.get("errors"), ())) or message_text
-        return PayloadRejectedError(f"Discord refused {what} as malformed: {where}.", code=name)
+        problems = "; ".join(_form_errors(answer.get("errors"), ())) or message_text
+        return PayloadRejectedError(f"Discord refused {what} as malformed: {problems}.", code=name)
     # A code means that something else was refused, such as a webhook's token.
     if status == 401 and not number:
         reason = (

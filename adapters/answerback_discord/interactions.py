@@ -142,12 +142,10 @@ class InteractionHandler:
             and rejected.ask is not None
         ):
             view = view_of(rejected.ask)
-            if (
-                sheet := modal_inputs.modal_spec(view, used.control.verb, self._labels)
-            ) is not None:
+            if (spec := modal_inputs.modal_spec(view, used.control.verb, self._labels)) is not None:
                 await drafts.keep(values)
-                wrong = problems_note(view, used.control, rejected.problems, sheet, self._labels)
-                return note_response(wrong, used)
+                note = problems_note(view, used.control, rejected.problems, spec, self._labels)
+                return note_response(note, used)
         entered = private_notes.TypedInput(modal_values.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep(values)

@@ -77,11 +77,11 @@ def _escape_markdown(visible_text: str) -> str:
     return _LINE_STARTS.sub(_escape_start, escaped)
 
 
-def _escape_start(found: re.Match[str]) -> str:
+def _escape_start(match: re.Match[str]) -> str:
     # A dot or bracket only matters after a number: "1." begins a list, "." does not.
-    if found[2] in ".)" and not found[1].strip():
-        return found[0]
-    return f"{found[1]}\\{found[2]}"
+    if match[2] in ".)" and not match[1].strip():
+        return match[0]
+    return f"{match[1]}\\{match[2]}"
 
 
 def escape_stripped(text: str) -> str:

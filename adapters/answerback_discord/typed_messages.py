@@ -65,34 +65,34 @@ class TypedMessageListener:
 
     async def handle_message(self, body: Json, bot_id: str) -> None:
         """Handle one message, if it is meant for us. Discord never resends a message, so failures are retried here."""
-        said = parse.parse_typed_message(body, bot_id)
-        if said is None or not _is_addressed(said, bot_id):
+        typed = parse.parse_typed_message(body, bot_id)
+        if typed is None or not _is_addressed(typed, bot_id):
             return
-        lock = self._locks.setdefault(said.channel_id, asyncio.Lock())
+        lock = self._locks.setdefault(typed.channel_id, asyncio.Lock())
         async with lock:  # messages in one place count in the order in which they were typed
             try:
-                await retry(lambda: self._typed.handle(said))
+                await retry(lambda: self._typed.handle(typed))
             except (PlatformError, StoreError) as error:
                 extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
                 logger.warning("A typed message could not be handled: %s", error, extra=extra)
-                self._typed.tell_author_once(said, escape(self._labels.words_not_kept))
+                self._typed.tell_author_once(typed, escape(self._labels.words_not_kept))
 
-    def words(self, said: TypedMessage) -> str:
+    def words(self, typed: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
-        return said.text
+        return typed.text
 
-    def disambiguation_note(self, said: TypedMessage, meant: Sequence[Ask]) -> str:
+    def disambiguation_note(self, typed: TypedMessage, meant: Sequence[Ask]) -> str:
         """See `answerback_chat.typed_messages.Platform.disambiguation_note`.
 
         Empty for a reply in a server whose text does not mention the bot: it replies to a record or a note.
         """
-        if not meant and said.guild_id is not None and not said.called:
+        if not meant and typed.guild_id is not None and not typed.called:
             return ""
         return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
 
-    def refusal(self, rejected: Rejected, said: TypedMessage) -> str:
+    def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.refusal`."""
-        return private_notes.rejection_text(rejected, self._labels, said.actor.person.user_id)
+        return private_notes.rejection_text(rejected, self._labels, typed.actor.person.user_id)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
         """Return the ask that the message replies to, or without a reply, the open asks in the same place."""
@@ -136,29 +136,29 @@ class TypedMessageListener:
             await backoff.wait()
         return ask
 
-    async def tell_author(self, said: TypedMessage, text: str) -> None:
+    async def tell_author(self, typed: TypedMessage, text: str) -> None:
         """Send the author a direct message, or if they do not accept any, reply in place.
 
         Discord can show something to one person only in response to a click, and a message is not a click.
         """
         try:
-            await retry(lambda: self._react(said, _REFUSED_MARK))
+            await retry(lambda: self._react(typed, _REFUSED_MARK))
         except PlatformError as error:
             extra = {"action": "mark_missing", "code": error.code}
             logger.info("A message could not be marked: %s", error, extra=extra)
-        if said.guild_id is not None:
+        if typed.guild_id is not None:
             try:
                 direct = await self._channels.resolve_destination(
-                    Destination(surface=SURFACE, user=said.actor.person.user_id)
+                    Destination(surface=SURFACE, user=typed.actor.person.user_id)
                 )
-                await self._send(direct.id, said, f"{_url_of(said)}\n{text}")
+                await self._send(direct.id, typed, f"{_url_of(typed)}\n{text}")
             except (RateLimitedError, PlatformUnavailableError):
                 raise
             except PlatformError:
                 pass  # they do not accept direct messages
             else:
                 return
-        await self._send(said.channel_id, said, text)
+        await self._send(typed.channel_id, typed, text)
 
     async def _send(self, channel_id: str, typed: TypedMessage, content: str) -> None:
         body: Json = {
@@ -171,12 +171,12 @@ class TypedMessageListener:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
         await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
 
-    async def mark_taken(self, said: TypedMessage) -> None:
+    async def mark_taken(self, typed: TypedMessage) -> None:
         """See `answerback_chat.typed_messages.Platform.mark_taken`."""
-        await self._react(said, _TAKEN_MARK)
+        await self._react(typed, _TAKEN_MARK)
 
-    async def _react(self, said: TypedMessage, emoji: str) -> None:
-        path = f"/channels/{said.channel_id}/messages/{said.id}/reactions/{quote(emoji)}/@me"
+    async def _react(self, typed: TypedMessage, emoji: str) -> None:
+        path = f"/channels/{typed.channel_id}/messages/{typed.id}/reactions/{quote(emoji)}/@me"
         await self._calls.request("PUT", path)
 
 
