@@ -36,7 +36,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+async def post_ask(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
     return await up.shown(await up.submit(questions, **fields))
 
 
@@ -49,7 +49,7 @@ async def note_after(up: Rig, count: int) -> str:
 @pytest.mark.rule("SURFACE-9")
 async def test_a_person_who_may_not_answer_is_told_privately_before_a_modal_opens(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
-    ask = await posted(up, QUESTIONS)
+    ask = await post_ask(up, QUESTIONS)
     for label in ("staging", "Reply", "End Turn"):
         done = await eve.click(label)
         assert done.answered
@@ -63,7 +63,7 @@ async def test_a_person_who_may_not_answer_is_told_privately_before_a_modal_open
 @pytest.mark.rule("SURFACE-10")
 async def test_text_submitted_too_late_in_a_modal_is_given_back(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
-    ask = await posted(up, QUESTIONS, responders="anyone")
+    ask = await post_ask(up, QUESTIONS, responders="anyone")
     await up.ann.click("Reply")
     up.ann.fill("Your message to Assistant", "a long *story*")
     await bob.click("prod")
@@ -80,7 +80,7 @@ async def test_only_members_of_a_responding_role_may_answer(up: Rig) -> None:
     admins = up.discord.add_role(up.guild, "admins")
     guest = up.discord.person("guest", up.guild)
     admin = up.discord.person("admin", up.guild, roles=(admins,))
-    ask = await posted(up, QUESTIONS, responders=[f"@{admins.id}"])
+    ask = await post_ask(up, QUESTIONS, responders=[f"@{admins.id}"])
     assert (await guest.click("prod")).answered
     assert f"<@&{admins.id}>" in guest.notes()[0].text
     assert (await admin.click("prod")).answered
@@ -88,7 +88,7 @@ async def test_only_members_of_a_responding_role_may_answer(up: Rig) -> None:
 
 
 async def test_a_search_without_results_says_so(up: Rig) -> None:
-    await posted(up, MANY)
+    await post_ask(up, MANY)
     await up.ann.click("Search…")
     up.ann.fill("Search…", "nowhere")
     assert (await up.ann.submit()).answered
@@ -96,7 +96,7 @@ async def test_a_search_without_results_says_so(up: Rig) -> None:
 
 
 async def test_a_search_with_more_results_than_a_menu_holds_says_so(up: Rig) -> None:
-    await posted(up, MANY)
+    await post_ask(up, MANY)
     for words, count in (("number", 60), ("number 5", 15)):
         await up.ann.click("Search…")
         up.ann.fill("Search…", words)
@@ -110,7 +110,7 @@ async def test_a_search_with_more_results_than_a_menu_holds_says_so(up: Rig) -> 
 
 async def test_a_shortened_selection_is_shown_in_full_on_request(up: Rig) -> None:
     options = [f"option number {n} {'x' * 30}" for n in range(60)]
-    await posted(up, [MANY[0] | {"options": options}])
+    await post_ask(up, [MANY[0] | {"options": options}])
     await up.ann.choose(None, options[:25])
     assert options[24] not in up.ann.latest(up.channel).text
     await up.ann.click("Show in full")

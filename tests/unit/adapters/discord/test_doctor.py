@@ -36,7 +36,7 @@ def create_setup(discord: FakeDiscord, *channels: Channel) -> Setup:
     return Setup(discord.application.token, None, None, discord.api_url, channels=named)
 
 
-async def found(setup: Setup) -> list[Finding]:
+async def run_doctor(setup: Setup) -> list[Finding]:
     async with aiohttp.ClientSession() as http:
         return [finding async for finding in doctor.findings(setup, http)]
 
@@ -47,7 +47,9 @@ async def test_the_doctor_names_what_is_missed_without_the_gateway(
 ) -> None:
     [said] = [
         finding.what
-        for finding in await found(replace(create_setup(discord), content=False, gateway=False))
+        for finding in await run_doctor(
+            replace(create_setup(discord), content=False, gateway=False)
+        )
         if "gateway, as configured" in finding.what
     ]
     assert "typed answers are not read" in said
@@ -62,7 +64,7 @@ async def test_a_correct_setup_has_no_problems(discord: FakeDiscord) -> None:
         create_setup(discord, channel, discord.add_thread(channel)), roles=[str(role.id)]
     )
     discord.application.commands.append(slash_commands.command_definition(Labels()))
-    assert [finding.wrong for finding in await found(setup)] == [None] * 8
+    assert [finding.wrong for finding in await run_doctor(setup)] == [None] * 8
 
 
 @pytest.mark.rule("CLI-8")
@@ -77,7 +79,7 @@ async def test_each_problem_comes_with_its_fix(discord: FakeDiscord) -> None:
         roles=["1"],
         channels=[str(channel.id), "7"],
     )
-    wrong = [finding for finding in await found(setup) if not finding.is_ok]
+    wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert [finding.what.removeprefix("Discord: ") for finding in wrong] == [
         "Message Content intent",
         "interactions",
@@ -92,13 +94,13 @@ async def test_each_problem_comes_with_its_fix(discord: FakeDiscord) -> None:
 
 async def test_an_endpoint_without_a_public_key_is_reported(discord: FakeDiscord) -> None:
     discord.application.interactions_endpoint_url = "https://old.example"
-    wrong = [finding for finding in await found(create_setup(discord)) if not finding.is_ok]
+    wrong = [finding for finding in await run_doctor(create_setup(discord)) if not finding.is_ok]
     assert "none arrive over the gateway" in (wrong[0].wrong or "")
     assert "oauth2/authorize" in wrong[1].fix
 
 
 async def test_a_wrong_token_is_the_only_problem_reported(discord: FakeDiscord) -> None:
-    told = await found(replace(create_setup(discord), bot_token="1.not.it"))
+    told = await run_doctor(replace(create_setup(discord), bot_token="1.not.it"))
     assert len(told) == 1
     assert "discord.bot_token" in (told[0].wrong or "") + told[0].fix
 
@@ -113,7 +115,7 @@ async def test_fix_sets_the_endpoint_and_the_intent(tmp_path: Path) -> None:
         setup = replace(
             create_setup(up.discord), public_key=application.public_key, public_url=url, fix=True
         )
-        assert all(finding.is_ok for finding in await found(setup))
+        assert all(finding.is_ok for finding in await run_doctor(setup))
         assert saved_in(application) == (manifest.interactions_url(url), 1 << 19)
         assert [each["name"] for each in application.commands] == ["inbox"]
 
@@ -128,13 +130,15 @@ async def test_fix_reports_an_endpoint_that_does_not_answer(discord: FakeDiscord
     setup = replace(
         create_setup(discord), public_key=key, public_url="http://127.0.0.1:9", fix=True
     )
-    wrong = [finding for finding in await found(setup) if not finding.is_ok]
+    wrong = [finding for finding in await run_doctor(setup) if not finding.is_ok]
     assert [finding.what for finding in wrong] == ["Discord: interactions"]
 
 
 async def test_a_failed_lookup_of_the_command_is_reported(discord: FakeDiscord) -> None:
     discord.faults.code("GET /applications/*/commands", 50001)
-    said = [each for each in await found(create_setup(discord)) if "command /inbox" in each.what]
+    said = [
+        each for each in await run_doctor(create_setup(discord)) if "command /inbox" in each.what
+    ]
     assert [each.is_ok for each in said] == [False]
 
 

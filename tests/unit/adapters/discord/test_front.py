@@ -53,7 +53,9 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
         yield made
 
 
-async def posted(up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True) -> tuple[int, bytes]:
+async def post_signed(
+    up: Rig, raw: bytes, *, age: float = 0.0, good: bool = True
+) -> tuple[int, bytes]:
     """Send a signed POST whose timestamp is ``age`` seconds old."""
     stamp = str(int(time.time() - age))
     signature = up.discord.application.signing_key.sign(stamp.encode() + raw).signature.hex()
@@ -78,7 +80,7 @@ async def test_discords_check_of_an_endpoint_passes(up: Rig) -> None:
 @pytest.mark.rule("DISCORD-6")
 @pytest.mark.parametrize(("age", "good"), [(0.0, False), (400.0, True), (-400.0, True)])
 async def test_a_bad_or_old_signature_is_a_401(up: Rig, age: float, good: bool) -> None:
-    status, _ = await posted(up, b'{"type":1}', age=age, good=good)
+    status, _ = await post_signed(up, b'{"type":1}', age=age, good=good)
     assert status == 401
 
 
@@ -97,7 +99,7 @@ async def test_a_malformed_signature_is_a_401(up: Rig, signature: str) -> None:
 @pytest.mark.rule("DATA-13")
 @pytest.mark.parametrize("raw", [b"", b"[]", b"nonsense", b"\xff", b"[" * 100_000])
 async def test_a_signed_body_that_is_not_an_object_is_a_400(up: Rig, raw: bytes) -> None:
-    status, _ = await posted(up, raw)
+    status, _ = await post_signed(up, raw)
     assert status == 400
 
 
@@ -113,13 +115,13 @@ async def test_a_compressed_body_is_a_415(up: Rig, caplog: pytest.LogCaptureFixt
 
 
 async def test_an_oversized_body_is_a_413(up: Rig) -> None:
-    status, _ = await posted(up, b" " * (1 << 20) + b"{}")
+    status, _ = await post_signed(up, b" " * (1 << 20) + b"{}")
     assert status == 413
 
 
 async def test_an_unexpected_interaction_is_answered_all_the_same(up: Rig) -> None:
     for body in ({"type": 3}, {"type": 4}, {"type": 99, "data": {}}, {"type": 2, "data": None}):
-        status, raw = await posted(up, json.dumps(body).encode())
+        status, raw = await post_signed(up, json.dumps(body).encode())
         assert status == 200
         assert json.loads(raw)["type"] in {4, 8}
 

@@ -32,7 +32,7 @@ def own_thread(up: Rig, ask: Ask) -> Channel:
     return up.discord.world.channel(int(ask.thread.id or 0))
 
 
-async def marked(up: Rig, message: Message, emoji: str = "✅") -> None:
+async def wait_for_mark(up: Rig, message: Message, emoji: str = "✅") -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
@@ -42,7 +42,9 @@ async def test_text_counts_regardless_of_attached_files_and_a_file_alone_is_not_
     ask = await up.shown(await up.submit(TEXT))
     prompt = up.ann.latest(up.channel).message
     alone = up.ann.types(up.channel, "", files=["plan.png"], reply_to=prompt)
-    await marked(up, up.ann.types(up.channel, "as drawn", files=["plan.png"], reply_to=prompt))
+    await wait_for_mark(
+        up, up.ann.types(up.channel, "as drawn", files=["plan.png"], reply_to=prompt)
+    )
     assert not alone.reactions
     assert (await up.shown(ask)).walk.answers[0].value == "as drawn"
 
@@ -55,9 +57,9 @@ async def test_in_an_existing_thread_only_mentions_and_replies_are_answers(up: R
     )
     prompt = up.ann.latest(thread).message
     chatter = up.ann.types(thread, "lunch, anybody?")
-    await marked(up, up.ann.mention_bot(thread, "first"))
+    await wait_for_mark(up, up.ann.mention_bot(thread, "first"))
     await up.shown(ask)
-    await marked(up, up.ann.replies(prompt, "second"))
+    await wait_for_mark(up, up.ann.replies(prompt, "second"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["first", "second"]
     assert chatter.reactions == {}
 
@@ -65,16 +67,16 @@ async def test_in_an_existing_thread_only_mentions_and_replies_are_answers(up: R
 @pytest.mark.rule("TYPED-1")
 async def test_a_direct_message_is_an_answer(up: Rig) -> None:
     ask = await up.shown(await up.submit(TEXT, to=f"discord:@{up.ann.id}", responders=None))
-    await marked(up, up.ann.dm("here it is"))
+    await wait_for_mark(up, up.ann.dm("here it is"))
     assert (await up.shown(ask)).walk.answers[0].value == "here it is"
 
 
 async def test_a_message_delivered_twice_counts_once(up: Rig) -> None:
     ask = await up.shown(await up.submit([*TEXT, *_more()]))
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "only once"))
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "only once"))
     await up.shown(ask)
     up.discord.gateway.repeat("MESSAGE_CREATE", count=3)
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "and twice"))
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "and twice"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == ["only once", "and twice"]
 
 
@@ -88,8 +90,8 @@ async def test_late_text_does_not_answer_a_newer_question(
     with monkeypatch.context() as patched:
         patched.setattr(up.discord, "new_id", lambda: early)
         late = up.ann.mention_bot(thread, "before the click")
-    await marked(up, late, "❌")
-    await marked(up, up.ann.mention_bot(thread, "and now"))
+    await wait_for_mark(up, late, "❌")
+    await wait_for_mark(up, up.ann.mention_bot(thread, "and now"))
     assert [a.value for a in (await up.shown(ask)).walk.answers] == [True, "and now"]
 
 
@@ -113,7 +115,7 @@ async def test_a_lost_connection_comes_back_in_the_middle_of_a_form(
     await cut(up.discord)
     assert up.surface.unready_reason() is None
     message = up.ann.mention_bot(own_thread(up, ask), "typed while it was away")
-    await marked(up, message)
+    await wait_for_mark(up, message)
     stored = await up.shown(ask)
     assert [a.value for a in stored.walk.answers] == [True, "typed while it was away"]
 
@@ -144,7 +146,7 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
             ask = await made.shown(await made.submit(TEXT))
             thread = own_thread(made, ask)
             unread = ann.types(thread, "cannot be read")
-            await marked(made, ann.mention_bot(thread, "can be read"))
+            await wait_for_mark(made, ann.mention_bot(thread, "can be read"))
             assert unread.reactions == {}
             assert (await made.shown(ask)).walk.answers[0].value == "can be read"
 
@@ -184,8 +186,8 @@ async def test_several_shards_share_the_servers(tmp_path: Path) -> None:
         other = await up.shown(
             await up.submit(TEXT, to=f"discord:{elsewhere.id}", responders=[str(bob.id)])
         )
-        await marked(up, up.ann.mention_bot(own_thread(up, first), "in one"))
-        await marked(up, bob.mention_bot(own_thread(up, other), "in the other"))
+        await wait_for_mark(up, up.ann.mention_bot(own_thread(up, first), "in one"))
+        await wait_for_mark(up, bob.mention_bot(own_thread(up, other), "in the other"))
         assert (await up.shown(first)).status == (await up.shown(other)).status == "answered"
 
 

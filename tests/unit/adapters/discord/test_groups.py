@@ -24,7 +24,7 @@ async def up(tmp_path: Path) -> AsyncIterator[Rig]:
         yield made
 
 
-async def asked(up: Rig) -> tuple[Ask, Person]:
+async def submit_ask(up: Rig) -> tuple[Ask, Person]:
     """An ask in the direct messages of somebody who may answer because of her role."""
     role = up.discord.add_role(up.guild, "ops")
     dora = up.discord.person("dora", up.guild, roles=(role,))
@@ -35,7 +35,7 @@ async def asked(up: Rig) -> tuple[Ask, Person]:
 async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
     for _ in range(3):
         up.discord.add_guild()
-    ask, dora = await asked(up)
+    ask, dora = await submit_ask(up)
     held = up.discord.faults.hang(MEMBERS, times=4)
     click = await dora.click("Yes", wait=False)
     await dora.until(lambda: held.hits == 4)
@@ -48,7 +48,7 @@ async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_the
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
-    ask, dora = await asked(up)
+    ask, dora = await submit_ask(up)
     held = up.discord.faults.hang(GUILDS)
     assert (await dora.click("Yes")).answered
     assert dora.notes()[0].text == Labels().unchecked
@@ -60,7 +60,7 @@ async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_the
 
 
 async def test_a_failed_lookup_is_not_a_refusal_and_is_not_cached(up: Rig) -> None:
-    ask, dora = await asked(up)
+    ask, dora = await submit_ask(up)
     up.discord.faults.server_error(MEMBERS)
     assert (await dora.click("Yes")).answered
     assert dora.notes()[0].text == Labels().unchecked
@@ -69,7 +69,7 @@ async def test_a_failed_lookup_is_not_a_refusal_and_is_not_cached(up: Rig) -> No
 
 
 async def test_a_person_without_the_role_may_not_answer(up: Rig) -> None:
-    ask, dora = await asked(up)
+    ask, dora = await submit_ask(up)
     up.guild.members[dora.id].clear()
     assert (await dora.click("Yes")).answered
     assert "may answer here" in dora.notes()[0].text

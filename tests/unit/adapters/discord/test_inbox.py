@@ -31,7 +31,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-def asked(text: str) -> list[dict[str, Any]]:
+def yes_no_question(text: str) -> list[dict[str, Any]]:
     return [{"id": "go", "text": text, "answer_type": "boolean"}]
 
 
@@ -39,7 +39,7 @@ LATE_AFTER = interactions._INBOX_TIMEOUT
 """Seconds, unless a test changes it."""
 
 
-async def opened(up: Rig) -> Sight:
+async def open_inbox(up: Rig) -> Sight:
     """What the command shows Ann."""
     assert (await up.ann.command(parse.INBOX, up.channel)).answered
     return up.ann.notes()[0]
@@ -55,17 +55,17 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
 ) -> None:
     other = up.discord.add_channel(up.guild, "deploys")
     bob = up.discord.person("bob", up.guild)
-    body = {"name": "ask_user", "arguments": {"questions": asked("Ship *it*?")}}
+    body = {"name": "ask_user", "arguments": {"questions": yes_no_question("Ship *it*?")}}
     to = {"to": f"discord:{up.channel.id}", "responders": [str(up.ann.id)]}
     submission = Submission.model_validate({**body, **to})
     by_agent = await up.service.submit(submission, agent=Agent(name="deployer", label="Deployer"))
     first = await up.shown(by_agent.ask)
-    second = await up.shown(await up.submit(asked("Merge?"), to=f"discord:{other.id}"))
-    await up.shown(await up.submit(asked("For Bob?"), responders=[str(bob.id)]))
-    done = await up.shown(await up.submit(asked("Over?")))
+    second = await up.shown(await up.submit(yes_no_question("Merge?"), to=f"discord:{other.id}"))
+    await up.shown(await up.submit(yes_no_question("For Bob?"), responders=[str(bob.id)]))
+    done = await up.shown(await up.submit(yes_no_question("Over?")))
     await up.service.withdraw(done.id)
     await up.shown(done)
-    seen = await opened(up)
+    seen = await open_inbox(up)
     text = remove_escapes(seen.text)
     assert seen.message.only_for == up.ann.id
     assert text.index("Ship *it*?") < text.index("Merge?")
@@ -81,11 +81,12 @@ async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_an
 @pytest.mark.rule("DISCORD-14")
 async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
     made = [
-        await up.submit(asked(f"Question {n}?")) for n in range(inbox_command.ASKS_PER_PAGE + 2)
+        await up.submit(yes_no_question(f"Question {n}?"))
+        for n in range(inbox_command.ASKS_PER_PAGE + 2)
     ]
     for ask in made:
         await up.shown(ask)
-    first = await opened(up)
+    first = await open_inbox(up)
     assert len(addresses(first)) == inbox_command.ASKS_PER_PAGE
     assert (await up.ann.click(LABELS.next, on=first.message)).answered
     second = up.ann.sees(first.message)
@@ -100,18 +101,18 @@ async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
 
 
 async def test_an_empty_inbox_says_so(up: Rig) -> None:
-    assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
+    assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
 
 
 @pytest.mark.rule("DISCORD-8", "DISCORD-14")
 async def test_the_inbox_in_direct_messages_includes_asks_for_a_persons_roles(up: Rig) -> None:
     role = up.discord.add_role(up.guild, "admins")
     eve = up.discord.person("eve", up.guild, roles=(role,))
-    await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
+    await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
     for place in (up.channel, up.discord.direct(eve.user)):
         assert (await eve.command(parse.INBOX, place)).answered
         assert "Deploy?" in eve.notes()[0].text
-    assert LABELS.inbox_empty in remove_escapes((await opened(up)).text)
+    assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
 
 
 async def test_an_inbox_that_cannot_be_read_is_not_a_failed_interaction(
@@ -121,7 +122,7 @@ async def test_an_inbox_that_cannot_be_read_is_not_a_failed_interaction(
         raise UnreadableRowError("torn")
 
     monkeypatch.setattr(up.service, "list_waiting_for", unreadable)
-    assert LABELS.unavailable in remove_escapes((await opened(up)).text)
+    assert LABELS.unavailable in remove_escapes((await open_inbox(up)).text)
 
 
 async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
@@ -131,14 +132,14 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 3_600.0)
     monkeypatch.setattr(interactions, "_INBOX_TIMEOUT", 0.3)
     role = up.discord.add_role(up.guild, "admins")
-    await up.shown(await up.submit(asked("Deploy?"), responders=[f"@{role.id}"]))
+    await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
     up.discord.faults.hang("GET /users/@me/guilds")
-    assert LABELS.inbox_late in remove_escapes((await opened(up)).text)
+    assert LABELS.inbox_late in remove_escapes((await open_inbox(up)).text)
 
 
 async def test_an_unknown_inbox_cursor_shows_the_first_page(up: Rig) -> None:
-    await up.shown(await up.submit(asked("Ship it?")))
-    seen = await opened(up)
+    await up.shown(await up.submit(yes_no_question("Ship it?")))
+    seen = await open_inbox(up)
     control = seen.button(LABELS.refresh)
     assert control is not None
     control.component["custom_id"] += ":forged"
@@ -176,7 +177,7 @@ async def test_asking_works_even_if_the_command_cannot_be_registered(
     async with FakeDiscord() as discord:
         discord.faults.code(f"GET {COMMANDS}", 50001)
         async with rig(tmp_path, mode, discord=discord) as up:
-            await up.shown(await up.submit(asked("Ship it?")))
+            await up.shown(await up.submit(yes_no_question("Ship it?")))
             assert (await up.ann.click("Yes")).answered
         assert "/inbox could not be registered" in caplog.text
 

@@ -31,7 +31,7 @@ MANY: list[dict[str, Any]] = [
 SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
 
 
-async def caught_up(up: Rig, ask: Ask) -> Ask:
+async def wait_until_current(up: Rig, ask: Ask) -> Ask:
     async with asyncio.timeout(WAIT):
         while (stored := await up.shown(ask)).shown_revision < stored.revision:
             up.message_sync.request_sync(ask)
@@ -53,7 +53,7 @@ async def test_a_late_selection_does_not_replace_the_record(
         await bob.submit()
         late.release()
         await up.ann.ended(ticked)
-        assert (await caught_up(up, ask)).status == "cancelled"
+        assert (await wait_until_current(up, ask)).status == "cancelled"
         assert up.ann.sees(message).controls == []
 
 
@@ -68,7 +68,7 @@ async def test_an_edit_waits_for_a_response_of_unknown_outcome(
         await up.ann.choose(None, ["number 3"], wait=False)
         await up.discord.faults.called(CALLBACK, 2)
         await _answered(up, ask, Answer(value=["number 3"]))
-        await caught_up(up, ask)
+        await wait_until_current(up, ask)
         assert loop.time() - clicked >= 0.4
         assert up.discord.faults.count(EDIT) == 1
         assert up.ann.latest(up.channel).controls == []
@@ -83,7 +83,7 @@ async def test_an_edit_waits_for_an_http_response_to_a_selection(
         ticked = loop.time()
         await up.ann.choose(None, ["number 3"])
         await _answered(up, ask, Answer(value=["number 3"]))
-        await caught_up(up, ask)
+        await wait_until_current(up, ask)
         assert loop.time() - ticked >= 0.4
         assert up.ann.latest(up.channel).controls == []
 
@@ -102,7 +102,7 @@ async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
         monkeypatch.setattr(up.service, "draft", answered_meanwhile)
         assert (await up.ann.click("Next")).answered
         await up.ann.finds("have ended")
-        await caught_up(up, ask)
+        await wait_until_current(up, ask)
         assert up.ann.latest(up.channel).controls == []
 
 

@@ -26,7 +26,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-async def asked(up: Rig, *, several: bool = False) -> Ask:
+async def submit_ask(up: Rig, *, several: bool = False) -> Ask:
     options: list[dict[str, Any]] = [
         {"label": "Cards", "description": "A grid"},
         {"label": "List", "description": "One below the other"},
@@ -53,7 +53,7 @@ def annotation(ask: Ask) -> Any:
 async def test_a_preview_is_shown_privately_as_markdown_with_the_button_that_chooses_it(
     up: Rig,
 ) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     await up.ann.click(LABELS.preview)
     card = up.ann.notes()[0]
     assert card.message.only_for == up.ann.id
@@ -70,7 +70,7 @@ async def test_a_preview_is_shown_privately_as_markdown_with_the_button_that_cho
 
 @pytest.mark.rule("DISCORD-16", "TEXT-2")
 async def test_a_preview_longer_than_a_page_is_shown_as_written_on_several_pages(up: Rig) -> None:
-    await asked(up)
+    await submit_ask(up)
     await up.ann.click(LABELS.preview)
     card = up.ann.notes()[0].message
     read = ""
@@ -87,7 +87,7 @@ async def test_a_preview_longer_than_a_page_is_shown_as_written_on_several_pages
 
 @pytest.mark.rule("DISCORD-16")
 async def test_a_note_is_saved_with_the_choice_and_shown_in_the_record(up: Rig) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     await up.ann.click(LABELS.answer_with_note)
     modal = up.ann.modal
     assert modal is not None
@@ -104,7 +104,7 @@ async def test_a_note_is_saved_with_the_choice_and_shown_in_the_record(up: Rig) 
 
 @pytest.mark.rule("DISCORD-16")
 async def test_a_note_with_several_choices_starts_from_the_current_selection(up: Rig) -> None:
-    ask = await asked(up, several=True)
+    ask = await submit_ask(up, several=True)
     await up.ann.choose(None, ["List"])
     await up.ann.click(LABELS.answer_with_note)
     modal = up.ann.modal

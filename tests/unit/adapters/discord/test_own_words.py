@@ -25,7 +25,7 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-async def asked(up: Rig, name: str, count: int = 3) -> Ask:
+async def submit_ask(up: Rig, name: str, count: int = 3) -> Ask:
     options = OPTIONS if count == 3 else [{"label": f"o{n}"} for n in range(count)]
     question = {"question": "Which?", "header": "h", "options": options, "multiSelect": True}
     body = {
@@ -56,7 +56,7 @@ async def write(up: Rig, text: str) -> Any:
 
 
 async def test_the_modal_names_the_selection_and_submits_it_with_the_text(up: Rig) -> None:
-    ask = await asked(up, "ask_user")
+    ask = await submit_ask(up, "ask_user")
     await up.ann.choose(None, ["A", "B"])
     await up.ann.click(LABELS.other)
     assert LABELS.other_with.format(count=2, text="A · B") in intro(up)
@@ -65,7 +65,7 @@ async def test_the_modal_names_the_selection_and_submits_it_with_the_text(up: Ri
 
 
 async def test_a_selection_on_several_pages_is_submitted_with_the_text(up: Rig) -> None:
-    ask = await asked(up, "ask_user", 60)
+    ask = await submit_ask(up, "ask_user", 60)
     await up.ann.choose(None, ["o1"])
     await up.ann.click("Next")
     await up.ann.choose(None, ["o30"])
@@ -76,7 +76,7 @@ async def test_a_selection_on_several_pages_is_submitted_with_the_text(up: Rig) 
 
 
 async def test_the_modal_says_so_if_the_text_replaces_the_selection(up: Rig) -> None:
-    ask = await asked(up, "AskUserQuestion")
+    ask = await submit_ask(up, "AskUserQuestion")
     await up.ann.choose(None, ["A", "B"])
     await up.ann.click(LABELS.other)
     assert LABELS.other_replaces in intro(up)
@@ -85,7 +85,7 @@ async def test_the_modal_says_so_if_the_text_replaces_the_selection(up: Rig) -> 
 
 
 async def test_the_modal_does_not_mention_an_empty_selection(up: Rig) -> None:
-    await asked(up, "AskUserQuestion")
+    await submit_ask(up, "AskUserQuestion")
     await up.ann.click(LABELS.other)
     assert intro(up) == "Which?"
 
@@ -93,7 +93,7 @@ async def test_the_modal_does_not_mention_an_empty_selection(up: Rig) -> None:
 async def test_a_selection_that_changed_while_the_modal_was_open_is_not_submitted_and_the_text_is_kept(
     up: Rig,
 ) -> None:
-    ask = await asked(up, "ask_user")
+    ask = await submit_ask(up, "ask_user")
     bob = up.discord.person("bob", up.guild)
     await up.ann.choose(None, ["A"])
     await up.ann.click(LABELS.other)

@@ -40,11 +40,11 @@ def many() -> list[dict[str, Any]]:
     return wiping([f"number {n}" for n in range(60)])
 
 
-async def posted(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
+async def post_ask(up: Rig, questions: list[dict[str, Any]], **fields: Any) -> Ask:
     return await up.shown(await up.submit(questions, **fields))
 
 
-async def loses(up: Rig, made: Interaction) -> None:
+async def wait_for_failure(up: Rig, made: Interaction) -> None:
     """Wait until an interaction whose response was lost has failed for its person."""
     if not up.discord.application.interactions_endpoint_url:
         await up.discord.faults.called(CALLBACK, 2)
@@ -58,12 +58,12 @@ def lose_the_next_answer(up: Rig) -> None:
     up.discord.faults.drop(CALLBACK, after=False, times=2)
 
 
-def listed(up: Rig) -> Message:
+def latest_list(up: Rig) -> Message:
     """The list that Ann last opened."""
     return up.ann.notes()[0].message
 
 
-def live(up: Rig) -> Message:
+def live_message(up: Rig) -> Message:
     return up.ann.latest(up.channel).message
 
 
@@ -71,7 +71,7 @@ async def answers(up: Rig, ask: Ask) -> list[Any]:
     return [given.value for given in (await up.shown(ask)).walk.answers]
 
 
-async def refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> None:
+async def expect_refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> None:
     assert made.answered
     await up.ann.finds(CHANGED)
     assert up.ann.latest(up.channel).selects[0].chosen == chosen
@@ -79,11 +79,11 @@ async def refused_and_redrawn(up: Rig, made: Interaction, chosen: list[str]) -> 
 
 @pytest.mark.rule("DISCORD-3")
 async def test_submit_does_not_take_a_selection_whose_response_was_lost(up: Rig) -> None:
-    ask = await posted(up, wiping())
-    seen = up.ann.copy(live(up))
+    ask = await post_ask(up, wiping())
+    seen = up.ann.copy(live_message(up))
     lose_the_next_answer(up)
-    await loses(up, await up.ann.choose(None, FEW, wait=False))
-    await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), FEW)
+    await wait_for_failure(up, await up.ann.choose(None, FEW, wait=False))
+    await expect_refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), FEW)
     assert await answers(up, ask) == []
     await up.ann.choose(None, ["users"])
     await up.ann.click("Submit")
@@ -92,9 +92,9 @@ async def test_submit_does_not_take_a_selection_whose_response_was_lost(up: Rig)
 
 async def test_a_selection_whose_response_was_lost_is_shown_by_an_edit(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
-        ask = await posted(up, wiping())
+        ask = await post_ask(up, wiping())
         lose_the_next_answer(up)
-        await loses(up, await up.ann.choose(None, ["users"], wait=False))
+        await wait_for_failure(up, await up.ann.choose(None, ["users"], wait=False))
         await up.ann.until(lambda: up.ann.latest(up.channel).selects[0].chosen == ["users"])
         await up.ann.click("Submit")
         assert await answers(up, ask) == [["users"]]
@@ -103,12 +103,12 @@ async def test_a_selection_whose_response_was_lost_is_shown_by_an_edit(tmp_path:
 @pytest.mark.rule("DISCORD-3")
 async def test_submit_is_refused_before_the_selection_is_shown(tmp_path: Path) -> None:
     async with rig(tmp_path, "gateway") as up:
-        ask = await posted(up, wiping())
-        seen = up.ann.copy(live(up))
+        ask = await post_ask(up, wiping())
+        seen = up.ann.copy(live_message(up))
         late = up.discord.faults.hang(CALLBACK)
         ticking = await up.ann.choose(None, ["orders"], on=seen, wait=False)
         await up.ann.until(lambda: late.hits == 1)
-        await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), ["orders"])
+        await expect_refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), ["orders"])
         late.release()
         await up.ann.ended(ticking)
         await up.ann.click("Submit")
@@ -119,8 +119,8 @@ async def test_a_late_response_shows_an_old_selection_that_submit_then_refuses(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
-        ask = await posted(up, wiping())
-        seen = up.ann.copy(live(up))
+        ask = await post_ask(up, wiping())
+        seen = up.ann.copy(live_message(up))
         late = up.discord.faults.hang(CALLBACK)
         first = await up.ann.choose(None, FEW, on=seen, wait=False)
         await up.ann.until(lambda: late.hits == 1)
@@ -128,47 +128,49 @@ async def test_a_late_response_shows_an_old_selection_that_submit_then_refuses(
         late.release()
         await up.ann.ended(first)
         assert up.ann.latest(up.channel).selects[0].chosen == FEW
-        await refused_and_redrawn(up, await up.ann.click("Submit"), ["users"])
+        await expect_refused_and_redrawn(up, await up.ann.click("Submit"), ["users"])
         assert await answers(up, ask) == []
 
 
 async def test_submit_from_another_client_takes_the_selection_that_client_shows(
     up: Rig,
 ) -> None:
-    ask = await posted(up, wiping())
-    phone = up.ann.copy(live(up))
+    ask = await post_ask(up, wiping())
+    phone = up.ann.copy(live_message(up))
     await up.ann.choose(None, ["orders", "users"])
-    await refused_and_redrawn(up, await up.ann.click_on(phone, "Submit"), ["orders", "users"])
+    await expect_refused_and_redrawn(
+        up, await up.ann.click_on(phone, "Submit"), ["orders", "users"]
+    )
     assert await answers(up, ask) == []
 
 
 async def test_a_selection_on_another_page_whose_response_was_lost_is_shown_before_it_counts(
     up: Rig,
 ) -> None:
-    ask = await posted(up, many())
+    ask = await post_ask(up, many())
     await up.ann.click("Next")
-    seen = up.ann.copy(listed(up))
+    seen = up.ann.copy(latest_list(up))
     lose_the_next_answer(up)
-    await loses(up, await up.ann.choose(None, ["number 30"], on=seen, wait=False))
+    await wait_for_failure(up, await up.ann.choose(None, ["number 30"], on=seen, wait=False))
     made = await up.ann.click_on(seen, "Submit")
     assert made.answered
     assert CHANGED in remove_escapes(up.ann.sees(seen).text)
     assert "☑ number 30" in up.ann.sees(seen).text
     await up.ann.until(lambda: "☑ number 30" in up.ann.latest(up.channel).text)
-    await up.ann.click("Submit", on=live(up))
+    await up.ann.click("Submit", on=live_message(up))
     assert await answers(up, ask) == [["number 30"]]
 
 
 async def test_a_selection_in_search_results_whose_response_was_lost_is_shown_before_it_counts(
     up: Rig,
 ) -> None:
-    ask = await posted(up, many())
+    ask = await post_ask(up, many())
     await up.ann.click("Search…")
     up.ann.fill("Search…", "number 59")
     await up.ann.submit()
-    seen = up.ann.copy(listed(up))
+    seen = up.ann.copy(latest_list(up))
     lose_the_next_answer(up)
-    await loses(up, await up.ann.choose(None, ["number 59"], on=seen, wait=False))
+    await wait_for_failure(up, await up.ann.choose(None, ["number 59"], on=seen, wait=False))
     assert (await up.ann.click_on(seen, "Submit")).answered
     assert CHANGED in remove_escapes(up.ann.sees(seen).text)
     assert "☑ number 59" in up.ann.sees(seen).text
@@ -178,12 +180,12 @@ async def test_a_selection_in_search_results_whose_response_was_lost_is_shown_be
 @pytest.mark.rule("DISCORD-3")
 async def test_submit_never_takes_an_unseen_selection_of_somebody_else(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
-    ask = await posted(up, many(), responders="anyone")
+    ask = await post_ask(up, many(), responders="anyone")
     await up.ann.choose(None, ["number 3"])
-    seen = up.ann.copy(live(up))
+    seen = up.ann.copy(live_message(up))
     await bob.choose(None, ["number 3", "number 4"])
     both = ["number 3", "number 4"]
-    await refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), both)
+    await expect_refused_and_redrawn(up, await up.ann.click_on(seen, "Submit"), both)
     assert await answers(up, ask) == []
     await up.ann.click("Submit")
     assert await answers(up, ask) == [both]
@@ -191,10 +193,10 @@ async def test_submit_never_takes_an_unseen_selection_of_somebody_else(up: Rig) 
 
 @pytest.mark.rule("DISCORD-2")
 async def test_the_selection_is_kept_across_pages_and_searches(up: Rig) -> None:
-    ask = await posted(up, many())
+    ask = await post_ask(up, many())
     await up.ann.choose(None, ["number 3"])
     await up.ann.click("Next")
-    mine = listed(up)
+    mine = latest_list(up)
     await up.ann.choose(None, ["number 30", "number 31"], on=mine)
     await up.ann.click("Search…", on=mine)
     up.ann.fill("Search…", "number 59")
@@ -213,16 +215,18 @@ async def test_pages_turn_for_one_person_and_the_message_shows_their_selection(
     up: Rig,
 ) -> None:
     bob = up.discord.person("bob", up.guild)
-    ask = await posted(up, many(), responders="anyone")
-    before = up.ann.sees(live(up)).controls
+    ask = await post_ask(up, many(), responders="anyone")
+    before = up.ann.sees(live_message(up)).controls
     await up.ann.click("Next")
-    mine = listed(up)
+    mine = latest_list(up)
     assert up.ann.sees(mine).selects[0].options[0].label == "number 25"
-    assert [c.component for c in bob.sees(live(up)).controls] == [c.component for c in before]
+    assert [c.component for c in bob.sees(live_message(up)).controls] == [
+        c.component for c in before
+    ]
     assert bob.notes() == []
     await up.ann.choose(None, ["number 30"], on=mine)
     await bob.finds("☑ number 30", up.channel)
-    await bob.click("Submit", on=live(up))
+    await bob.click("Submit", on=live_message(up))
     assert await answers(up, ask) == [["number 30"]]
     await up.ann.click("Submit", on=mine)
     assert "bob" in up.ann.sees(mine).text.casefold()
@@ -231,17 +235,17 @@ async def test_pages_turn_for_one_person_and_the_message_shows_their_selection(
 @pytest.mark.rule("DISCORD-2")
 async def test_an_option_is_searched_for_and_picked_on_a_private_list(up: Rig) -> None:
     form = [{**many()[0], "answer_type": "select"}]
-    ask = await posted(up, [*form, {"id": "go", "text": "Go on?", "answer_type": "boolean"}])
+    ask = await post_ask(up, [*form, {"id": "go", "text": "Go on?", "answer_type": "boolean"}])
     await up.ann.click("Search…")
     up.ann.fill("Search…", "nothing like it")
     await up.ann.submit()
-    mine = listed(up)
+    mine = latest_list(up)
     assert "Nothing matches" in up.ann.sees(mine).text
     await up.ann.click("Next", on=mine)
     await up.ann.choose(None, ["number 30"], on=mine)
     assert await answers(up, ask) == ["number 30"]
     assert up.ann.sees(mine).controls == []
-    assert str(live(up).id) in up.ann.sees(mine).text, "it leads to the next question"
+    assert str(live_message(up).id) in up.ann.sees(mine).text, "it leads to the next question"
     assert "Go on?" in up.ann.latest(up.channel).text
 
 
@@ -260,7 +264,7 @@ async def test_answers_past_the_first_page_of_a_review_are_edited_from_a_private
             await up.ann.click("A")
         assert up.ann.latest(up.channel).selects[0].options[-1].label == "25. Question 25?"
         await up.ann.click("Next")
-        mine = listed(up)
+        mine = latest_list(up)
         await up.ann.choose(None, ["26. Question 26?"], on=mine)
         assert "Question 26?" in (await up.ann.finds("Question 26?", up.channel)).text
         assert up.ann.sees(mine).controls == []
@@ -271,8 +275,8 @@ async def test_a_refused_note_is_logged_and_the_message_is_still_updated(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
-        await posted(up, wiping())
-        seen = up.ann.copy(live(up))
+        await post_ask(up, wiping())
+        seen = up.ann.copy(live_message(up))
         await up.ann.choose(None, ["orders"])
         refused = up.discord.faults.code("POST /webhooks/*/*", 50035)
         assert (await up.ann.click_on(seen, "Submit")).answered
@@ -284,7 +288,7 @@ async def test_a_refused_note_is_logged_and_the_message_is_still_updated(
 
 @pytest.mark.rule("CLARIFY-3")
 async def test_the_selection_survives_asking_back_and_the_explanation(up: Rig) -> None:
-    ask = await posted(up, wiping(), accepts=["clarify"])
+    ask = await post_ask(up, wiping(), accepts=["clarify"])
     await up.ann.choose(None, ["orders", "users"])
     await up.ann.click(LABELS.ask_back)
     up.ann.fill(LABELS.ask_back_label.format(label="Assistant"), "What is in them?")

@@ -32,13 +32,13 @@ async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Ri
         yield made
 
 
-def live(up: Rig, ask: Ask) -> Message:
+def live_message(up: Rig, ask: Ask) -> Message:
     message = ask.message or {}
     channel = up.discord.world.channel(int(str(message["channel"])))
     return channel.messages[int(str(message["id"]))]
 
 
-async def changed(up: Rig, ask: Ask, **fields: Any) -> None:
+async def change_ask(up: Rig, ask: Ask, **fields: Any) -> None:
     def decide(latest: Ask | None) -> Decision[None]:
         assert latest is not None
         return Decision(Write(replace(latest, **fields)), None)
@@ -46,7 +46,9 @@ async def changed(up: Rig, ask: Ask, **fields: Any) -> None:
     await up.store.change(ask.id, decide)
 
 
-async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **fields: Any) -> Ask:
+async def make_stale(
+    up: Rig, questions: list[dict[str, Any]], code: int = 50001, **fields: Any
+) -> Ask:
     """An ask that Bob changed a minute ago, and whose message Discord has not let us edit since."""
     ask = await up.shown(await up.submit(questions, responders="anyone", **fields))
     edits = up.discord.faults.count(EDIT)
@@ -57,16 +59,16 @@ async def stale(up: Rig, questions: list[dict[str, Any]], code: int = 50001, **f
     await up.message_sync.wait_until_idle()
     moved = await up.store.get(ask.id)
     assert moved is not None
-    await changed(up, ask, updated_at=moved.updated_at - 60)
-    assert "Go on?" in up.ann.sees(live(up, ask)).text
+    await change_ask(up, ask, updated_at=moved.updated_at - 60)
+    assert "Go on?" in up.ann.sees(live_message(up, ask)).text
     return moved
 
 
 async def test_a_click_on_an_outdated_message_updates_it_at_once(up: Rig) -> None:
-    ask = await stale(up, TWO)
-    made = await up.ann.click("No", on=live(up, ask))
+    ask = await make_stale(up, TWO)
+    made = await up.ann.click("No", on=live_message(up, ask))
     assert made.answered
-    assert "Why so?" in up.ann.sees(live(up, ask)).text
+    assert "Why so?" in up.ann.sees(live_message(up, ask)).text
     await up.ann.finds(LABELS.out_of_date)
     assert (await up.shown(ask)).revision == 2
 
@@ -75,18 +77,18 @@ async def test_a_message_updated_by_the_response_is_recorded_as_shown(
     tmp_path: Path,
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
-        ask = await stale(up, TWO)
+        ask = await make_stale(up, TWO)
         edits = up.discord.faults.count(EDIT)
-        assert (await up.ann.click("Reply", on=live(up, ask))).answered
+        assert (await up.ann.click("Reply", on=live_message(up, ask))).answered
         await up.ann.finds(LABELS.out_of_date)
         assert (await up.shown(ask)).shown_revision == 2
         assert up.discord.faults.count(EDIT) == edits
 
 
 async def test_a_record_that_could_not_be_shown_is_shown_after_a_click(up: Rig) -> None:
-    ask = await stale(up, TWO[:1])
-    assert (await up.ann.click("No", on=live(up, ask))).answered
-    assert up.ann.sees(live(up, ask)).controls == []
+    ask = await make_stale(up, TWO[:1])
+    assert (await up.ann.click("No", on=live_message(up, ask))).answered
+    assert up.ann.sees(live_message(up, ask)).controls == []
     await up.ann.finds("have ended")
 
 
@@ -95,10 +97,10 @@ async def test_a_thread_whose_unlocking_was_missed_is_updated_after_one_click(
 ) -> None:
     async with rig(tmp_path, "http", gateway=False) as up:
         thread = up.discord.add_thread(up.channel)
-        ask = await stale(up, TWO, 160005, to=f"discord:{up.channel.id}/{thread.id}")
+        ask = await make_stale(up, TWO, 160005, to=f"discord:{up.channel.id}/{thread.id}")
         up.discord.faults.clear()
-        assert (await up.ann.click("No", on=live(up, ask))).answered
-        assert "Why so?" in up.ann.sees(live(up, ask)).text
+        assert (await up.ann.click("No", on=live_message(up, ask))).answered
+        assert "Why so?" in up.ann.sees(live_message(up, ask)).text
         await up.ann.finds(LABELS.out_of_date)
 
 
@@ -106,7 +108,7 @@ async def test_a_late_modal_gives_the_text_back_and_the_message_is_updated(
     up: Rig,
 ) -> None:
     ask = await up.shown(await up.submit(TWO, responders="anyone"))
-    await up.ann.click("Reply", on=live(up, ask))
+    await up.ann.click("Reply", on=live_message(up, ask))
     up.ann.fill("Your message to Assistant", "a long story")
     up.discord.faults.code(EDIT, 50001)
     bob = Actor(Person(surface="discord", user_id="7", name="Bob"))
@@ -116,25 +118,25 @@ async def test_a_late_modal_gives_the_text_back_and_the_message_is_updated(
     assert (await up.ann.submit()).answered
     assert "a long story" in up.ann.notes()[0].text
     assert "Bob was faster" in up.ann.notes()[0].text
-    await up.ann.until(lambda: "Why so?" in up.ann.sees(live(up, ask)).text)
+    await up.ann.until(lambda: "Why so?" in up.ann.sees(live_message(up, ask)).text)
 
 
 async def test_a_person_who_may_not_answer_is_told_so_and_the_outdated_message_is_updated(
     up: Rig,
 ) -> None:
-    ask = await stale(up, TWO)
-    await changed(up, ask, responders=("7",))
-    assert (await up.ann.click("No", on=live(up, ask))).answered
-    assert "Why so?" in up.ann.sees(live(up, ask)).text
+    ask = await make_stale(up, TWO)
+    await change_ask(up, ask, responders=("7",))
+    assert (await up.ann.click("No", on=live_message(up, ask))).answered
+    assert "Why so?" in up.ann.sees(live_message(up, ask)).text
     await up.ann.finds("may answer here")
 
 
 @pytest.mark.parametrize("surface", ["discord", "slack"])
 async def test_an_old_message_of_a_moved_ask_says_where_it_went(up: Rig, surface: str) -> None:
     ask = await up.shown(await up.submit(TWO))
-    old = live(up, ask)
+    old = live_message(up, ask)
     to = Destination(surface=surface, channel="41")
-    await changed(
+    await change_ask(
         up, ask, destination=to, message=None, escalated=True, revision=2, shown_revision=2
     )
     assert (await up.ann.click("Yes", on=old)).answered

@@ -66,17 +66,17 @@ async def test_an_unreachable_discord_is_retried_ever_less_often_and_logged_once
             tries = [call.at for call in await discord.faults.called(ME, 5)]
             pauses = [later - earlier for earlier, later in itertools.pairwise(tries)]
             assert all(pause >= 0.01 * 2**number for number, pause in enumerate(pauses))
-            assert len(told(caplog)) == 1
-            over = logged(caplog, "can be reached again")
+            assert len(outage_messages(caplog)) == 1
+            over = when_logged(caplog, "can be reached again")
             discord.faults.clear()
             async with asyncio.timeout(WAIT):
                 await over.wait()
-    [begins, ends] = told(caplog)
+    [begins, ends] = outage_messages(caplog)
     assert "Discord cannot be reached" in begins
     assert "Discord can be reached again" in ends
 
 
-def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
+def when_logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
     """An event that is set once the log contains these words."""
     event = asyncio.Event()
 
@@ -89,7 +89,7 @@ def logged(caplog: pytest.LogCaptureFixture, words: str) -> asyncio.Event:
     return event
 
 
-def told(caplog: pytest.LogCaptureFixture) -> list[str]:
+def outage_messages(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The log's messages about Discord being unreachable."""
     return [line for line in caplog.messages if "be reached" in line]
 

@@ -38,12 +38,12 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(retry, "_LONGEST_PAUSE", 0.01)
 
 
-async def asked(up: Rig, *, directly: bool = False) -> Ask:
+async def submit_ask(up: Rig, *, directly: bool = False) -> Ask:
     to = {"to": f"discord:@{up.ann.id}", "responders": None} if directly else {}
     return await up.shown(await up.submit(TEXT, **to))
 
 
-async def forgotten(up: Rig, ask: Ask) -> None:
+async def forget_message_id(up: Rig, ask: Ask) -> None:
     """Leave an ask as if its process had died between posting the message and storing its id."""
 
     def decide(latest: Ask | None) -> Decision[None]:
@@ -71,11 +71,11 @@ def own_thread(up: Rig, ask: Ask) -> Channel:
     return channel(up, ask.thread.id)
 
 
-async def marked(up: Rig, message: Message, emoji: str) -> None:
+async def wait_for_mark(up: Rig, message: Message, emoji: str) -> None:
     await up.ann.until(lambda: emoji in message.reactions)
 
 
-async def told(up: Rig, sentence: str) -> Message:
+async def find_note(up: Rig, sentence: str) -> Message:
     """The message to Ann with this sentence."""
     return (await up.ann.finds(escape(sentence), up.discord.direct(up.ann.user))).message
 
@@ -85,29 +85,29 @@ async def answers(up: Rig, *asks: Ask) -> list[list[Any]]:
 
 
 async def test_a_reply_to_a_reminder_answers_its_ask(up: Rig) -> None:
-    older, newer = await asked(up, directly=True), await asked(up, directly=True)
+    older, newer = await submit_ask(up, directly=True), await submit_ask(up, directly=True)
     await up.surface.remind(older, 0)
     reminder = (await up.ann.finds("still waiting")).message
-    await marked(up, up.ann.replies(reminder, "for the older"), "✅")
+    await wait_for_mark(up, up.ann.replies(reminder, "for the older"), "✅")
     assert await answers(up, older, newer) == [["for the older"], []]
 
 
 @pytest.mark.rule("TYPED-1")
 async def test_text_that_is_not_meant_for_the_ask_is_never_an_answer(up: Rig) -> None:
     bob = up.discord.person("bob", up.guild)
-    ask = await asked(up)
+    ask = await submit_ask(up)
     thread = own_thread(up, ask)
     question = bob.types(thread, "did you check the backup?")
     said = [up.ann.types(thread, "yes"), up.ann.replies(question, "yes, I did")]
     said.append(up.ann.types(up.channel, "yes"))
-    await marked(up, up.ann.mention_bot(thread, "because"), "✅")
+    await wait_for_mark(up, up.ann.mention_bot(thread, "because"), "✅")
     assert [message.reactions for message in said] == [{}, {}, {}]
     assert await answers(up, ask) == [["because"]]
     assert up.discord.faults.count("GET /channels/*") == 2  # to post, and where the bot was called
 
 
 async def test_chatter_between_people_causes_no_requests(up: Rig) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     before = len(up.discord.faults.log)
     for number in range(5):
         place = up.discord.add_channel(up.guild, f"off-topic {number}")
@@ -115,7 +115,7 @@ async def test_chatter_between_people_causes_no_requests(up: Rig) -> None:
         up.ann.types(place, "me", reply_to=first)
         up.ann.types(up.discord.add_thread(place), "where?")
     up.ann.types(own_thread(up, ask), "not there again")
-    await marked(up, up.ann.replies(prompt(up, ask), "because"), "✅")
+    await wait_for_mark(up, up.ann.replies(prompt(up, ask), "because"), "✅")
     read = [call.place for call in up.discord.faults.log[before:] if call.method == "GET"]
     # Lists of messages may still be read here: the service catches up after its start.
     assert [place for place in read if not place.endswith("/messages")] == []
@@ -123,55 +123,55 @@ async def test_chatter_between_people_causes_no_requests(up: Rig) -> None:
 
 @pytest.mark.rule("TYPED-1")
 async def test_a_reply_to_the_prompt_needs_no_ping(up: Rig) -> None:
-    ask = await asked(up)
-    await marked(up, up.ann.replies(prompt(up, ask), "quietly", ping=False), "✅")
+    ask = await submit_ask(up)
+    await wait_for_mark(up, up.ann.replies(prompt(up, ask), "quietly", ping=False), "✅")
     assert await answers(up, ask) == [["quietly"]]
 
 
 async def test_a_mention_in_a_channel_answers_its_only_question(up: Rig) -> None:
     thread = up.discord.add_thread(up.channel)
     elsewhere = await up.shown(await up.submit(TEXT, to=f"discord:{up.channel.id}/{thread.id}"))
-    ask = await asked(up)
-    await marked(up, up.ann.mention_bot(up.channel, "for this"), "✅")
+    ask = await submit_ask(up)
+    await wait_for_mark(up, up.ann.mention_bot(up.channel, "for this"), "✅")
     assert await answers(up, ask, elsewhere) == [["for this"], []]
 
 
 async def test_a_reply_to_an_ended_prompt_answers_no_other_ask(up: Rig) -> None:
-    ended, open_ = await asked(up, directly=True), await asked(up, directly=True)
-    await marked(up, up.ann.replies(prompt(up, ended), "first"), "✅")
+    ended, open_ = await submit_ask(up, directly=True), await submit_ask(up, directly=True)
+    await wait_for_mark(up, up.ann.replies(prompt(up, ended), "first"), "✅")
     await up.shown(ended)
-    await marked(up, up.ann.replies(prompt(up, ended), "that was all"), "❌")
-    await told(up, LABELS.nothing_open)
+    await wait_for_mark(up, up.ann.replies(prompt(up, ended), "that was all"), "❌")
+    await find_note(up, LABELS.nothing_open)
     assert await answers(up, open_) == [[]]
 
 
 async def test_a_reply_to_a_record_in_a_channel_is_ignored(up: Rig) -> None:
-    ended, other = await asked(up), await asked(up)
-    await marked(up, up.ann.replies(prompt(up, ended), "first"), "✅")
+    ended, other = await submit_ask(up), await submit_ask(up)
+    await wait_for_mark(up, up.ann.replies(prompt(up, ended), "first"), "✅")
     await up.shown(ended)
     chatter = up.ann.replies(prompt(up, ended), "well said")
-    await marked(up, up.ann.replies(prompt(up, other), "second"), "✅")
+    await wait_for_mark(up, up.ann.replies(prompt(up, other), "second"), "✅")
     assert chatter.reactions == {}
     assert await answers(up, ended, other) == [["first"], ["second"]]
 
 
 @pytest.mark.parametrize("directly", [True, False])
 async def test_a_reply_finds_its_ask_however_many_are_open_there(up: Rig, directly: bool) -> None:
-    asks = [await asked(up, directly=directly) for _ in range(11)]
-    await marked(up, up.ann.replies(prompt(up, asks[0]), "for the oldest"), "✅")
+    asks = [await submit_ask(up, directly=directly) for _ in range(11)]
+    await wait_for_mark(up, up.ann.replies(prompt(up, asks[0]), "for the oldest"), "✅")
     assert await answers(up, *asks) == [["for the oldest"], *[[] for _ in asks[1:]]]
 
 
 @pytest.mark.rule("TYPED-9")
 async def test_the_author_of_ambiguous_text_is_asked_which_question_is_meant(up: Rig) -> None:
-    asks = [await asked(up, directly=True) for _ in range(2)]
+    asks = [await submit_ask(up, directly=True) for _ in range(2)]
     unclear = up.ann.dm("which is it for?")
     said = (await up.ann.finds(LABELS.which_one_reply)).message
     assert said.reply_to == unclear.id
     assert await answers(up, *asks) == [[], []]
-    await marked(up, up.ann.replies(prompt(up, asks[1]), "this one"), "✅")
+    await wait_for_mark(up, up.ann.replies(prompt(up, asks[1]), "this one"), "✅")
     assert await answers(up, *asks) == [[], ["this one"]]
-    await marked(up, up.ann.dm("there is one now"), "✅")
+    await wait_for_mark(up, up.ann.dm("there is one now"), "✅")
     assert await answers(up, *asks) == [["there is one now"], ["this one"]]
 
 
@@ -180,9 +180,9 @@ async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Ri
     thread = up.discord.add_thread(up.channel)
     to = f"discord:{up.channel.id}/{thread.id}"
     asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
-    await marked(up, up.ann.mention_bot(thread, "go on"), "❌")
-    await told(up, LABELS.which_one_reply)
-    await marked(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
+    await wait_for_mark(up, up.ann.mention_bot(thread, "go on"), "❌")
+    await find_note(up, LABELS.which_one_reply)
+    await wait_for_mark(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
     assert await answers(up, *asks) == [["go on"], []]
 
 
@@ -205,8 +205,8 @@ async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_
 ) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **question}]))
     message = up.ann.mention_bot(own_thread(up, ask), words)
-    await marked(up, message, "❌")
-    note = await told(up, said)
+    await wait_for_mark(up, message, "❌")
+    note = await find_note(up, said)
     assert note.content.splitlines()[0].endswith(f"/{message.id}")
     assert note.content.endswith(f"/{prompt(up, ask).id}")
     assert (await up.shown(ask)).revision == ask.revision
@@ -215,8 +215,8 @@ async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_
 async def test_a_reply_to_a_note_answers_the_question_it_is_about(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
     up.ann.mention_bot(own_thread(up, ask), "blue")
-    note = await told(up, LABELS.words_for_select)
-    await marked(up, up.ann.replies(note, "green"), "✅")
+    note = await find_note(up, LABELS.words_for_select)
+    await wait_for_mark(up, up.ann.replies(note, "green"), "✅")
     assert await answers(up, ask) == [["green"]]
 
 
@@ -225,7 +225,7 @@ async def test_a_person_who_accepts_no_direct_messages_is_told_in_place(up: Rig)
     up.ann.user.dms_open = False
     thread = own_thread(up, ask)
     message = up.ann.mention_bot(thread, "blue")
-    await marked(up, message, "❌")
+    await wait_for_mark(up, message, "❌")
     note = (await up.ann.finds("none of the options", thread)).message
     assert note.reply_to == message.id
     assert up.discord.pings == []
@@ -233,8 +233,8 @@ async def test_a_person_who_accepts_no_direct_messages_is_told_in_place(up: Rig)
 
 async def test_a_person_who_may_not_answer_and_mentions_the_bot_is_told_who_may(up: Rig) -> None:
     eve = up.discord.person("eve", up.guild)
-    ask = await asked(up)
-    await marked(up, eve.mention_bot(own_thread(up, ask), "I say no"), "❌")
+    ask = await submit_ask(up)
+    await wait_for_mark(up, eve.mention_bot(own_thread(up, ask), "I say no"), "❌")
     assert f"<@{up.ann.id}>" in (await eve.finds("Only")).message.content
     assert await answers(up, ask) == [[]]
 
@@ -249,15 +249,15 @@ async def test_two_people_who_type_at_once_answer_one_question(up: Rig) -> None:
     assert sorted(emoji for message in said for emoji in message.reactions) == ["✅", "❌"]
     assert await answers(up, ask) == [["mine"]]
     await up.shown(ask)  # words count from when the question can be seen
-    await marked(up, bob.replies(prompt(up, ask), "and now this"), "✅")
+    await wait_for_mark(up, bob.replies(prompt(up, ask), "and now this"), "✅")
     assert await answers(up, ask) == [["mine", "and now this"]]
 
 
 async def test_text_is_accepted_once_discord_returns_its_channel(up: Rig) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     up.discord.faults.server_error("GET /channels/*")
     up.discord.faults.rate_limit("PUT /channels/*", retry_after=0.3)
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "not lost"), "✅")
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "not lost"), "✅")
     assert await answers(up, ask) == [["not lost"]]
 
 
@@ -265,25 +265,25 @@ async def test_text_is_accepted_once_discord_returns_its_channel(up: Rig) -> Non
 async def test_the_author_of_text_that_cannot_be_handled_is_told_it_was_lost(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     up.discord.faults.server_error("GET /channels/*", times=4)
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "lost"), "❌")
-    await told(up, LABELS.words_not_kept)
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "lost"), "❌")
+    await find_note(up, LABELS.words_not_kept)
 
     async def broken(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as broken_for_now:
         broken_for_now.setattr(Service, "apply", broken)
-        await marked(up, up.ann.mention_bot(own_thread(up, ask), "lost again"), "❌")
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
+        await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "lost again"), "❌")
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
 
 
 async def test_a_crash_while_handling_a_message_is_logged_and_delays_no_other(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     crashed = asyncio.Event()
 
     async def odd(*_: object, **__: object) -> None:
@@ -295,7 +295,7 @@ async def test_a_crash_while_handling_a_message_is_logged_and_delays_no_other(
         up.ann.mention_bot(own_thread(up, ask), "odd")
         async with asyncio.timeout(WAIT):
             await crashed.wait()
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert await answers(up, ask) == [["here now"]]
     [failed] = [each for each in caplog.records if each.message == "A message failed"]
     assert failed.exc_info is not None
@@ -305,11 +305,11 @@ async def test_a_crash_while_handling_a_message_is_logged_and_delays_no_other(
 async def test_a_note_that_cannot_be_sent_is_logged(
     up: Rig, caplog: pytest.LogCaptureFixture
 ) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     up.discord.faults.server_error("POST /users/@me/channels", times=4)
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), ""), "❌")
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), ""), "❌")
     await up.discord.faults.called("POST /users/@me/channels", 4)
-    await marked(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
+    await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "here now"), "✅")
     assert "could not be told why it was not taken" in caplog.text
 
 
@@ -317,15 +317,15 @@ async def test_a_note_that_cannot_be_sent_is_logged(
 async def test_a_reply_to_a_message_whose_process_died_before_storing_it_waits_until_it_is_stored(
     up: Rig,
 ) -> None:
-    ask = await asked(up)
+    ask = await submit_ask(up)
     message = prompt(up, ask)
-    await forgotten(up, ask)
+    await forget_message_id(up, ask)
     said = up.ann.replies(message, "because")
     async with asyncio.timeout(WAIT):
         while not up.surface._background._tasks:  # noqa: ASYNC110 it tells nobody
             await asyncio.sleep(0)
     up.message_sync.request_sync(await up.shown(ask))
-    await marked(up, said, "✅")
+    await wait_for_mark(up, said, "✅")
     assert (await up.shown(ask)).walk.answers[0].value == "because"
     assert sum(one.author_id == up.discord.bot.id for one in up.channel.messages.values()) == 1
 
@@ -334,8 +334,8 @@ async def test_the_author_of_a_reply_to_a_message_that_is_never_stored_is_told(
     up: Rig, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(typed_messages, "MESSAGE_ID_TIMEOUT", 0.0)
-    ask = await asked(up)
+    ask = await submit_ask(up)
     message = prompt(up, ask)
-    await forgotten(up, ask)
-    await marked(up, up.ann.replies(message, "because"), "❌")
-    await told(up, LABELS.words_not_kept)
+    await forget_message_id(up, ask)
+    await wait_for_mark(up, up.ann.replies(message, "because"), "❌")
+    await find_note(up, LABELS.words_not_kept)
