@@ -1,23 +1,23 @@
-"""A fake ``codex app-server``: asks what its arguments say, and tells its client what it reads."""
+"""A fake ``codex app-server``: sends the messages in its arguments, and reports each message that it reads."""
 
 from __future__ import annotations
 
 import json
 import sys
 
-# What it sends once its client has introduced itself, then what it sends after each further message.
+# The messages sent once the client has introduced itself, then one for each further message of the client.
 opening, later = json.loads(sys.argv[1]), json.loads(sys.argv[2])
 for raw in sys.stdin:
-    said = json.loads(raw)
-    sending = []
-    if said.get("method") == "initialize":
-        sending = [{"id": said["id"], "result": {"userAgent": "codex/0.169.0"}}, *opening]
-    elif said.get("method") == "turn/interrupt":
-        sending = [{"id": said["id"], "result": {}}]
+    received = json.loads(raw)
+    replies = []
+    if received.get("method") == "initialize":
+        replies = [{"id": received["id"], "result": {"userAgent": "codex/0.169.0"}}, *opening]
+    elif received.get("method") == "turn/interrupt":
+        replies = [{"id": received["id"], "result": {}}]
     elif later:
-        sending = [later.pop(0)]
-    for message in [{"method": "fake/read", "params": said}, *sending]:
+        replies = [later.pop(0)]
+    for message in [{"method": "fake/read", "params": received}, *replies]:
         sys.stdout.write((message if isinstance(message, str) else json.dumps(message)) + "\n")
         sys.stdout.flush()
-    if said.get("method") == "fake/end":
+    if received.get("method") == "fake/end":
         sys.exit(3)

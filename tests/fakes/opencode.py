@@ -1,4 +1,4 @@
-"""A fake opencode server over a real socket. Its events and answers are those of opencode-ai 1.18.33."""
+"""A fake opencode server over a real socket, with the events and responses of opencode-ai 1.18.33."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ Json = dict[str, Any]
 
 
 class Opencode:
-    """The server's side: what waits for an answer, who listens, and what it was told."""
+    """The server: its pending requests, its event streams, and the calls it received."""
 
     def __init__(self, password: str | None = None) -> None:
         self.url = ""
         self.pending: dict[str, dict[str, Json]] = {"question": {}, "permission": {}}
         self.told: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        """The path with its query, and the body, of every answer that it took or refused."""
+        """The path with its query, and the body, of every answer, prompt and abort that was accepted."""
         self.refused: list[str] = []
         self.running: dict[str, list[str]] = {}
-        """By session, the calls of tools that had not ended when a server was ended, or now."""
+        """By session, the ids of unfinished tool calls, including those that a stopped server left behind."""
         self.busy: set[str] = set()
         self.listed = asyncio.Event()
-        """Set when somebody has listed the sessions."""
+        """Set once a client has listed the sessions."""
         self.failing = 0
-        """So many calls that it still fails."""
+        """The number of calls that are still to fail."""
         self.connections = 0
         self._connected = asyncio.Condition()
         self._password = password
@@ -37,7 +37,7 @@ class Opencode:
         self._runner: web.AppRunner | None = None
 
     async def start(self) -> None:
-        """Listens: the first time on a free port, then on the same one."""
+        """Listen on a free port the first time, then on the same one."""
         app = web.Application()
         app.router.add_get("/event", self._event)
         app.router.add_get("/{kind:question|permission}", self._list)
@@ -54,37 +54,37 @@ class Opencode:
         self.url = f"http://127.0.0.1:{self._runner.addresses[0][1]}"
 
     async def stop(self) -> None:
-        """Ends, and all connections with it. What waits for an answer stays, if it is not taken out."""
+        """Stop the server and close all connections. Pending requests remain until they are dropped."""
         self.hang_up()
         if self._runner is not None:
             await self._runner.cleanup()
 
     def forget(self) -> None:
-        """Forgets what waits, as a server does that is ended: its sessions stay, with calls that had not ended."""
-        for asked in [one for rows in self.pending.values() for one in rows.values()]:
-            self.running.setdefault(asked["sessionID"], []).append(asked["tool"]["callID"])
+        """Drop the pending requests, as a stopped server does. Its sessions and unfinished tool calls remain."""
+        for request in [row for rows in self.pending.values() for row in rows.values()]:
+            self.running.setdefault(request["sessionID"], []).append(request["tool"]["callID"])
         self.pending = {"question": {}, "permission": {}}
 
     def hang_up(self) -> None:
-        """Cuts the streams of events off."""
+        """Cut all event streams."""
         for stream in self._streams:
             transport = stream._req.transport if stream._req is not None else None
             if transport is not None:
                 transport.close()
 
     async def connected(self, count: int = 1) -> None:
-        """Returns once so many streams of events were opened."""
+        """Return once the given number of event streams have been opened."""
         async with asyncio.timeout(WAIT), self._connected:
             await self._connected.wait_for(lambda: self.connections >= count)
 
     async def ask(self, event: Json) -> None:
-        """A model asks something, or wants to be allowed something."""
+        """Add a model's question or permission request, and send its event."""
         kind = event["type"].partition(".")[0]
         self.pending[kind][event["properties"]["id"]] = event["properties"]
         await self.send(event)
 
     async def send(self, event: Json) -> None:
-        """An event, in pieces as a socket may bring it."""
+        """Send an event to all streams, in pieces as a socket may deliver it."""
         raw = f"data: {json.dumps(event)}\n\n".encode()
         for stream in self._streams:
             with contextlib.suppress(ConnectionError):
@@ -92,7 +92,7 @@ class Opencode:
                     await stream.write(piece)
 
     async def answer(self, event: Json) -> None:
-        """A person answers in opencode's own window."""
+        """Answer as a person in opencode's own window."""
         kind = event["type"].partition(".")[0]
         del self.pending[kind][event["properties"]["requestID"]]
         await self.send(event)
@@ -128,13 +128,13 @@ class Opencode:
         self._check(request)
         kind, request_id = request.match_info["kind"], request.match_info["id"]
         body = await request.json() if request.can_read_body else None
-        found = self.pending[kind].pop(request_id, None)
-        if found is None:
+        pending = self.pending[kind].pop(request_id, None)
+        if pending is None:
             self.refused.append(request_id)
-            told = {"_tag": f"{kind.title()}NotFoundError", "requestID": request_id}
-            return web.json_response(told, status=404)
+            problem = {"_tag": f"{kind.title()}NotFoundError", "requestID": request_id}
+            return web.json_response(problem, status=404)
         verb = "rejected" if request.match_info["verb"] == "reject" else "replied"
-        properties = {"sessionID": found["sessionID"], "requestID": request_id, **(body or {})}
+        properties = {"sessionID": pending["sessionID"], "requestID": request_id, **(body or {})}
         await self.send({"id": "evt_2", "type": f"{kind}.{verb}", "properties": properties})
         self.told.put_nowait((request.path_qs, body))
         return web.json_response(True)

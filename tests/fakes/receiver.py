@@ -1,4 +1,4 @@
-"""An agent's webhook receiver: a real HTTP server that answers as a test tells it, and remembers what came."""
+"""An agent's webhook receiver: a real HTTP server that sends scripted responses and records its requests."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WAIT = 60.0
 
 @dataclass(frozen=True)
 class Received:
-    """One request as it came."""
+    """A request as it was received."""
 
     headers: Mapping[str, str]
     body: bytes
@@ -31,8 +31,8 @@ class Received:
     @property
     def event(self) -> dict[str, Any]:
         """The body as JSON."""
-        found: dict[str, Any] = json.loads(self.body)
-        return found
+        event: dict[str, Any] = json.loads(self.body)
+        return event
 
 
 Answer = Callable[[Received], Awaitable[web.StreamResponse]]
@@ -40,7 +40,7 @@ Answer = Callable[[Received], Awaitable[web.StreamResponse]]
 
 @dataclass
 class Receiver:
-    """A receiver that is up at ``url``. ``answers`` are used up one a request; then it is ``always`` that answers."""
+    """A receiver at ``url``. Each request uses up one of ``answers``; when they run out, ``always`` answers."""
 
     url: str
     received: list[Received] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Receiver:
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
-        """One webhook."""
+        """Record a webhook and answer it."""
         headers = {name.lower(): value for name, value in request.headers.items()}
         received = Received(headers, await request.read(), request.transport)
         async with self._changed:
@@ -59,14 +59,14 @@ class Receiver:
         return web.Response(status=204) if answer is None else await answer(received)
 
     async def until(self, count: int) -> list[Received]:
-        """What was received, once it is so many."""
+        """Wait for at least the given number of requests, and return all that were received."""
         async with asyncio.timeout(WAIT), self._changed:
             await self._changed.wait_for(lambda: len(self.received) >= count)
         return self.received
 
 
 def status(code: int, **headers: str) -> Answer:
-    """Answers with a status; underscores in header names are dashes."""
+    """Return an answer with this status; underscores in header names stand for dashes."""
 
     async def answer(_: Received) -> web.StreamResponse:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -76,24 +76,24 @@ def status(code: int, **headers: str) -> Answer:
 
 
 async def never(_: Received) -> web.StreamResponse:
-    """Does not answer until the caller hangs up."""
+    """Give no answer until the caller hangs up."""
     await asyncio.Event().wait()
     raise AssertionError("nobody sets this event")
 
 
 async def hanging_up(received: Received) -> web.StreamResponse:
-    """Takes the webhook, and closes the connection instead of answering."""
+    """Accept the webhook, and close the connection instead of answering."""
     assert received.transport is not None
     received.transport.close()
     return web.Response()
 
 
 async def endless(_: Received) -> web.StreamResponse:
-    """Takes the webhook, and never comes to the end of its body."""
-    return web.Response(status=200, body=_bytes_without_end())
+    """Accept the webhook, and send a body that never ends."""
+    return web.Response(status=200, body=_endless_bytes())
 
 
-async def _bytes_without_end() -> AsyncIterator[bytes]:
+async def _endless_bytes() -> AsyncIterator[bytes]:
     while True:
         yield b"x" * 65_536
         await asyncio.sleep(0)
@@ -101,7 +101,7 @@ async def _bytes_without_end() -> AsyncIterator[bytes]:
 
 @asynccontextmanager
 async def receiving(host: str = "127.0.0.1", port: int = 0) -> AsyncIterator[Receiver]:
-    """A receiver on loopback."""
+    """Run a receiver on loopback."""
     app = web.Application()
     receiver = Receiver("")
     app.router.add_post("/{path:.*}", receiver.handle)

@@ -1,6 +1,6 @@
-"""Platforms that wait longer than the real ones, and an Answerback that counts on it.
+"""Patches that make the fake platforms wait longer than the real ones, and Answerback rely on it.
 
-What has to happen within a few seconds has tests of its own. In all others a busy machine may need longer.
+Separate tests cover what must happen within a few seconds; in all others a busy machine may need longer.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _OURS: Final = LONG - 0.5
 
 
 def slack(patch: pytest.MonkeyPatch) -> None:
-    """Slack waits long for an acknowledgement, for a modal, and for whom it is asked about."""
+    """Extend Slack's time limits for acknowledgements and modals, and Answerback's for modals and lookups."""
     for deadline in ("ACK_SECONDS", "TRIGGER_SECONDS"):
         patch.setattr(rules, deadline, LONG)
     patch.setattr(slack_inbound, "_TRIGGER_SECONDS", _OURS)
@@ -33,7 +33,7 @@ def slack(patch: pytest.MonkeyPatch) -> None:
 
 
 def discord(patch: pytest.MonkeyPatch) -> None:
-    """Discord waits long for the answer to an interaction."""
+    """Extend the time limit for answering a Discord interaction, and Answerback's limits with it."""
     patch.setattr(interactions, "ANSWER_WITHIN", LONG)
     patch.setattr(discord_calls, "ANSWER_TIMEOUT", _OURS)
     patch.setattr(discord_groups, "_WAIT_TIMEOUT", _OURS)

@@ -1,4 +1,4 @@
-"""The largest calls that are accepted, in every state, on every surface: no piece of work holds the event loop."""
+"""The largest accepted calls, in every state and on every surface: no single step blocks the event loop."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from tests.timing import BLOCKED, seconds
 LABELS: Final = Labels()
 ADA: Final = Person(surface="web", user_id="U0ADA", name="Ada")
 NASTY: Final = "<@U1> &amp; *b* `c` \u202e漢 e\u0302 \U0001f469\u200d\U0001f467\t\x00"
-"""Text in which every character is made visible, escaped or counted in its own way."""
+"""Text whose characters all need different treatment: made visible, escaped or counted."""
 
 
 def _text(size: int) -> str:
-    """A text whose JSON in UTF-8 has about so many bytes."""
+    """Return a text whose JSON takes about the given number of bytes in UTF-8."""
     return (NASTY * (1 + size // len(json.dumps(NASTY, ensure_ascii=False).encode())))[:size]
 
 
@@ -199,7 +199,7 @@ def _ask(name: str) -> Ask:
 
 
 def _answer(question: Question) -> Any:
-    """The largest answer to a question."""
+    """Return the largest answer to a question."""
     match question.answer_type:
         case AnswerType.BOOLEAN:
             return True
@@ -219,41 +219,41 @@ def _answer(question: Question) -> Any:
             }
 
 
-def _done(change: object) -> Ask:
+def _after(change: object) -> Ask:
     assert isinstance(change, Change), change
     return change.ask
 
 
 def _states(name: str) -> Iterator[tuple[str, Ask]]:
-    """An ask at its first question, in the middle with everything answered, gone back, in review, and ended."""
+    """Yield an ask at its first question, at its last, after Back, in review, edited, and ended in every way."""
     ask = _ask(name)
     yield "open", ask
     last = ask
     while (question := ask.question) is not None:
         last, ask = (
             ask,
-            _done(asks.apply_action(ask, Answer(value=_answer(question)), at=1.0, by=ADA)),
+            _after(asks.apply_action(ask, Answer(value=_answer(question)), at=1.0, by=ADA)),
         )
     if last is not ask and last.walk.answers:
         yield "at the last question", last
     if last.walk.answers:
-        yield "gone back", _done(asks.apply_action(last, Back(), at=1.0, by=ADA))
+        yield "gone back", _after(asks.apply_action(last, Back(), at=1.0, by=ADA))
     if ask.open:
         yield "in review", ask
         first = ask.walk.answers[0].question_id
-        yield "edited", _done(asks.apply_action(ask, Edit(question_id=first), at=1.0, by=ADA))
-        ask = _done(asks.apply_action(ask, walker.Submit(), at=1.0, by=ADA))
+        yield "edited", _after(asks.apply_action(ask, Edit(question_id=first), at=1.0, by=ADA))
+        ask = _after(asks.apply_action(ask, walker.Submit(), at=1.0, by=ADA))
     yield "answered", ask
-    yield "cancelled", _done(asks.apply_action(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
-    yield "turn ended", _done(asks.apply_action(last, EndTurn(), at=1.0, by=ADA))
+    yield "cancelled", _after(asks.apply_action(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
+    yield "turn ended", _after(asks.apply_action(last, EndTurn(), at=1.0, by=ADA))
     yield "expired", asks.end_ask(last, Status.EXPIRED, at=1.0, reason=Reason.EXPIRED).ask
 
 
 Work = Callable[[], object]
 
 
-def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
-    """Every piece of work that an ask in this state leads to, each of which runs without a pause."""
+def _steps(ask: Ask) -> Iterator[tuple[str, Work]]:
+    """Yield every step of work for an ask in this state; each runs without yielding to the event loop."""
     view = view_of(ask)
     question = ask.question
     yield "view", lambda: view_of(ask)
@@ -291,11 +291,11 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
     if question is None:
         return
     everything = tuple(range(len(question.options)))
-    look = discord_choices.ListState(chosen=everything)
-    yield "discord, all ticked", lambda: discord.message(view, LABELS, look)
+    list_state = discord_choices.ListState(chosen=everything)
+    yield "discord, all ticked", lambda: discord.message(view, LABELS, list_state)
     yield (
         "discord, all ticked, in full",
-        lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS, look),
+        lambda: discord_reading.page(view, Verb.SHOW_IN_FULL, 0, LABELS, list_state),
     )
     yield "discord, searched", lambda: discord_choices.search_options(question, "a b c " * 600)
     yield "request line", lambda: asks.request_entry(ask, 1.0)
@@ -307,10 +307,10 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
         "x" * 200_000,
         [[1]] * 40_000,
     ]
-    for n, one in enumerate(wrong):
+    for n, wrong_value in enumerate(wrong):
         yield (
             f"wrong answer {n}",
-            partial(asks.apply_action, ask, Answer(value=one), at=1.0, by=ADA),
+            partial(asks.apply_action, ask, Answer(value=wrong_value), at=1.0, by=ADA),
         )
     for n, words in enumerate(("1," * 20_000, ", ".join(_MANY * 20), "x" * 40_000, "[" * 40_000)):
         yield f"words {n}", partial(typed_answers.parse_typed_answer, ask, words, LABELS)
@@ -318,11 +318,11 @@ def _pieces(ask: Ask) -> Iterator[tuple[str, Work]]:
 
 @pytest.mark.rule("DATA-9")
 @pytest.mark.parametrize("name", CALLS)
-def test_no_piece_of_work_holds_the_loop(name: str) -> None:
+def test_no_step_blocks_the_event_loop(name: str) -> None:
     slow = [
-        f"{state}, {piece}: {1_000 * taken:.0f} ms"
+        f"{state}, {step}: {1_000 * taken:.0f} ms"
         for state, ask in _states(name)
-        for piece, work in _pieces(ask)
+        for step, work in _steps(ask)
         if (taken := seconds(work)) > BLOCKED
     ]
     assert slow == []

@@ -1,4 +1,4 @@
-"""A service over a real SQLite file, with a chat surface and a page, and a clock that tests move."""
+"""A service over a real SQLite file, with a chat surface, a page, and a clock that tests advance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.service_parts import FakePage, FakeSurface, ManualClock
 
 @dataclass
 class Parts:
-    """Everything a test of the service holds in its hands."""
+    """The parts that a service is built from."""
 
     store: SqliteStore
     clock: ManualClock
@@ -35,7 +35,7 @@ class Parts:
         routes: Routes | None = None,
         surfaces: tuple[str, ...] = ("chat", "web"),
     ) -> Service:
-        """A service; another one on the same parts is what a restart is."""
+        """Return a service; another one on the same parts simulates a restart."""
         return Service(
             self.store,
             self.clock,
@@ -57,7 +57,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[Parts]:
 
 @pytest.fixture
 def signals() -> Iterator[None]:
-    """Puts back the signal handlers after a test that runs a command on its own loop, which leaves some behind."""
+    """Restore the signal handlers after a test whose command runs its own loop and leaves some behind."""
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = {number: signal.getsignal(number) for number in numbers}
     yield
@@ -67,7 +67,7 @@ def signals() -> Iterator[None]:
 
 @pytest.fixture(params=["sqlite", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """A store of either kind that belongs to one process."""
+    """A store of either kind, used by one process."""
     made: Store = SqliteStore(tmp_path / "a.db") if request.param == "sqlite" else MemoryStore()
     await made.open()
     yield made

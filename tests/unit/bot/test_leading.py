@@ -1,4 +1,4 @@
-"""One process at a time holds a lease; whoever lost it stops, whatever the reason, and acts on nothing more."""
+"""One process at a time holds a lease; a process that loses it, for whatever reason, stops acting."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LEASE = "socket"
 SHORT_LEASE = 0.4
 
 
-class Clumsy(MemoryStore):
-    """A store whose leases fail, or hang, when it is told so."""
+class FaultyStore(MemoryStore):
+    """A store whose leases fail or hang on demand."""
 
     failing = False
     hanging = False
 
     async def lease(self, name: str, claim: Claim) -> int | None:
-        """Takes or renews the lease, or fails."""
+        """Take or renew the lease, or fail."""
         if self.hanging:
             await asyncio.Event().wait()
         if self.failing:
@@ -37,85 +37,85 @@ class Clumsy(MemoryStore):
         return await super().lease(name, claim)
 
     async def release_lease(self, name: str, holder: str) -> None:
-        """Gives the lease back, or fails."""
+        """Release the lease, or fail."""
         if self.failing:
             raise StoreError("the server is starting")
         await super().release_lease(name, holder)
 
 
 class Holder:
-    """A process that wants the lease, and what it was told."""
+    """A process that wants the lease, and the callbacks that it received."""
 
     def __init__(self, store: MemoryStore, name: str, seconds: float = SHORT_LEASE) -> None:
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.changed = asyncio.Event()
         self.leading = LeaderLease(
             SharedClaims(store, name), LEASE, self._begin, self._end, seconds=seconds
         )
 
     async def _begin(self) -> None:
-        self._note("began")
+        self._record("began")
 
     async def _end(self) -> None:
-        self._note("ended")
+        self._record("ended")
 
-    def _note(self, what: str) -> None:
-        self.told.append(what)
+    def _record(self, call: str) -> None:
+        self.calls.append(call)
         self.changed.set()
 
-    async def until(self, *told: str) -> None:
-        """Returns once it was told exactly this."""
+    async def until(self, *calls: str) -> None:
+        """Return once it has received exactly these callbacks."""
         async with asyncio.timeout(WAIT):
-            while tuple(self.told) != told:
+            while tuple(self.calls) != calls:
                 self.changed.clear()
                 await self.changed.wait()
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[Clumsy]:
-    made = Clumsy()
+async def store() -> AsyncIterator[FaultyStore]:
+    made = FaultyStore()
     await made.open()
     yield made
     await made.close()
 
 
 @pytest.fixture
-async def ann(store: Clumsy) -> AsyncIterator[Holder]:
+async def ann(store: FaultyStore) -> AsyncIterator[Holder]:
     made = Holder(store, "ann")
     yield made
     await made.leading.stop()
 
 
 @pytest.fixture
-async def ben(store: Clumsy) -> AsyncIterator[Holder]:
+async def ben(store: FaultyStore) -> AsyncIterator[Holder]:
     made = Holder(store, "ben")
     yield made
     await made.leading.stop()
 
 
 @pytest.mark.rule("CLAIM-10")
-async def test_one_holds_the_lease_and_the_other_follows_when_it_is_given_back(
-    store: Clumsy,
+async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_released(
+    store: FaultyStore,
 ) -> None:
     ann, ben = (Holder(store, name, LASTING) for name in ("ann", "ben"))
     await ann.leading.start()
     await ben.leading.start()
-    assert (ann.told, ben.told) == (["began"], [])
-    await asyncio.sleep(1.5 * LASTING)  # it is renewed
+    assert (ann.calls, ben.calls) == (["began"], [])
+    await asyncio.sleep(1.5 * LASTING)  # the lease is renewed meanwhile
     assert (ann.leading.is_held, ben.leading.is_held) == (True, False)
     await ann.leading.stop()
-    assert ann.told == ["began", "ended"]
+    assert ann.calls == ["began", "ended"]
     await ben.until("began")
     assert ben.leading.fence().epoch == 2
     await ben.leading.stop()
 
 
 @pytest.mark.rule("CLAIM-10")
-async def test_a_process_that_was_paused_for_longer_than_the_lease_stops_when_it_wakes(
+async def test_a_process_paused_for_longer_than_the_lease_stops_when_it_resumes(
     ann: Holder, ben: Holder
 ) -> None:
     await ann.leading.start()
-    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process stands still
+    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process is blocked
     assert not ann.leading.is_held
     await ben.leading.start()
     await ben.until("began")
@@ -125,8 +125,8 @@ async def test_a_process_that_was_paused_for_longer_than_the_lease_stops_when_it
 
 @pytest.mark.rule("CLAIM-10")
 @pytest.mark.parametrize("how", ["failing", "hanging"])
-async def test_who_cannot_renew_the_lease_in_time_stops_and_begins_anew_later(
-    store: Clumsy, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
+async def test_a_process_that_cannot_renew_the_lease_in_time_stops_and_begins_again_later(
+    store: FaultyStore, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ann.leading.start()
     setattr(store, how, True)
@@ -137,12 +137,12 @@ async def test_who_cannot_renew_the_lease_in_time_stops_and_begins_anew_later(
     assert "no longer holds the lease" in caplog.text
 
 
-async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_else(
-    store: Clumsy, ann: Holder, caplog: pytest.LogCaptureFixture
+async def test_a_failure_to_take_or_release_the_lease_is_only_logged(
+    store: FaultyStore, ann: Holder, caplog: pytest.LogCaptureFixture
 ) -> None:
     store.failing = True
     await ann.leading.start()
-    assert ann.told == []
+    assert ann.calls == []
     store.failing = False
     await ann.until("began")
     store.failing = True
@@ -151,8 +151,8 @@ async def test_a_lease_that_cannot_be_taken_or_given_back_is_told_and_nothing_el
     assert "cannot be released now: the server is starting" in caplog.text
 
 
-async def test_a_stop_that_hangs_is_not_waited_for(
-    store: Clumsy, monkeypatch: pytest.MonkeyPatch
+async def test_stopping_does_not_wait_for_a_callback_that_hangs(
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("answerback_chat.leader_lease._END_TIMEOUT", 0.05)
 
@@ -162,7 +162,7 @@ async def test_a_stop_that_hangs_is_not_waited_for(
     leading = LeaderLease(SharedClaims(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
     starting = asyncio.create_task(leading.start())
     async with asyncio.timeout(WAIT):
-        while not leading.is_held:  # noqa: ASYNC110 it tells nobody
+        while not leading.is_held:  # noqa: ASYNC110 there is no notification
             await asyncio.sleep(0.01)
         await leading.stop()
         await starting
@@ -170,7 +170,7 @@ async def test_a_stop_that_hangs_is_not_waited_for(
 
 
 @pytest.mark.rule("CLAIM-10")
-async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Parts) -> None:
+async def test_actions_under_a_lease_count_only_while_it_is_held(parts: Parts) -> None:
     service = parts.service()
     leading = LeaderLease(SharedClaims(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
     await leading.start()
@@ -182,9 +182,9 @@ async def test_what_is_done_under_a_lease_counts_only_while_it_is_held(parts: Pa
     assert await parts.store.lease(LEASE, Claim("ben", 60.0)) == 2
     with pytest.raises(LeaseLostError):
         await asks.apply(intent, actor())
-    now = await asks.get(ask.id)
-    assert now is not None
-    assert len(now.walk.answers) == 1
+    stored = await asks.get(ask.id)
+    assert stored is not None
+    assert len(stored.walk.answers) == 1
     await leading.stop()
 
 

@@ -1,4 +1,4 @@
-"""Notes beside an answer: where they are taken, and where they are found again."""
+"""Notes with an answer: which dialects accept them, and where they appear again."""
 
 from __future__ import annotations
 
@@ -25,28 +25,28 @@ async def test_a_note_is_kept_in_the_record_and_offered_again_after_back(parts: 
     ask = (await service.submit(body)).ask
     prompt: Any = ask_json(ask)["prompt"]
     assert (prompt["note"], prompt["prefill_note"]) == (True, None)
-    told = await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
-    assert isinstance(told, Acted)
-    prompt = ask_json(told.ask)["prompt"]
+    result = await service.act(ask.id, Answer(value="A", note="but on Monday"), actor())
+    assert isinstance(result, Acted)
+    prompt = ask_json(result.ask)["prompt"]
     assert prompt["answered"][0]["answer"] == ["A", "Note: but on Monday"]
     back = await service.act(ask.id, Back(), actor())
     assert isinstance(back, Acted)
     prompt = ask_json(back.ask)["prompt"]
     assert (prompt["prefill"], prompt["prefill_note"]) == ("A", "but on Monday")
     await service.act(ask.id, Answer(value="B", note=" "), actor())
-    lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
+    lines: Any = [entry_json(entry) for entry in await service.record(ask.id)]
     answered = [
         line["response"]["answered"] for line in lines if "answered" in line.get("response", {})
     ]
-    assert [one.get("note") for one in answered] == ["but on Monday", None]
-    again = await service.get(ask.id)
-    assert again is not None
-    assert [given.note for given in again.walk.answers] == [None]
+    assert [each.get("note") for each in answered] == ["but on Monday", None]
+    stored = await service.get(ask.id)
+    assert stored is not None
+    assert [answer.note for answer in stored.walk.answers] == [None]
 
 
 @pytest.mark.rule("ACT-8")
 @pytest.mark.parametrize("dialect", [d for d in CALLS if d not in {"codex", "claude"}])
-async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
+async def test_a_note_is_rejected_if_the_tool_result_has_no_field_for_it(
     parts: Parts, dialect: str
 ) -> None:
     service = parts.service()
@@ -57,10 +57,10 @@ async def test_a_note_is_refused_where_the_result_has_no_place_for_it(
     assert prompt["note"] is False
     options = prompt["options"] or [{"value": "A"}]
     value: Any = {"schema": {"n": 1}}.get(prompt["answer_type"], options[0]["value"])
-    told = await service.act(ask.id, Answer(value=value, note="why"), actor())
-    assert isinstance(told, Rejected)
-    assert told.why is RejectReason.INVALID
-    assert [(p.pointer, p.code) for p in told.problems] == [("/note", "unknown_value")]
+    result = await service.act(ask.id, Answer(value=value, note="why"), actor())
+    assert isinstance(result, Rejected)
+    assert result.why is RejectReason.INVALID
+    assert [(p.pointer, p.code) for p in result.problems] == [("/note", "unknown_value")]
     assert await service.get(ask.id) == ask
 
 

@@ -1,4 +1,4 @@
-"""What the real Claude Code, and the real opencode over ACP, sent when they were driven: asked and answered."""
+"""Messages recorded from the real Claude Code, and from the real opencode over ACP: each is asked and answered."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tests.unit.bot.hook_parts import value
 from tests.unit.bot.test_hooks import hook
 
 CLAUDE: Json = json.loads((ROOT / "tests" / "data" / "hooks" / "claude.json").read_text())
-"""Events as Claude Code 2.1.330 sent them; those of PreToolUse, UserPromptSubmit and Stop are of one session."""
+"""Events that Claude Code 2.1.330 sent; those for PreToolUse, UserPromptSubmit and Stop are from one session."""
 OPENCODE: list[Json] = json.loads((ROOT / "tests" / "data" / "bridges" / "acp.json").read_text())
-"""Lines of `opencode acp` 1.18.33, up to the permission that it asks for."""
+"""The lines that `opencode acp` 1.18.33 sent, up to its permission request."""
 
 
 @pytest.fixture
@@ -59,7 +59,7 @@ ANSWERED = [
 
 
 @pytest.mark.parametrize(("name", "action", "expected"), ANSWERED)
-async def test_claude_codes_own_events_are_answered(
+async def test_recorded_events_of_claude_code_are_answered(
     service: Served, name: str, action: Json, expected: Json
 ) -> None:
     waiting = asyncio.create_task(hook(service, CLAUDE[name]))
@@ -70,20 +70,22 @@ async def test_claude_codes_own_events_are_answered(
 
 @pytest.mark.rule("LATE-2")
 @pytest.mark.parametrize("name", ["UserPromptSubmit", "Stop"])
-async def test_claude_codes_own_events_bring_it_what_came_late_once(
+async def test_recorded_events_of_claude_code_deliver_a_late_answer_once(
     service: Served, name: str
 ) -> None:
     assert await hook(service, CLAUDE[name]) == {}
     await hook(service, CLAUDE["PreToolUse"], "?wait=0")
     await service.act(await service.newest(), **value("8080"))
-    told = (await hook(service, CLAUDE[name]))["hookSpecificOutput"]
-    assert told["hookEventName"] == name
-    assert "8080" in told["additionalContext"]
+    output = (await hook(service, CLAUDE[name]))["hookSpecificOutput"]
+    assert output["hookEventName"] == name
+    assert "8080" in output["additionalContext"]
     assert await hook(service, CLAUDE[name]) == {}
 
 
 @pytest.mark.rule("ACP-1", "ACP-2")
-async def test_what_opencode_asks_over_acp_is_answered_in_the_thread(service: Served) -> None:
+async def test_opencodes_permission_request_over_acp_is_answered_in_the_thread(
+    service: Served,
+) -> None:
     request = OPENCODE[-1]
     async with run_editor(service.url) as editor:
         await editor.send(INITIALIZE)
@@ -94,9 +96,9 @@ async def test_what_opencode_asks_over_acp_is_answered_in_the_thread(service: Se
         assert ask.request.conversation == request["params"]["sessionId"]
         assert ask.request.tool_call_id == request["params"]["toolCall"]["toolCallId"]
         await service.act(ask, **value("once"))
-        told = [await editor.next(), await editor.next()]
-    heard = [one for one in told if one["method"] == "_heard"]
+        messages = [await editor.next(), await editor.next()]
+    heard = [each for each in messages if each["method"] == "_heard"]
     assert json.loads(heard[0]["params"]["line"]) == selected("once", request["id"])
-    assert [one["params"] for one in told if one["method"] == "$/cancel_request"] == [
+    assert [each["params"] for each in messages if each["method"] == "$/cancel_request"] == [
         {"requestId": request["id"]}
     ]

@@ -1,4 +1,4 @@
-"""Every vector against the service itself: what a test over HTTP shows of the process, in a second."""
+"""Every vector against the service itself: in a second, what the test over HTTP shows for a process."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ CASES = [
 _BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
 
 
-def acting(step: Any) -> Action | AskBack:
-    """The action of a case."""
+def action_of(step: Any) -> Action | AskBack:
+    """Return the action of a step."""
     return action_from_body(_BODY.validate_python(step).root)
 
 
 STATUS = {RejectReason.STALE: 409, RejectReason.ENDED: 410, RejectReason.INVALID: 422}
 
 
-def same(found: Any, expected: Any) -> bool:
-    """Equal as JSON: true is not 1."""
-    return json.dumps(found, sort_keys=True) == json.dumps(expected, sort_keys=True)
+def same(actual: Any, expected: Any) -> bool:
+    """Whether two values are equal as JSON, where true is not 1."""
+    return json.dumps(actual, sort_keys=True) == json.dumps(expected, sort_keys=True)
 
 
 @pytest.mark.rule(
@@ -109,10 +109,10 @@ async def test_vector(parts: Parts, dialect: str, case: dict[str, Any]) -> None:
     for step in [None, *case["steps"]]:
         if step is not None:
             before = ask
-            told = await service.act(ask.id, acting(step["do"]), actor())
-            assert (200 if isinstance(told, Acted) else STATUS[told.why]) == step["http"]
+            outcome = await service.act(ask.id, action_of(step["do"]), actor())
+            assert (200 if isinstance(outcome, Acted) else STATUS[outcome.why]) == step["http"]
             ask = await service.get(ask.id) or ask
-            assert isinstance(told, Acted) or ask == before
+            assert isinstance(outcome, Acted) or ask == before
             expected = step.get("prompt", {})
         prompt: Any = ask_json(ask)["prompt"]
         assert same({key: prompt[key] for key in expected}, expected)
@@ -131,7 +131,7 @@ async def test_the_record_pairs_every_request_with_its_response(parts: Parts) ->
     case = next(c for d, c in CASES if c["title"].startswith("back re-prompts"))
     ask = (await service.submit(read_submission({**case["call"], "to": "web"}))).ask
     for step in case["steps"]:
-        await service.act(ask.id, acting(step["do"]), actor())
+        await service.act(ask.id, action_of(step["do"]), actor())
     lines: Any = [entry_json(stored) for stored in await service.record(ask.id)]
     shape = [
         (line["type"], line["question_id"], next(iter(line.get("response", {"-": 0}))))

@@ -1,4 +1,4 @@
-"""What tests of the fakes share: platforms that wait as long as a busy machine needs."""
+"""Fixtures for the tests of the fakes: platforms that wait as long as a busy machine needs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from tests.fakes import unhurried
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The platforms wait for long; a test that is about that moves their clocks."""
+    """Extend the platforms' time limits; a test of a limit advances the platform's clock."""
     unhurried.slack(monkeypatch)
     unhurried.discord(monkeypatch)

@@ -1,4 +1,4 @@
-"""Block Kit pieces that the tests of the fake Slack put together."""
+"""Block Kit builders for the tests of the fake Slack."""
 
 from tests.fakes.slack.schema import Json
 
@@ -29,7 +29,7 @@ def section(text: str, **more: object) -> Json:
 
 
 def entry(label: str, kind: str = "plain_text_input", **more: object) -> Json:
-    """An input block whose ids come from its label."""
+    """An input block with its label as block id."""
     optional = {"optional": more.pop("optional")} if "optional" in more else {}
     element: Json = {"type": kind, "action_id": "value"} | more
     return {

@@ -1,4 +1,4 @@
-"""A real slack-bolt app on the fake Slack, over Socket Mode or signed HTTP, that notes what it gets."""
+"""A real slack-bolt app on the fake Slack, over Socket Mode or signed HTTP, that records what it receives."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -18,17 +18,17 @@ from tests.fakes.slack.workspace import Message
 
 @dataclass
 class World:
-    """The fake, an app on it, and what the app got."""
+    """The fake, an app on it, and the payloads that the app received."""
 
     slack: FakeSlack
     client: AsyncWebClient
     app: AsyncApp
-    got: list[Json] = field(default_factory=list)
+    received: list[Json] = field(default_factory=list)
     handler: AsyncSocketModeHandler | None = None
     answer: Json = field(default_factory=dict)
 
     async def ask(self, *blocks: Json, channel: str = "C1") -> Message:
-        """Posts blocks and gives the stored message."""
+        """Post blocks and return the stored message."""
         posted = await self.client.chat_postMessage(
             channel=channel, text="t", blocks=list(blocks), unfurl_links=False
         )
@@ -36,24 +36,24 @@ class World:
 
 
 def listen(world: World) -> None:
-    """Takes everything; answers suggestions and submits with `world.answer`."""
+    """Record every payload; answer suggestions and submissions with `world.answer`."""
 
-    async def take(ack: object, body: Json) -> None:
-        world.got.append(body)
+    async def on_interaction(ack: object, body: Json) -> None:
+        world.received.append(body)
         await ack(**world.answer)  # type: ignore[operator]
 
-    async def hear(event: Json) -> None:
-        world.got.append(event)
+    async def on_event(event: Json) -> None:
+        world.received.append(event)
 
-    world.app.action({"action_id": "press"})(take)
+    world.app.action({"action_id": "press"})(on_interaction)
     for action_id in ("menu", "many", "value", "end"):
-        world.app.action(action_id)(take)
-    world.app.options("find")(take)
-    world.app.action("find")(take)
-    world.app.view("form")(take)
-    world.app.view_closed("form")(take)
-    world.app.event("message")(hear)
-    world.app.event("app_mention")(hear)
+        world.app.action(action_id)(on_interaction)
+    world.app.options("find")(on_interaction)
+    world.app.action("find")(on_interaction)
+    world.app.view("form")(on_interaction)
+    world.app.view_closed("form")(on_interaction)
+    world.app.event("message")(on_event)
+    world.app.event("app_mention")(on_event)
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""What the chaos suite takes for lost, doubled or out of order: its judge finds each, and lets pass what may be."""
+"""The chaos suite's verifier detects lost, duplicated and out-of-order answers, and accepts all valid outcomes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ BACKED: dict[str, Any] = {"type": "response", "question_id": "q1", "response": {
 ENDED: dict[str, Any] = {"type": "ended"}
 
 
-def walked() -> Walk:
-    """Yes, whose fate nobody knows; then no, which was accepted; back; and yes twice."""
+def make_walk() -> Walk:
+    """Attempt a yes with an unknown outcome; then a no, Back and two yeses that are accepted."""
     walk = Walk("form-1", "slack", "ask_1")
     walk.tries(1, value=True)
     walk.accepted(walk.tries(1, value=False))
@@ -32,38 +32,38 @@ def walked() -> Walk:
     return walk
 
 
-def judged(walk: Walk, *lines: dict[str, Any], **answers: bool) -> None:
+def judge(walk: Walk, *lines: dict[str, Any], **answers: bool) -> None:
     ask = {"status": "answered", "revision": len(lines) + 1, "answers": answers}
     walk.told = ask
     verify(walk, ask, [*lines, ENDED])
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_of_tries_at_the_same_question_whose_fate_is_unknown_any_may_count(first: bool) -> None:
+def test_any_attempt_at_a_question_may_count_if_one_outcome_is_unknown(first: bool) -> None:
     lines = (answered(0, value=first), BACKED, answered(0, value=True), answered(1, value=True))
-    judged(walked(), *lines, q0=True, q1=True)
+    judge(make_walk(), *lines, q0=True, q1=True)
 
 
-def test_what_was_tried_after_something_was_accepted_does_not_count() -> None:
-    walk = walked()
+def test_an_attempt_at_a_revision_that_accepted_another_does_not_count() -> None:
+    walk = make_walk()
     walk.tries(4, value=False)
     lines = (answered(0, value=True), BACKED, answered(0, value=True), answered(1, value=False))
     with pytest.raises(AssertionError, match="at revision 4"):
-        judged(walk, *lines, q0=True, q1=False)
+        judge(walk, *lines, q0=True, q1=False)
 
 
-def test_an_accepted_answer_that_is_lost_is_found() -> None:
+def test_a_lost_accepted_answer_is_detected() -> None:
     with pytest.raises(AssertionError):
-        judged(walked(), answered(0, value=True), answered(1, value=True), q0=True, q1=True)
+        judge(make_walk(), answered(0, value=True), answered(1, value=True), q0=True, q1=True)
 
 
-def test_an_answer_that_counted_twice_is_found() -> None:
+def test_an_answer_counted_twice_is_detected() -> None:
     lines = (answered(0, value=True), BACKED, answered(0, value=True), answered(1, value=True))
     with pytest.raises(AssertionError):
-        judged(walked(), *lines, answered(1, value=True), q0=True, q1=True)
+        judge(make_walk(), *lines, answered(1, value=True), q0=True, q1=True)
 
 
-def test_an_end_that_is_not_what_was_answered_last_is_found() -> None:
+def test_a_final_answer_that_differs_from_the_last_one_given_is_detected() -> None:
     lines = (answered(0, value=False), BACKED, answered(0, value=True), answered(1, value=True))
     with pytest.raises(AssertionError):
-        judged(walked(), *lines, q0=False, q1=True)
+        judge(make_walk(), *lines, q0=False, q1=True)

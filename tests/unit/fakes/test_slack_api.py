@@ -43,7 +43,7 @@ async def refusal(call: object) -> Json:
     return {"status": answer.status_code, "headers": answer.headers} | dict(answer.data)
 
 
-async def test_a_post_is_stored_with_ids_and_found_again_by_its_metadata(
+async def test_a_post_is_stored_with_ids_and_listed_with_its_metadata(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     parent = await client.chat_postMessage(channel="C1", text="parent")
@@ -60,7 +60,7 @@ async def test_a_post_is_stored_with_ids_and_found_again_by_its_metadata(
     assert found["messages"][0]["reply_count"] == 1
 
 
-async def test_bad_blocks_are_refused_with_pointers(
+async def test_invalid_blocks_are_rejected_with_pointers(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     answer = await refusal(
@@ -88,7 +88,7 @@ async def test_bad_blocks_are_refused_with_pointers(
          "invalid_metadata_format"),
     ],
 )  # fmt: skip
-async def test_a_post_that_slack_refuses_is_refused_by_its_code(
+async def test_a_post_that_slack_would_reject_is_rejected_with_the_same_code(
     client: AsyncWebClient, arguments: Json, code: str
 ) -> None:
     answer = await refusal(client.api_call("chat.postMessage", json=arguments))
@@ -138,7 +138,7 @@ async def test_tokens_and_scopes_are_enforced(slack: FakeSlack, client: AsyncWeb
     assert (await refusal(client.auth_test()))["error"] == "token_revoked"
 
 
-async def test_people_groups_and_conversations_are_told_whichever_way_arguments_come(
+async def test_people_groups_and_conversations_can_be_looked_up_however_arguments_are_encoded(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     opened = await client.conversations_open(users="U1")
@@ -156,7 +156,7 @@ async def test_people_groups_and_conversations_are_told_whichever_way_arguments_
     assert again["error"] == "already_reacted"
 
 
-async def test_an_ephemeral_is_seen_by_one_person_and_in_a_thread_only_with_replies(
+async def test_an_ephemeral_message_is_seen_by_one_person_and_in_a_thread_only_if_it_has_replies(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     await client.chat_postEphemeral(channel="C1", user="U1", text="only you")
@@ -193,7 +193,7 @@ async def test_a_trigger_opens_one_modal_within_three_seconds(
     assert "missing required field: title [json-pointer:/view]" in str(bad["response_metadata"])
 
 
-async def test_views_know_hashes_stack_depth_and_external_ids(
+async def test_views_enforce_hashes_stack_depth_and_external_ids(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     view = modal(section("x"), external_id="one")
@@ -214,7 +214,7 @@ async def test_views_know_hashes_stack_depth_and_external_ids(
     assert (await refusal(client.views_update(view_id="V0", view=view)))["error"] == "not_found"
 
 
-async def test_planned_faults_come_as_often_as_planned_and_are_logged(
+async def test_planned_faults_occur_as_often_as_planned_and_are_logged(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     slack.faults.add("chat.postMessage", status=429, retry_after=7)
@@ -235,7 +235,7 @@ async def test_planned_faults_come_as_often_as_planned_and_are_logged(
 
 
 @pytest.mark.parametrize(("when", "stored"), [("before", 0), ("after", 1)])
-async def test_a_dropped_line_loses_the_call_or_only_its_answer(
+async def test_a_dropped_connection_loses_the_call_or_only_its_response(
     slack: FakeSlack, client: AsyncWebClient, when: str, stored: int
 ) -> None:
     slack.faults.add("chat.postMessage", drop=True, when=when)
@@ -244,7 +244,9 @@ async def test_a_dropped_line_loses_the_call_or_only_its_answer(
     assert len(slack.messages("C1")) == stored
 
 
-async def test_a_call_hangs_until_it_is_released(slack: FakeSlack, client: AsyncWebClient) -> None:
+async def test_a_hanging_call_completes_once_released(
+    slack: FakeSlack, client: AsyncWebClient
+) -> None:
     fault = slack.faults.add("chat.postMessage", hang=True)
     call = asyncio.ensure_future(client.chat_postMessage(channel="C1", text="x"))
     await slack.until(lambda: fault.hits)
@@ -255,7 +257,7 @@ async def test_a_call_hangs_until_it_is_released(slack: FakeSlack, client: Async
     assert slack.count("chat.postMessage") == 1
 
 
-async def test_real_limits_refuse_the_call_that_is_too_many() -> None:
+async def test_real_rate_limits_reject_the_first_call_over_the_limit() -> None:
     async with FakeSlack(real_limits=True, retry_delays=()) as slack:
         slack.workspace.add_channel("C1")
         slack.workspace.add_channel("C2")
@@ -270,7 +272,7 @@ async def test_real_limits_refuse_the_call_that_is_too_many() -> None:
         assert (await client.chat_postMessage(channel="C1", text="x"))["ok"]
 
 
-async def test_the_page_shows_threads_with_real_buttons_and_no_markup_of_the_text(
+async def test_the_page_shows_threads_with_real_buttons_and_escapes_their_text(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     blocks = [section("*Deploy* &lt;b&gt; now?"), actions(button("Yes", style="primary"))]
@@ -284,7 +286,7 @@ async def test_the_page_shows_threads_with_real_buttons_and_no_markup_of_the_tex
     assert '<button class="primary">Yes</button>' in html
 
 
-async def test_mrkdwn_is_read_as_the_client_shows_it(
+async def test_mrkdwn_is_parsed_as_the_client_shows_it(
     slack: FakeSlack, client: AsyncWebClient
 ) -> None:
     text = "&gt; *bold* <https://evil.example|good.example> <!here> <@U1>\n2*3*4 `a &amp; b` :eyes:"
@@ -308,7 +310,7 @@ async def main(api_url, token, app_token):
     app = AsyncApp(client=client, process_before_response=True)
 
     @app.event("message")
-    async def hear(event):
+    async def on_message(event):
         if event.get("text") == "die":
             await asyncio.sleep(60)
         await client.reactions_add(channel=event["channel"], timestamp=event["ts"], name="eyes")
@@ -319,7 +321,7 @@ asyncio.run(main(*sys.argv[1:]))
 """
 
 
-async def test_the_fake_keeps_its_state_while_an_app_in_another_process_is_killed(
+async def test_the_fake_keeps_its_state_when_an_app_in_another_process_is_killed(
     slack: FakeSlack,
 ) -> None:
     async def start() -> asyncio.subprocess.Process:

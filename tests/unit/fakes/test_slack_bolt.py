@@ -1,4 +1,4 @@
-"""What a person does at the fake reaches a real slack-bolt app in Slack's shape, in both modes."""
+"""A person's actions in the fake reach a real slack-bolt app in Slack's format, in both modes."""
 
 from collections.abc import AsyncIterator
 
@@ -21,7 +21,7 @@ async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
         yield made
 
 
-async def test_a_click_reaches_the_app_in_slacks_shape_and_may_be_answered_privately(
+async def test_a_click_reaches_the_app_in_slacks_format_and_can_be_answered_privately(
     world: World,
 ) -> None:
     ada = world.slack.person("U1")
@@ -30,7 +30,7 @@ async def test_a_click_reaches_the_app_in_slacks_shape_and_may_be_answered_priva
     ack = await ada.click(message, "Yes")
     assert ack is not None
     assert ack.ok
-    [body] = world.got
+    [body] = world.received
     assert body["container"] == {
         "type": "message", "message_ts": message.ts, "channel_id": "C1", "is_ephemeral": False,
     }  # fmt: skip
@@ -45,13 +45,13 @@ async def test_a_click_reaches_the_app_in_slacks_shape_and_may_be_answered_priva
     assert world.slack.person("U2").private_notes("C1") == []
 
 
-async def test_a_response_url_changes_the_message_and_dies_after_half_an_hour(
+async def test_a_response_url_changes_the_message_and_expires_after_half_an_hour(
     world: World,
 ) -> None:
     ada = world.slack.person("U1")
     message = await world.ask(actions(button("Yes")))
     await ada.click(message, "Yes")
-    url = world.got[0]["response_url"]
+    url = world.received[0]["response_url"]
     async with aiohttp.ClientSession() as session:
         bad = {"blocks": [section("x" * 3001)], "replace_original": True}
         refused = await session.post(url, json=bad)
@@ -64,7 +64,7 @@ async def test_a_response_url_changes_the_message_and_dies_after_half_an_hour(
         assert (await session.post(url, json={"text": "late"})).status == 404
 
 
-async def test_a_control_that_is_gone_is_only_clicked_on_an_older_copy(world: World) -> None:
+async def test_a_removed_control_can_only_be_clicked_on_an_older_copy(world: World) -> None:
     ada = world.slack.person("U1")
     message = await world.ask(actions(button("Yes")))
     copy = message.snapshot()
@@ -74,22 +74,22 @@ async def test_a_control_that_is_gone_is_only_clicked_on_an_older_copy(world: Wo
     ack = await ada.click_on(copy, "Yes")
     assert ack is not None
     assert ack.ok
-    assert world.got[0]["message"]["ts"] == message.ts
+    assert world.received[0]["message"]["ts"] == message.ts
 
 
-async def test_a_dialog_that_is_declined_sends_nothing(world: World) -> None:
+async def test_a_declined_confirmation_sends_nothing(world: World) -> None:
     ada = world.slack.person("U1")
     message = await world.ask(actions(button("End Turn", "end", confirm=CONFIRM)))
     dialog = ada.sees(message).control("End Turn").dialog
     assert dialog is not None
     assert (dialog.title, dialog.confirm) == ("End?", "End")
     assert await ada.click(message, "End Turn", confirm=False) is None
-    assert world.got == []
+    assert world.received == []
     assert await ada.click(message, "End Turn") is not None
-    assert len(world.got) == 1
+    assert len(world.received) == 1
 
 
-async def test_choices_travel_in_the_action_and_in_the_state(world: World) -> None:
+async def test_choices_are_sent_in_the_action_and_in_the_state(world: World) -> None:
     ada = world.slack.person("U1")
     options = [option("Staging", "0"), option("Production", "1")]
     message = await world.ask(
@@ -107,7 +107,7 @@ async def test_choices_travel_in_the_action_and_in_the_state(world: World) -> No
     with pytest.raises(ClientRefusalError):
         await ada.choose(message, "Moon")
     await ada.click(message, "Submit")
-    menu, many, submit = world.got
+    menu, many, submit = world.received
     assert menu["actions"][0]["selected_option"]["value"] == "1"
     assert menu["state"]["values"]["controls"]["many"]["selected_options"] == [options[0]]
     assert [o["value"] for o in many["actions"][0]["selected_options"]] == ["1"]
@@ -117,7 +117,7 @@ async def test_choices_travel_in_the_action_and_in_the_state(world: World) -> No
     }  # fmt: skip
 
 
-async def test_an_external_select_asks_the_app_while_a_person_types(world: World) -> None:
+async def test_an_external_select_queries_the_app_while_a_person_types(world: World) -> None:
     ada = world.slack.person("U1")
     world.answer = {"options": [option("Berlin", "7")]}
     menu = {"type": "external_select", "action_id": "find", "min_query_length": 1}
@@ -125,35 +125,35 @@ async def test_an_external_select_asks_the_app_while_a_person_types(world: World
     assert await ada.search(message, "ber") == ["Berlin"]
     world.answer = {}
     await ada.choose(message, "Berlin")
-    assert world.got[0]["value"] == "ber"
-    assert world.got[1]["actions"][0]["selected_option"]["value"] == "7"
+    assert world.received[0]["value"] == "ber"
+    assert world.received[1]["actions"][0]["selected_option"]["value"] == "7"
 
 
-async def test_a_modal_is_filled_refused_mended_and_closed(world: World) -> None:
+async def test_a_modal_is_filled_in_rejected_corrected_and_closed(world: World) -> None:
     ada = world.slack.person("U1")
     message = await world.ask(actions(button("Answer")))
     await ada.click(message, "Answer")
     view = modal(entry("Reason", min_length=2), entry("Age", "number_input", optional=True,
                  is_decimal_allowed=False, min_value="1"), notify_on_close=True)  # fmt: skip
-    await world.client.views_open(trigger_id=world.got[0]["trigger_id"], view=view)
+    await world.client.views_open(trigger_id=world.received[0]["trigger_id"], view=view)
     shown = await ada.sees_modal()
     assert [c.label for c in ada.sees(shown).controls] == ["Reason", "Age"]
     for wrong in ({}, {"Reason": "x"}, {"Reason": "fine", "Age": "0"}, {"Age": "many"}):
         with pytest.raises(ClientRefusalError):
             await ada.submit(dict(wrong))
-    assert len(world.got) == 1
+    assert len(world.received) == 1
     world.answer = {"response_action": "errors", "errors": {"Reason": "Too dull."}}
     await ada.submit({"Reason": "dull", "Age": "3"})
     assert shown.errors == {"Reason": "Too dull."}
     world.answer = {}
     await ada.submit({"Reason": "better"})
     assert ada.modal is None
-    values = world.got[2]["view"]["state"]["values"]
+    values = world.received[2]["view"]["state"]["values"]
     assert values["Reason"]["value"]["value"] == "better"
     assert values["Age"]["value"]["value"] == "3"
 
 
-async def test_a_response_action_that_slack_would_refuse_leaves_the_modal_with_a_notice(
+async def test_a_response_action_that_slack_would_reject_leaves_the_modal_open_with_a_notice(
     world: World,
 ) -> None:
     ada = world.slack.person("U1")
@@ -172,28 +172,28 @@ async def test_a_response_action_that_slack_would_refuse_leaves_the_modal_with_a
     assert await ada.close_modal() is None
 
 
-async def test_closing_a_modal_is_told_when_the_view_asks_for_it(world: World) -> None:
+async def test_closing_a_modal_is_reported_if_the_view_requests_it(world: World) -> None:
     ada = world.slack.person("U1")
     view = modal(section("x"), notify_on_close=True)
     for clear in (True, False):
         trigger = world.slack.interactivity.trigger("U1")
         await world.client.views_open(trigger_id=trigger, view=view)
         await (ada.close_modal() if clear else ada.cancel_modal())
-    assert [(b["type"], b["is_cleared"]) for b in world.got] == [
+    assert [(b["type"], b["is_cleared"]) for b in world.received] == [
         ("view_closed", True), ("view_closed", False),
     ]  # fmt: skip
 
 
-async def test_typed_messages_arrive_escaped_with_thread_and_mention(world: World) -> None:
+async def test_typed_messages_arrive_escaped_with_their_thread_and_mention(world: World) -> None:
     ada = world.slack.person("U1")
     parent = await world.ask(section("Name?"))
     await ada.type_in_thread(parent, "a <b> & c")
-    await world.slack.until(lambda: len(world.got) == 1)
+    await world.slack.until(lambda: len(world.received) == 1)
     await ada.type_dm("direct")
-    await world.slack.until(lambda: len(world.got) == 2)
+    await world.slack.until(lambda: len(world.received) == 2)
     await ada.mention_bot("C1", "hello")
-    await world.slack.until(lambda: len(world.got) == 4)
-    thread, direct, *mention = world.got
+    await world.slack.until(lambda: len(world.received) == 4)
+    thread, direct, *mention = world.received
     assert (thread["text"], thread["thread_ts"]) == ("a &lt;b&gt; &amp; c", parent.ts)
     assert thread["parent_user_id"] == "U0BOT"
     assert (direct["channel"], direct["channel_type"]) == ("D1", "im")
@@ -201,7 +201,7 @@ async def test_typed_messages_arrive_escaped_with_thread_and_mention(world: Worl
     assert mention[0]["text"] == "<@U0BOT> hello"
 
 
-async def test_edits_and_deletions_arrive_as_subtypes_and_other_rooms_stay_silent(
+async def test_edits_and_deletions_arrive_as_subtypes_and_other_channels_stay_silent(
     world: World,
 ) -> None:
     world.slack.workspace.add_channel("C2", "U1", bot=False)
@@ -211,6 +211,6 @@ async def test_edits_and_deletions_arrive_as_subtypes_and_other_rooms_stay_silen
     await ada.edit(message, "first")
     await ada.delete(message)
     await world.slack.queue.settle()
-    assert sorted(str(event.get("subtype")) for event in world.got) == [
+    assert sorted(str(event.get("subtype")) for event in world.received) == [
         "None", "message_changed", "message_deleted",
     ]  # fmt: skip

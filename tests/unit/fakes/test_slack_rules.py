@@ -1,4 +1,4 @@
-"""The fake's judgement of payloads: at the limit taken, one past it refused, with its pointer."""
+"""The fake's payload checks: a value at its limit is accepted, and one past it is rejected with a pointer."""
 
 import pytest
 
@@ -121,12 +121,12 @@ BAD_MESSAGES: dict[str, tuple[list[Json], str]] = {
 
 
 @pytest.mark.parametrize("name", GOOD_MESSAGES)
-def test_a_message_within_the_limits_is_taken(name: str) -> None:
+def test_a_message_within_the_limits_is_accepted(name: str) -> None:
     assert check_message({"text": "t", "blocks": GOOD_MESSAGES[name]}) == []
 
 
 @pytest.mark.parametrize("name", BAD_MESSAGES)
-def test_a_message_past_a_limit_is_refused_with_its_pointer(name: str) -> None:
+def test_a_message_over_a_limit_is_rejected_with_a_pointer(name: str) -> None:
     blocks, pointer = BAD_MESSAGES[name]
     assert pointer in pointers(blocks)
 
@@ -186,23 +186,23 @@ BAD_VIEWS: dict[str, tuple[Json, str]] = {
 
 
 @pytest.mark.parametrize("name", GOOD_VIEWS)
-def test_a_view_within_the_limits_is_taken(name: str) -> None:
+def test_a_view_within_the_limits_is_accepted(name: str) -> None:
     assert check_view(GOOD_VIEWS[name]) == []
 
 
 @pytest.mark.parametrize("name", BAD_VIEWS)
-def test_a_view_past_a_limit_is_refused_with_its_pointer(name: str) -> None:
+def test_a_view_over_a_limit_is_rejected_with_a_pointer(name: str) -> None:
     view, pointer = BAD_VIEWS[name]
     assert pointer in [problem.pointer for problem in check_view(view)]
 
 
 @pytest.mark.parametrize("judge", ["slackblocks", "blockkit", "slack_sdk"])
-def test_each_foreign_judge_refuses_a_long_button_by_itself(judge: str) -> None:
-    found = judges.judge_message([actions(button("x" * 76))])
-    assert judge in [problem.judge for problem in found]
+def test_each_third_party_validator_rejects_a_long_button(judge: str) -> None:
+    problems = judges.judge_message([actions(button("x" * 76))])
+    assert judge in [problem.judge for problem in problems]
 
 
-def test_a_payload_that_only_a_foreign_judge_refuses_is_refused() -> None:
+def test_our_checks_and_the_third_party_validators_each_reject_a_payload() -> None:
     image = {"type": "image", "image_url": "x", "alt_text": ""}
     in_context = [{"type": "context", "elements": [image]}]
     assert check_message({"blocks": in_context}, foreign=False) != []

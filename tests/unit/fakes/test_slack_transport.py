@@ -1,4 +1,4 @@
-"""How the fake's payloads travel to a real slack-bolt app: signatures, retries, lost connections."""
+"""Delivery of the fake's payloads to a real slack-bolt app: signatures, retries, lost connections."""
 
 import asyncio
 import time
@@ -33,42 +33,42 @@ async def http_world() -> AsyncIterator[World]:
         yield made
 
 
-async def test_a_forged_or_old_request_is_refused_by_the_app_and_a_replay_can_be_sent(
+async def test_the_app_rejects_forged_and_old_requests_and_a_request_can_be_replayed(
     http_world: World,
 ) -> None:
     slack = http_world.slack
     message = await http_world.ask(actions(button("Yes")))
     await slack.person("U1").click(message, "Yes")
-    payload = http_world.got[0]
+    payload = http_world.received[0]
     forged = slack.http.request("interactive", payload, secret="wrong")
     old = slack.http.request("interactive", payload, timestamp=int(time.time()) - 301)
     assert (await slack.http.post(forged)).status == 401
     assert (await slack.http.post(old)).status == 401
     click = next(sent for sent in slack.http.sent if sent.body.startswith(b"payload="))
     assert (await slack.http.post(click)).status == 200
-    assert len(http_world.got) == 2
+    assert len(http_world.received) == 2
 
 
-async def test_an_unacknowledged_event_comes_back_with_retry_fields(world: World) -> None:
+async def test_an_unacknowledged_event_is_redelivered_with_retry_fields(world: World) -> None:
     failing = 1
-    tries: list[dict[str, str]] = []
-    heard = asyncio.Event()
+    attempts: list[dict[str, str]] = []
+    delivered = asyncio.Event()
 
-    async def hear(event: Json, request: object) -> None:
+    async def on_message(event: Json, request: object) -> None:
         nonlocal failing
-        tries.append({k: v[0] for k, v in request.headers.items()})  # type: ignore[attr-defined]
-        heard.set()
+        attempts.append({k: v[0] for k, v in request.headers.items()})  # type: ignore[attr-defined]
+        delivered.set()
         if failing:
             failing -= 1
-            raise RuntimeError("the store is away")
+            raise RuntimeError("the store is unavailable")
 
     world.app._async_listeners.clear()
-    world.app.event("message")(hear)
+    world.app.event("message")(on_message)
     world.app.logger.disabled = True
     if world.handler is not None:
-        # over a socket, silence is only noticed after three seconds: the reconnect brings it back
+        # A socket notices silence only after three seconds; reconnecting redelivers the event.
         await world.slack.person("U1").post("C1", "x")
-        await asyncio.wait_for(heard.wait(), WAIT)
+        await asyncio.wait_for(delivered.wait(), WAIT)
         opened = world.slack.socket.opened
         await world.slack.socket.disconnect()
         await world.slack.socket.reconnected(opened)
@@ -76,10 +76,10 @@ async def test_an_unacknowledged_event_comes_back_with_retry_fields(world: World
         await world.slack.person("U1").post("C1", "x")
     await world.slack.queue.settle()
     assert world.slack.queue.unacked == []
-    assert tries[1].get("x-slack-retry-num") == "1"
+    assert attempts[1].get("x-slack-retry-num") == "1"
 
 
-async def test_the_app_comes_back_after_a_disconnect_and_a_click_while_it_is_away_is_lost(
+async def test_the_app_reconnects_after_a_disconnect_and_a_click_while_it_is_offline_is_lost(
     socket_world: World,
 ) -> None:
     slack, ada = socket_world.slack, socket_world.slack.person("U1")
@@ -99,7 +99,7 @@ async def test_the_app_comes_back_after_a_disconnect_and_a_click_while_it_is_awa
     assert ada.notices == ["We had some trouble connecting. Try again?"]
 
 
-async def test_what_was_written_while_the_app_was_away_is_delivered_when_it_is_back(
+async def test_messages_posted_while_the_app_was_offline_are_delivered_when_it_reconnects(
     socket_world: World,
 ) -> None:
     slack = socket_world.slack
@@ -110,12 +110,12 @@ async def test_what_was_written_while_the_app_was_away_is_delivered_when_it_is_b
     again = AsyncSocketModeHandler(socket_world.app, slack.app_token)
     await again.connect_async()  # type: ignore[no-untyped-call]
     try:
-        await slack.until(lambda: [e["text"] for e in socket_world.got] == ["hello?"])
-    finally:  # one that is not closed never ends
+        await slack.until(lambda: [e["text"] for e in socket_world.received] == ["hello?"])
+    finally:  # a handler that is not closed never ends
         await again.close_async()  # type: ignore[no-untyped-call]
 
 
-async def test_a_duplicate_envelope_and_a_ticket_used_twice_are_possible_to_stage(
+async def test_an_envelope_can_be_delivered_twice_but_a_ticket_works_only_once(
     socket_world: World,
 ) -> None:
     slack = socket_world.slack
@@ -123,7 +123,7 @@ async def test_a_duplicate_envelope_and_a_ticket_used_twice_are_possible_to_stag
     await slack.person("U1").click(message, "Yes")
     envelope = next(e for e in slack.socket.wire if e["type"] == "interactive")
     assert (await slack.socket.deliver(envelope)).ok
-    assert len(socket_world.got) == 2
+    assert len(socket_world.received) == 2
     url = f"{slack.url}link/?ticket={slack.socket.ticket()}"
     async with aiohttp.ClientSession() as session:
         async with session.ws_connect(url) as first:
@@ -144,7 +144,7 @@ async def test_an_eleventh_connection_is_turned_away() -> None:
             await socket.close()
 
 
-async def test_after_a_cut_line_the_app_comes_back_by_its_own_ping() -> None:
+async def test_after_a_cut_connection_the_app_reconnects_because_of_its_own_ping() -> None:
     async with running("socket", ping_interval=0.3) as world:
         opened = world.slack.socket.opened
         world.slack.socket.abort()

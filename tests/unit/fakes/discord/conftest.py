@@ -1,4 +1,4 @@
-"""A running fake, a place in it, and a bare HTTP client with the bot's headers."""
+"""Fixtures: a running fake, a channel in it, and a bare HTTP client with the bot's headers."""
 
 from collections.abc import AsyncIterator
 from typing import Any
@@ -12,7 +12,7 @@ from tests.fakes.discord.world import Channel
 
 
 class Rest:
-    """Calls routes of the fake as a bot would: each answer as (status, JSON), whatever JSON it is."""
+    """Calls the fake's routes as a bot would, and returns each response as (status, JSON)."""
 
     def __init__(self, session: aiohttp.ClientSession, base: str) -> None:
         self._session, self._base = session, base

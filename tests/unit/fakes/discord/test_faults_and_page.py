@@ -1,4 +1,4 @@
-"""Things that go wrong on purpose, the page for people, and sharing of the gateway by two sessions."""
+"""Deliberate faults, the page for people, and sessions at the gateway."""
 
 import asyncio
 
@@ -16,7 +16,7 @@ HELLO: Payload = {"content": "hello"}
 
 
 @pytest.mark.parametrize("after", [False, True])
-async def test_a_dropped_line_is_cut_before_or_after_the_message_is_stored(
+async def test_a_dropped_connection_is_cut_before_or_after_the_message_is_stored(
     fake: FakeDiscord, channel: Channel, rest: Rest, after: bool
 ) -> None:
     route = f"/channels/{channel.id}/messages"
@@ -28,7 +28,7 @@ async def test_a_dropped_line_is_cut_before_or_after_the_message_is_stored(
     assert [call.status for call in fake.faults.calls("POST *")] == [0, 200]
 
 
-async def test_a_hanging_call_goes_through_when_released(
+async def test_a_hanging_call_completes_once_released(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     fault = fake.faults.hang("POST /channels/*/messages")
@@ -39,7 +39,7 @@ async def test_a_hanging_call_goes_through_when_released(
     assert (await call)[0] == 200
 
 
-async def test_codes_server_errors_and_rate_limits_are_answered_as_asked(
+async def test_codes_server_errors_and_rate_limits_are_returned_as_planned(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     route = f"/channels/{channel.id}/messages"
@@ -54,7 +54,9 @@ async def test_codes_server_errors_and_rate_limits_are_answered_as_asked(
     assert len(await fake.faults.called(f"POST {route}", 5)) == 5
 
 
-async def test_a_real_limit_answers_429_with_headers(fake: FakeDiscord, channel: Channel) -> None:
+async def test_a_real_rate_limit_returns_429_with_headers(
+    fake: FakeDiscord, channel: Channel
+) -> None:
     fake.rate_limits.limit = 1
     headers = {
         "Authorization": f"Bot {fake.application.token}",
@@ -155,7 +157,7 @@ async def test_a_person_can_only_do_what_the_client_shows(
         await ada.finds("never said", timeout=0.01)
 
 
-async def test_a_thread_reply_reaches_a_session_without_content_only_when_it_is_meant_for_the_bot(
+async def test_without_the_content_intent_a_session_gets_only_texts_meant_for_the_bot(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
@@ -199,7 +201,7 @@ async def test_a_forgotten_session_cannot_be_resumed(fake: FakeDiscord) -> None:
     assert ready["d"]["session_id"] != known
 
 
-async def test_a_wrong_token_and_an_early_frame_close_the_gateway(fake: FakeDiscord) -> None:
+async def test_a_wrong_token_and_an_early_frame_close_the_connection(fake: FakeDiscord) -> None:
     frames = [{"op": 2, "d": {"token": "x", "intents": 1}}, {"op": 3, "d": {}}, {"op": 99}, {}]
     codes = []
     async with aiohttp.ClientSession() as session:

@@ -1,4 +1,4 @@
-"""Interactions as signed POSTs to the app's endpoint, and the live check when the endpoint is saved."""
+"""Interactions as signed POSTs to the app's endpoint, and the live check when an endpoint is saved."""
 
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -22,7 +22,7 @@ BUTTONS: Payload = {
 
 
 class Endpoint:
-    """A small app: verifies, pongs, and answers anything else with what a test says."""
+    """A small app that verifies signatures, answers pings, and answers everything else as a test requests."""
 
     def __init__(self, public_key: str) -> None:
         self.key, self.url = VerifyKey(bytes.fromhex(public_key)), ""
@@ -65,7 +65,7 @@ async def endpoint(fake: FakeDiscord) -> AsyncIterator[Endpoint]:
     await runner.cleanup()
 
 
-async def test_saving_an_endpoint_checks_ping_and_bad_signature(
+async def test_saving_an_endpoint_checks_that_it_answers_pings_and_rejects_bad_signatures(
     fake: FakeDiscord, endpoint: Endpoint, rest: Rest
 ) -> None:
     endpoint.check = False
@@ -80,7 +80,7 @@ async def test_saving_an_endpoint_checks_ping_and_bad_signature(
     assert (status, saved["interactions_endpoint_url"]) == (200, endpoint.url)
 
 
-async def test_a_click_is_answered_in_the_body_or_by_the_callback_route(
+async def test_a_click_is_answered_in_the_response_body_or_through_the_callback_route(
     fake: FakeDiscord, channel: Channel, endpoint: Endpoint, rest: Rest
 ) -> None:
     async def by_route(body: Payload) -> None:
@@ -106,7 +106,7 @@ async def test_a_click_is_answered_in_the_body_or_by_the_callback_route(
     [(500, {}), (200, {"type": 9, "data": {}}), (200, {"type": 1}), (401, {})],
     ids=["crash", "bad modal", "pong", "unauthorised"],
 )
-async def test_a_wrong_answer_shows_the_person_that_the_interaction_failed(
+async def test_an_invalid_response_shows_the_person_that_the_interaction_failed(
     fake: FakeDiscord,
     channel: Channel,
     endpoint: Endpoint,
@@ -123,7 +123,7 @@ async def test_a_wrong_answer_shows_the_person_that_the_interaction_failed(
     assert click.problem
 
 
-async def test_follow_ups_edits_and_the_end_of_the_token(
+async def test_follow_ups_and_edits_work_until_the_token_expires(
     fake: FakeDiscord, channel: Channel, endpoint: Endpoint, rest: Rest
 ) -> None:
     fake.application.interactions_endpoint_url = endpoint.url

@@ -1,4 +1,4 @@
-"""Threads, forums, direct messages, permissions and edits, by bare REST calls."""
+"""Threads, forums, direct messages, permissions and edits, over bare REST calls."""
 
 import aiohttp
 import pytest
@@ -12,7 +12,7 @@ from tests.unit.fakes.discord.conftest import Rest
 HELLO: Payload = {"content": "hello"}
 
 
-async def test_a_thread_from_a_message_has_its_id_and_a_second_one_is_160004(
+async def test_a_thread_from_a_message_has_the_messages_id_and_a_second_one_returns_160004(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     _, message = await rest("POST", f"/channels/{channel.id}/messages", HELLO)
@@ -22,20 +22,20 @@ async def test_a_thread_from_a_message_has_its_id_and_a_second_one_is_160004(
     assert (await rest("POST", route, {"name": "work"}))[1]["code"] == 160004
 
 
-async def test_what_happens_in_one_millisecond_is_dated_one_after_another(
+async def test_events_within_one_millisecond_have_increasing_times(
     fake: FakeDiscord, channel: Channel, rest: Rest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stopped = fake.clock.now()
-    monkeypatch.setattr(fake.clock, "now", lambda: stopped)
+    frozen = fake.clock.now()
+    monkeypatch.setattr(fake.clock, "now", lambda: frozen)
     _, message = await rest("POST", f"/channels/{channel.id}/messages", HELLO)
     route = f"/channels/{channel.id}/messages/{message['id']}"
     _, edited = await rest("PATCH", route, {"content": "x"})
-    said = fake.person("ann", next(iter(fake.world.guilds.values()))).types(channel, "read it")
-    moments = [snowflake_time(message["id"]), changed_at(edited), snowflake_time(str(said.id))]
+    typed = fake.person("ann", next(iter(fake.world.guilds.values()))).types(channel, "read it")
+    moments = [snowflake_time(message["id"]), changed_at(edited), snowflake_time(str(typed.id))]
     assert moments == sorted({each for each in moments if each is not None})
 
 
-async def test_a_full_guild_is_160006_and_a_forum_that_wants_a_tag_40067(
+async def test_a_full_guild_returns_160006_and_a_forum_that_requires_a_tag_returns_40067(
     fake: FakeDiscord, rest: Rest
 ) -> None:
     forum = fake.add_forum(fake.add_guild(), tags=("ask",), requires_tag=True)
@@ -49,7 +49,7 @@ async def test_a_full_guild_is_160006_and_a_forum_that_wants_a_tag_40067(
     assert (await rest("POST", route, {**post, "applied_tags": [str(tag)]}))[1]["code"] == 160006
 
 
-async def test_a_thread_without_a_message_is_private_unless_said_otherwise(
+async def test_a_thread_without_a_message_has_the_requested_type_and_needs_a_name(
     channel: Channel, rest: Rest
 ) -> None:
     _, thread = await rest("POST", f"/channels/{channel.id}/threads", {"name": "x", "type": 11})
@@ -58,7 +58,7 @@ async def test_a_thread_without_a_message_is_private_unless_said_otherwise(
     assert (status, list(refused["errors"])) == (400, ["name"])
 
 
-async def test_an_archived_thread_refuses_edits_reopens_by_patch_and_by_a_message(
+async def test_an_archived_thread_rejects_edits_until_a_patch_or_a_message_reopens_it(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     thread = fake.add_thread(channel)
@@ -82,7 +82,7 @@ async def test_an_archived_thread_refuses_edits_reopens_by_patch_and_by_a_messag
     [(Can.VIEW_CHANNEL, 50001), (Can.SEND_MESSAGES, 50013)],
     ids=["unseen", "mute"],
 )
-async def test_what_the_bot_may_not_do_is_refused(
+async def test_the_bot_cannot_act_without_permission(
     fake: FakeDiscord, channel: Channel, rest: Rest, denied: Can, code: int
 ) -> None:
     fake.deny(channel, denied)
@@ -90,7 +90,7 @@ async def test_what_the_bot_may_not_do_is_refused(
     assert (status, body["code"]) == (403, code)
 
 
-async def test_a_private_thread_is_hidden_from_who_is_not_in_it(
+async def test_a_private_thread_is_hidden_from_people_who_are_not_members(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
@@ -100,17 +100,19 @@ async def test_a_private_thread_is_hidden_from_who_is_not_in_it(
     assert fake.world.sees(thread, ada.id)
 
 
-async def test_a_person_with_closed_direct_messages_is_50007(fake: FakeDiscord, rest: Rest) -> None:
-    open_one, closed = fake.person("ada"), fake.person("ben", dms_open=False)
+async def test_a_message_to_a_person_who_accepts_no_direct_messages_returns_50007(
+    fake: FakeDiscord, rest: Rest
+) -> None:
+    reachable, closed = fake.person("ada"), fake.person("ben", dms_open=False)
     answers = []
-    for person in (open_one, closed):
+    for person in (reachable, closed):
         _, place = await rest("POST", "/users/@me/channels", {"recipient_id": str(person.id)})
         answers.append(await rest("POST", f"/channels/{place['id']}/messages", HELLO))
     assert [status for status, _ in answers] == [200, 403]
     assert answers[1][1]["code"] == 50007
 
 
-async def test_old_messages_can_be_edited_only_so_often(
+async def test_edits_of_old_messages_are_rate_limited(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     route = f"/channels/{channel.id}/messages"
@@ -120,7 +122,7 @@ async def test_old_messages_can_be_edited_only_so_often(
     assert codes == [200] * 5 + [429]
 
 
-async def test_gone_things_have_their_codes(
+async def test_deleted_and_unknown_objects_return_their_error_codes(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     route = f"/channels/{channel.id}/messages"
@@ -134,7 +136,7 @@ async def test_gone_things_have_their_codes(
     assert (await rest("POST", hook, HELLO))[1]["code"] == 10015
 
 
-async def test_the_listing_pages_and_hides_texts_without_the_content_intent(
+async def test_the_message_list_is_paginated_and_hides_texts_without_the_content_intent(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
@@ -146,7 +148,7 @@ async def test_the_listing_pages_and_hides_texts_without_the_content_intent(
     assert [each["content"] for each in page] == [f"<@{bot}> text 2", ""]
 
 
-async def test_a_malformed_user_agent_and_a_wrong_token_are_refused(fake: FakeDiscord) -> None:
+async def test_a_malformed_user_agent_and_a_wrong_token_are_rejected(fake: FakeDiscord) -> None:
     good = {"User-Agent": "DiscordBot (https://example.com, 1)", "Authorization": "Bot nonsense"}
     async with aiohttp.ClientSession() as session:
         async with session.get(fake.api_url + "/users/@me", headers=good) as response:
@@ -159,7 +161,7 @@ async def test_a_malformed_user_agent_and_a_wrong_token_are_refused(fake: FakeDi
             assert (await response.json())["url"] == fake.gateway.url
 
 
-async def test_members_and_roles_are_told(fake: FakeDiscord, rest: Rest) -> None:
+async def test_members_and_roles_can_be_looked_up(fake: FakeDiscord, rest: Rest) -> None:
     guild = fake.add_guild()
     role = fake.add_role(guild, "approvers")
     ada = fake.person("ada", guild, roles=(role,))
@@ -170,13 +172,13 @@ async def test_members_and_roles_are_told(fake: FakeDiscord, rest: Rest) -> None
     assert "approvers" in str(roles)
 
 
-async def test_a_reaction_is_put_and_taken_off(
+async def test_a_reaction_is_added_and_removed(
     fake: FakeDiscord, channel: Channel, rest: Rest
 ) -> None:
     ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
-    said = ada.types(channel, "hi")
-    route = f"/channels/{channel.id}/messages/{said.id}/reactions/%E2%9C%85/@me"
+    typed = ada.types(channel, "hi")
+    route = f"/channels/{channel.id}/messages/{typed.id}/reactions/%E2%9C%85/@me"
     assert (await rest("PUT", route))[0] == 204
-    assert said.reactions == {"✅": {fake.bot.id}}
+    assert typed.reactions == {"✅": {fake.bot.id}}
     assert (await rest("DELETE", route))[0] == 204
-    assert said.reactions == {}
+    assert typed.reactions == {}

@@ -1,4 +1,4 @@
-"""What the fake refuses: one hand-made case for every rule, each with the path and the code of the refusal."""
+"""Payloads that the fake rejects: one handwritten case per rule, each with the path of the rejection."""
 
 import pytest
 
@@ -63,7 +63,7 @@ GOOD_MESSAGES: dict[str, Payload] = {
 
 
 @pytest.mark.parametrize("name", GOOD_MESSAGES)
-def test_a_good_message_passes(name: str) -> None:
+def test_a_valid_message_passes(name: str) -> None:
     assert check_message(GOOD_MESSAGES[name]) == []
 
 
@@ -155,7 +155,7 @@ BAD_MESSAGES: dict[str, tuple[Payload, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_MESSAGES)
-def test_a_bad_message_is_refused_at_the_exact_path(name: str) -> None:
+def test_an_invalid_message_is_rejected_at_the_exact_path(name: str) -> None:
     payload, path = BAD_MESSAGES[name]
     assert path in {".".join(map(str, problem.path)) for problem in check_message(payload)}
 
@@ -171,7 +171,7 @@ GOOD_MODALS: dict[str, Payload] = {
 
 
 @pytest.mark.parametrize("name", GOOD_MODALS)
-def test_a_good_modal_passes(name: str) -> None:
+def test_a_valid_modal_passes(name: str) -> None:
     assert check_modal(GOOD_MODALS[name]) == []
 
 
@@ -204,7 +204,7 @@ BAD_MODALS: dict[str, tuple[Payload, str]] = {
 
 
 @pytest.mark.parametrize("name", BAD_MODALS)
-def test_a_bad_modal_is_refused_at_the_exact_path(name: str) -> None:
+def test_an_invalid_modal_is_rejected_at_the_exact_path(name: str) -> None:
     payload, path = BAD_MODALS[name]
     assert path in {".".join(map(str, problem.path)) for problem in check_modal(payload)}
 
@@ -220,7 +220,7 @@ def test_a_bad_modal_is_refused_at_the_exact_path(name: str) -> None:
         {"type": 9, "data": modal(label(field()))},
     ],
 )
-def test_a_good_callback_passes(body: Payload) -> None:
+def test_a_valid_callback_passes(body: Payload) -> None:
     assert check_callback(body) == []
 
 
@@ -239,11 +239,11 @@ def test_a_good_callback_passes(body: Payload) -> None:
         ({"type": 6, "more": 1}, "more"),
     ],
 )
-def test_a_bad_callback_is_refused_at_the_exact_path(body: Payload, path: str) -> None:
+def test_an_invalid_callback_is_rejected_at_the_exact_path(body: Payload, path: str) -> None:
     assert path in {".".join(map(str, problem.path)) for problem in check_callback(body)}
 
 
-def test_an_edit_cannot_take_the_v2_flag_off_or_add_content_to_it() -> None:
+def test_an_edit_cannot_remove_the_v2_flag_or_add_content() -> None:
     old: Payload = {"flags": V2, "components": [text()]}
     paths = [
         each.path
@@ -252,7 +252,7 @@ def test_an_edit_cannot_take_the_v2_flag_off_or_add_content_to_it() -> None:
     assert paths == [("flags",), ("content",)]
 
 
-def test_the_errors_of_a_refusal_are_a_tree_of_keys() -> None:
+def test_the_errors_of_a_rejection_form_a_tree_of_keys() -> None:
     problems = check_message(v1(row(button(label="x" * 81))))
     assert error_tree(problems) == {
         "components": {

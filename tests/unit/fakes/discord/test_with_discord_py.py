@@ -1,4 +1,4 @@
-"""The fake under the real discord.py client, over real sockets."""
+"""The fake with the real discord.py client, over real sockets."""
 
 import asyncio
 import io
@@ -21,7 +21,7 @@ ON_CLICK = Callable[[discord.Interaction], Awaitable[None]]
 
 
 class Bot(discord.Client):
-    """A client that notes what it hears and answers interactions with one function."""
+    """A client that records what it receives and answers interactions with one function."""
 
     def __init__(self, bell: Bell, on_click: ON_CLICK | None = None) -> None:
         intents = discord.Intents(
@@ -33,7 +33,7 @@ class Bot(discord.Client):
             guild_ready_timeout=0.05,
         )
         self.bell, self.on_click = bell, on_click
-        self.heard: list[discord.Message] = []
+        self.received: list[discord.Message] = []
         self.clicks: list[discord.Interaction] = []
 
     async def on_interaction(self, interaction: discord.Interaction) -> None:
@@ -43,7 +43,7 @@ class Bot(discord.Client):
             await self.on_click(interaction)
 
     async def on_message(self, message: discord.Message) -> None:
-        self.heard.append(message)
+        self.received.append(message)
         self.bell.ring()
 
 
@@ -84,7 +84,7 @@ def place(bot: Bot, channel: Channel) -> discord.PartialMessageable:
     return bot.get_partial_messageable(channel.id)
 
 
-async def test_a_client_gets_ready_and_knows_guild_channels_and_threads(
+async def test_a_client_becomes_ready_and_knows_guild_channels_and_threads(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     thread = fake.add_thread(channel, "work")
@@ -146,7 +146,7 @@ async def test_a_click_reaches_the_app_and_its_update_reaches_the_person(
         assert (await ada.click_on(copy, "No")).answered
 
 
-async def test_a_modal_is_filled_by_its_labels_and_submitted(
+async def test_a_modal_is_filled_in_by_label_and_submitted(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     got: list[object] = []
@@ -213,7 +213,7 @@ async def test_a_modal_is_filled_by_its_labels_and_submitted(
     assert ben.notes() == []
 
 
-async def test_a_second_callback_is_40060_and_a_late_one_10062(
+async def test_a_second_callback_returns_40060_and_a_late_one_10062(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     codes: list[int] = []
@@ -242,7 +242,9 @@ async def test_a_second_callback_is_40060_and_a_late_one_10062(
     assert (codes, late.value.code) == ([40060], 10062)
 
 
-async def test_an_invalid_form_is_50035_with_the_path(fake: FakeDiscord, channel: Channel) -> None:
+async def test_an_invalid_form_returns_50035_with_the_path(
+    fake: FakeDiscord, channel: Channel
+) -> None:
     async with running(fake, Bot(fake.bell)) as bot:
         with pytest.raises(
             discord.HTTPException, match="label: Must be between 0 and 80"
@@ -251,7 +253,7 @@ async def test_an_invalid_form_is_50035_with_the_path(fake: FakeDiscord, channel
     assert (refused.value.status, refused.value.code) == (400, 50035)
 
 
-async def test_a_429_is_retried_by_the_client_and_nothing_doubles(
+async def test_a_429_is_retried_by_the_client_and_nothing_is_duplicated(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     route = "POST /channels/*/messages"
@@ -262,22 +264,22 @@ async def test_a_429_is_retried_by_the_client_and_nothing_doubles(
     assert len(channel.messages) == 1
 
 
-async def test_a_resume_replays_what_was_missed_and_can_repeat_what_was_not(
+async def test_a_resume_replays_missed_events_and_can_repeat_others(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     ada = fake.person("ada", fake.world.guilds[channel.guild_id or 0])
     async with running(fake, Bot(fake.bell)) as bot:
         ada.types(channel, "one")
-        await fake.bell.until(lambda: len(bot.heard) == 1)
+        await fake.bell.until(lambda: len(bot.received) == 1)
         fake.gateway.replay_extra = 1
         await fake.gateway.disconnect(4000)
         ada.types(channel, "two")
         await ada.until(lambda: fake.gateway.resumes)
-        await fake.bell.until(lambda: len(bot.heard) == 3)
-        assert [message.content for message in bot.heard] == ["one", "one", "two"]
+        await fake.bell.until(lambda: len(bot.received) == 3)
+        assert [message.content for message in bot.received] == ["one", "one", "two"]
 
 
-async def test_an_intent_that_is_not_granted_closes_with_4014(
+async def test_requesting_an_intent_that_is_not_granted_closes_the_connection_with_4014(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     fake.application.message_content = False
@@ -294,7 +296,7 @@ async def test_a_connection_cut_without_a_closing_frame_is_resumed(
         fake.gateway.abort()
         await fake.bell.until(lambda: fake.gateway.resumes == 1)
         ada.types(channel, "here")
-        await fake.bell.until(lambda: [each.content for each in bot.heard] == ["here"])
+        await fake.bell.until(lambda: [each.content for each in bot.received] == ["here"])
 
 
 async def test_a_direct_message_and_a_click_in_it_carry_the_user(fake: FakeDiscord) -> None:
@@ -307,12 +309,12 @@ async def test_a_direct_message_and_a_click_in_it_carry_the_user(fake: FakeDisco
         await user.send(view=view("Yes"))
         assert (await ada.click("Yes")).answered
         ada.dm("hello")
-        await fake.bell.until(lambda: any(each.content == "hello" for each in bot.heard))
+        await fake.bell.until(lambda: any(each.content == "hello" for each in bot.received))
         assert bot.clicks[0].user.id == ada.id
         assert bot.clicks[0].guild_id is None
 
 
-async def test_two_people_click_at_once_and_each_is_an_interaction_of_its_own(
+async def test_simultaneous_clicks_by_two_people_are_separate_interactions(
     fake: FakeDiscord, channel: Channel
 ) -> None:
     async def note(interaction: discord.Interaction) -> None:
