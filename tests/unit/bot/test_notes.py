@@ -64,14 +64,14 @@ async def test_a_note_is_rejected_if_the_tool_result_has_no_field_for_it(
     assert await service.get(ask.id) == ask
 
 
-def test_a_note_that_is_no_text_is_refused() -> None:
-    refused = apply_action(make_ask("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
-    assert isinstance(refused, Refused)
-    assert [(p.pointer, p.code) for p in refused.problems] == [("/note", "wrong_type")]
+def test_a_note_with_a_lone_surrogate_is_rejected() -> None:
+    rejected = apply_action(make_ask("codex"), Answer(value="A", note="half \ud800"), at=1, by=None)
+    assert isinstance(rejected, Refused)
+    assert [(p.pointer, p.code) for p in rejected.problems] == [("/note", "wrong_type")]
 
 
 @pytest.mark.rule("CODEX-2")
-def test_codex_gets_a_note_behind_its_label() -> None:
+def test_codex_gets_a_note_after_its_answers_label() -> None:
     ask = act(make_ask("codex"), Answer(value="A", note="soon"), Answer(value="B"))
     result = registry.render_result(ask)
     assert result is not None
