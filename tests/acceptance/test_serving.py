@@ -57,7 +57,7 @@ async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path
             None,
             "the server rejects the user or the password. Check both in `storage.url`",
         ),
-        (f"{postgres.GUARDED}:right", None, "the role lacks a privilege. Give it the database"),
+        (f"{postgres.GUARDED}:right", None, "the role lacks a privilege. Grant it"),
         (
             postgres.USER,
             "CREATE TABLE answerback_migrations AS SELECT 'tomorrow' AS name",

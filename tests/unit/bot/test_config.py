@@ -283,7 +283,7 @@ def plain_value(settings: Settings, table: str, key: str) -> str:
         ("[slack]\nsigning_secret = 'x'", "bot_token is missing"),
         ("[slack]\nbot_token = 'x'", "add app_token (Socket Mode) or signing_secret (HTTP)"),
         (f"[discord]\npublic_key = '{'a' * 64}'", "bot_token is missing"),
-        ("[discord]\nbot_token = 'x'\ngateway = false", "add public_key"),
+        ("[discord]\nbot_token = 'x'\ngateway = false", "set public_key"),
         (f"[agents.a]\ntoken_hash = '{HASH}'\nroutes = ['x']", "there is no [routes.x]"),
         (f"[agents.a]\ntoken_hash = '{HASH}'\nlabel = ' '", "agents.a.label: it is blank"),
         ("[server\n", "is not valid TOML"),

@@ -201,7 +201,7 @@ async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: To
 async def test_replies_to_a_message_that_another_process_stores_later_are_read_then(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "_UNNOTED", 0.1)
+    monkeypatch.setattr(catch_up, "_UNCONFIRMED_PAUSE", 0.1)
     async with town.up() as up:
         ask = await submit_ask(up, TEXT)
         message = town.prompt(ask)
