@@ -1,4 +1,7 @@
-"""The clock, as the service and its workers see it."""
+"""The clock, as the service and its workers see it.
+
+Proved by `tests/unit/bot/test_clock.py` and `test_clock_set.py`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The inquiry backend: answers questions that need not be answered by a person."""
+"""The inquiry backend: answers questions that need not be answered by a person.
+
+Proved by `tests/unit/bot/test_inquiry.py`.
+"""
 
 from __future__ import annotations
 

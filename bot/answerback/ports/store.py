@@ -1,4 +1,7 @@
-"""The store: what is kept, and what a change to it consists of."""
+"""The store: what is kept, and what a change to it consists of.
+
+Proved by `answerback.testing.store_contract`, a class of tests that every store's own tests inherit.
+"""
 
 from __future__ import annotations
 

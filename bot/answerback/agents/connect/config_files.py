@@ -15,7 +15,7 @@ BACKUP: Final = ".before-answerback"
 """The suffix of the copy, which is in the same folder as its file."""
 _BOM: Final = "\ufeff"
 _PRIVATE_MODE: Final = 0o600
-_BY_HAND: Final = "Fix that, or edit the file by hand: --print shows what to add."
+_BY_HAND: Final = "Fix that, or edit the file by hand."
 _NEW_FILE_MODE: Final = 0o666  # less the umask
 
 
