@@ -1,4 +1,4 @@
-"""What acceptance tests of agents share: a service that can be killed and started again at its address."""
+"""Shared parts of the agents' acceptance tests: a service that can be killed and restarted at the same address."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 async def eventually(look: Callable[[], Awaitable[T]]) -> T:
-    """What ``look`` finds, once it finds anything: for what another process tells nobody of."""
+    """Poll ``look`` until it finds something, for what another process signals to nobody; return what it found."""
     async with asyncio.timeout(PATIENCE):
         while not (found := await look()):  # noqa: ASYNC110 - see above
             await asyncio.sleep(0.01)
@@ -27,7 +27,7 @@ async def eventually(look: Callable[[], Awaitable[T]]) -> T:
 
 
 class Service:
-    """``answerback serve`` in a folder, at one address over all its restarts."""
+    """``answerback serve`` in a folder, at the same address across restarts."""
 
     def __init__(self, folder: Path, http: aiohttp.ClientSession) -> None:
         self._folder = folder
@@ -37,7 +37,7 @@ class Service:
         self.url = ""
 
     async def start(self) -> None:
-        """Starts it: the first time on a free port, then on the same one."""
+        """Start the service: on a free port the first time, and on the same port after that."""
         port = self.url.rpartition(":")[2] or "0"
         environment: Mapping[str, str] = {
             "ANSWERBACK_SERVER__PORT": port,
@@ -54,11 +54,11 @@ class Service:
         await self._stack.aclose()
 
     async def close(self) -> None:
-        """Ends it for good."""
+        """Stop the service for good."""
         await self._stack.aclose()
 
     async def call(self, method: str, path: str, body: object = None) -> Json:
-        """One call of the API that has to succeed."""
+        """Make an API call that has to succeed."""
         async with self._http.request(
             method, self.url + path, json=body, headers=bearer(self._folder)
         ) as response:
@@ -67,12 +67,12 @@ class Service:
             return found
 
     async def answer(self, ask_id: str, value: object = True) -> Json:
-        """What a person answers."""
+        """Answer as a person."""
         action = {"action": "answer", "value": value}
         return await self.call("POST", f"/v1/asks/{ask_id}/actions", action)
 
     async def newest(self) -> Json:
-        """The newest ask, once there is one."""
+        """Return the newest ask, once there is one."""
 
         async def found() -> list[Json]:
             asks: list[Json] = (await self.call("GET", "/v1/asks?limit=1"))["asks"]
@@ -83,7 +83,7 @@ class Service:
 
 @asynccontextmanager
 async def restartable(folder: Path) -> AsyncIterator[Service]:
-    """A service that is up."""
+    """Yield a running service."""
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=PATIENCE)) as http:
         service = Service(folder, http)
         await service.start()

@@ -1,7 +1,7 @@
-"""Commands as real processes that start in a moment: forked from one that has imported everything.
+"""Commands as real processes that start quickly: forked from a process that has already imported everything.
 
-Importing takes a second of the processor, and tests that start hundreds of commands would do nothing else. What is
-forked runs the command itself, with its own loop, threads, sockets and database connections.
+Importing takes a second of processor time, which would dominate tests that start hundreds of commands. The forked
+process runs the command itself, with its own event loop, threads, sockets and database connections.
 `tests/acceptance/test_deploying.py` and `tests/meta/test_wheel.py` start the installed program.
 """
 
@@ -31,9 +31,9 @@ from answerback.runtime.plugins import installed_plugins
 from tests.meta.project import PYTHONPATH
 
 CLOCK_OFF: Final = "CLOCK_OFF"
-"""The environment variable that sets the process's clock off by so many seconds."""
+"""The environment variable that sets the process's clock off by the given number of seconds."""
 CONTEXT: Final = multiprocessing.get_context("forkserver")
-"""Forks what has imported everything that commands, and what writes to stores, need."""
+"""Forks from a process that has imported everything that commands, and the writers to stores, need."""
 CONTEXT.set_forkserver_preload(
     [
         __name__,
@@ -44,7 +44,7 @@ CONTEXT.set_forkserver_preload(
         "tests.unit.storage.crash_writer",
     ]
 )
-settings_type()  # finds the installed plug-ins once, and not in each process
+settings_type()  # finds the installed plug-ins once, instead of in each process
 
 
 class Child:
@@ -70,27 +70,27 @@ class Child:
         self._ended.set_result(None)
 
     async def wait(self) -> int:
-        """Its exit code, once it has ended; negative where a signal killed it."""
+        """Return its exit code once it has ended; negative if a signal killed it."""
         await asyncio.shield(self._ended)
         assert self.returncode is not None
         return self.returncode
 
     def send_signal(self, number: int) -> None:
-        """Sends it a signal, if it has not ended."""
+        """Send it a signal, unless it has ended."""
         if self.returncode is None:
-            with suppress(ProcessLookupError):  # it has ended, and that is not noted yet
+            with suppress(ProcessLookupError):  # it has ended, but that has not been noted yet
                 os.kill(self.pid, number)
 
     def terminate(self) -> None:
-        """Tells it to end."""
+        """Ask it to end."""
         self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
-        """Kills it with -9."""
+        """Kill it with -9."""
         self.send_signal(signal.SIGKILL)
 
     async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
-        """Writes to it, and reads what it printed since, until it has ended."""
+        """Write to it, and read the rest of its output until it ends."""
         out, err, _, _ = await asyncio.gather(
             _rest(self.stdout), _rest(self.stderr), self._give(given), self.wait()
         )
@@ -127,7 +127,7 @@ def _received(file: Any) -> _File:
 
 @dataclass(frozen=True)
 class _Start:
-    """All that a process has to know to be the command."""
+    """Everything that a process needs to become the command."""
 
     arguments: tuple[str, ...]
     folder: Path
@@ -148,13 +148,13 @@ async def forked(
     own_session: bool = False,
     limit: int = 2**16,
 ) -> Child:
-    """Starts a command in a folder, with this process's environment and what is given.
+    """Start a command in a folder, with this process's environment and the given variables.
 
     Args:
         stdin, stdout, stderr: a file descriptor, or what `asyncio.create_subprocess_exec` takes.
         open_files: how many files it may have open.
-        own_session: whether it leads a session of its own, as in a terminal.
-        limit: how much of a line is kept, as of `asyncio.StreamReader`.
+        own_session: whether it leads its own session, as in a terminal.
+        limit: the buffer limit of the output readers, as of `asyncio.StreamReader`.
     """
     ours: list[int | None] = []
     theirs: list[int] = []
@@ -162,10 +162,12 @@ async def forked(
         mine, its = (None, theirs[1]) if what == STDOUT else _ends(what, writing=number > 0)
         ours.append(mine)
         theirs.append(its)
-    told = {**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})}
+    variables = {**os.environ, "PYTHONPATH": PYTHONPATH, **(environment or {})}
     in_, out, err = (_File(number) for number in theirs)
-    start = _Start(arguments, folder or Path.cwd(), told, (in_, out, err), open_files, own_session)
-    process = CONTEXT.Process(target=_be, args=(start,))
+    start = _Start(
+        arguments, folder or Path.cwd(), variables, (in_, out, err), open_files, own_session
+    )
+    process = CONTEXT.Process(target=_run_command, args=(start,))
     await asyncio.to_thread(process.start)
     for what, its in zip((stdin, stdout, stderr), theirs, strict=True):
         if what in {PIPE, DEVNULL}:
@@ -177,7 +179,7 @@ async def forked(
 
 
 def _ends(what: int, *, writing: bool) -> tuple[int | None, int]:
-    """Our end of what a process reads or writes, if it is a pipe, and the process's."""
+    """Return our end of a process's stream, if it is a pipe, and the process's end."""
     if what == DEVNULL:
         return None, os.open(os.devnull, os.O_RDWR)
     if what != PIPE:
@@ -204,8 +206,8 @@ async def _writer(pipe: int | None) -> asyncio.StreamWriter | None:
     return asyncio.StreamWriter(transport, protocol, None, loop)
 
 
-def _be(start: _Start) -> None:
-    """The command, in the forked process."""
+def _run_command(start: _Start) -> None:
+    """Run the command, in the forked process."""
     if start.own_session:
         os.setsid()
     if start.open_files is not None:
@@ -221,14 +223,14 @@ def _be(start: _Start) -> None:
     os.environ.update(start.environment)
     if off := os.environ.pop(CLOCK_OFF, ""):
         _set_the_clock(float(off))
-    _look_where_told()
+    _honour_pythonpath()
     sys.argv = ["answerback", *start.arguments]
-    gc.freeze()  # what was imported is not looked through again in each process
+    gc.freeze()  # no process collects the imported modules again
     main.main()
 
 
-def _look_where_told() -> None:
-    """Has what PYTHONPATH names be found, plug-ins too, as in a process that is started with it."""
+def _honour_pythonpath() -> None:
+    """Import from PYTHONPATH, plug-ins included, as in a process that was started with it."""
     paths = os.environ["PYTHONPATH"].split(os.pathsep)
     if more := [path for path in paths if path not in sys.path]:
         sys.path[:0] = more
@@ -236,7 +238,7 @@ def _look_where_told() -> None:
 
 
 def _text(number: int) -> io.TextIOWrapper:
-    """A standard stream as the interpreter opens it."""
+    """Open a standard stream as the interpreter does."""
     return io.TextIOWrapper(
         os.fdopen(number, "rb" if number == 0 else "wb", closefd=False),
         encoding="utf-8",

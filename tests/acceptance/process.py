@@ -1,4 +1,4 @@
-"""The real program as a child process, started, talked to and killed from outside."""
+"""The real program as a child process, controlled and killed from outside."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from coverage import Coverage
 from tests.acceptance.forked import Child, forked
 
 PATIENCE = 30.0
-"""Seconds within which a process has to do something or end: several times what it takes on a busy machine."""
+"""Seconds within which a process has to act or end: several times what it takes on a busy machine."""
 STARTS_WITHIN = 60.0
-"""Seconds within which a service starts: it imports much, and on a busy machine several of them compete."""
+"""Seconds within which a service starts: it imports a lot, and on a busy machine several of them compete."""
 QUIET = {"ANSWERBACK_LOG__LEVEL": "error"}
-"""What tells a service to log nothing but errors: it waits for nobody to read what it has logged."""
+"""Makes a service log only errors, for tests that never read its log: a full pipe would block it."""
 _WIDTH = "200"
-"""Columns of a command's terminal: no sentence is broken where a test looks for it."""
+"""Columns of a command's terminal, so wide that no sentence that a test looks for is wrapped."""
 
 
 class NotServingError(AssertionError):
@@ -35,7 +35,7 @@ class Process:
     lines: list[str]
 
     async def line(self, patience: float = PATIENCE) -> str:
-        """The next line of its standard output."""
+        """Return the next line of its standard output."""
         assert self.child.stdout is not None
         async with asyncio.timeout(patience):
             line = (await self.child.stdout.readline()).decode().rstrip("\n")
@@ -43,14 +43,14 @@ class Process:
         return line
 
     async def ended(self) -> tuple[int, str, str]:
-        """Its exit code and what it printed since, once it has ended by itself."""
+        """Return its exit code and the rest of its output, once it has ended without being killed."""
         async with asyncio.timeout(PATIENCE):
             out, err = await self.child.communicate()
         assert self.child.returncode is not None
         return self.child.returncode, out.decode(), err.decode()
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends it a signal."""
+        """Send it a signal."""
         self.child.send_signal(number)
 
 
@@ -61,10 +61,10 @@ async def command(
     environment: Mapping[str, str] | None = None,
     files: int | None = None,
 ) -> AsyncIterator[Process]:
-    """A command in a folder, killed at the end of the context if it has not ended by itself.
+    """Run a command in a folder; at the end of the context, kill it if it has not ended.
 
     Args:
-        environment: what is told it beside this process's own variables.
+        environment: variables to add to this process's own.
         files: how many files it may have open.
     """
     child = await forked(*arguments, folder=folder, environment=environment, open_files=files)
@@ -72,13 +72,13 @@ async def command(
         yield Process(child, [])
     finally:
         if Coverage.current() is not None:
-            await _measured(child)
+            await _end_measured(child)
         child.kill()
         await child.communicate()
 
 
-async def _measured(child: Child) -> None:
-    """Has a command end by itself: what it ran counts only if it can save that."""
+async def _end_measured(child: Child) -> None:
+    """Let a command end normally, because coverage is saved only then."""
     child.terminate()
     with suppress(TimeoutError):
         async with asyncio.timeout(PATIENCE):
@@ -88,7 +88,7 @@ async def _measured(child: Child) -> None:
 async def run(
     *arguments: str, folder: Path, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str, str]:
-    """Runs a command in a folder to its end: its exit code, its output, and what it told people."""
+    """Run a command in a folder to its end; return its exit code, standard output and standard error."""
     wide = {"COLUMNS": _WIDTH, **(environment or {})}
     async with command(*arguments, folder=folder, environment=wide) as process:
         return await process.ended()
@@ -98,11 +98,11 @@ async def run(
 async def serving(
     folder: Path, environment: Mapping[str, str] | None = None, *, files: int | None = None
 ) -> AsyncIterator[tuple[Process, str]]:
-    """``answerback serve`` on a free port, and its address."""
-    told = {"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
-    async with command("serve", folder=folder, environment=told, files=files) as process:
+    """Run ``answerback serve`` on a free port; yield the process and its address."""
+    variables = {"ANSWERBACK_SERVER__PORT": "0", **(environment or {})}
+    async with command("serve", folder=folder, environment=variables, files=files) as process:
         first = await process.line(STARTS_WITHIN)
         if not first.startswith("listening on "):
             _, _, err = await process.ended()
-            raise NotServingError(f"serve said {first!r} and then: {err}")
+            raise NotServingError(f"serve printed {first!r} and then: {err}")
         yield process, first.removeprefix("listening on ")

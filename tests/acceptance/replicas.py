@@ -1,4 +1,4 @@
-"""Several real services on one PostgreSQL, behind an HTTP proxy that hands requests to them in turn."""
+"""Several real services on one PostgreSQL, behind an HTTP proxy that passes requests to them in turn."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tests.keys import bearer
 from tests.postgres import free_port
 
 _HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})
-"""Headers that are for one connection, or that the proxy says anew."""
+"""Headers that apply to one connection only, or that the proxy sets again."""
 
 
 class Proxy:
-    """A load balancer: each request goes to the next address; where nobody listens, to the one after."""
+    """A load balancer: each request goes to the next address, or to the one after if nothing listens there."""
 
     def __init__(self) -> None:
         self.targets: list[str] = []
@@ -32,7 +32,7 @@ class Proxy:
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[Proxy]:
-        """The proxy, listening."""
+        """Run the proxy, listening."""
         app = web.Application(client_max_size=1 << 24)
         app.router.add_route("*", "/{path:.*}", self._handle)
         runner = web.AppRunner(
@@ -53,16 +53,14 @@ class Proxy:
             target = self.targets.pop(0)
             self.targets.append(target)
             try:
-                return await self._passed_on(request, target, body)
+                return await self._forward(request, target, body)
             except aiohttp.ClientConnectorError:
                 continue
             except (aiohttp.ClientError, ConnectionError):
                 break
         return web.Response(status=502)
 
-    async def _passed_on(
-        self, request: web.Request, target: str, body: bytes
-    ) -> web.StreamResponse:
+    async def _forward(self, request: web.Request, target: str, body: bytes) -> web.StreamResponse:
         headers = {
             name: value for name, value in request.headers.items() if name.lower() not in _HOP
         }
@@ -86,30 +84,30 @@ class Proxy:
 
 @dataclass
 class Replica:
-    """One service, and where it listens."""
+    """A service and its addresses."""
 
     process: Process
     url: str
     public: str
 
     async def ready(self) -> dict[str, Any]:
-        """How it stands among the others, once it is ready: its database may be away."""
+        """Return its state among the replicas, once it is ready; its database may be down."""
         async with aiohttp.ClientSession(self.url) as http:
             while True:
                 async with http.get("/readyz") as response:
-                    told: dict[str, Any] = await response.json()
+                    body: dict[str, Any] = await response.json()
                 if response.status == 200:
-                    return dict(told["replica"])
+                    return dict(body["replica"])
                 await asyncio.sleep(0.1)
 
     def signal(self, number: signal.Signals) -> None:
-        """Sends it a signal."""
+        """Send it a signal."""
         self.process.signal(number)
 
 
 @dataclass
 class Town:
-    """All replicas, and the two proxies in front of them: the agents' and the platforms'."""
+    """All replicas, and two proxies in front of them: one for agents, one for the platforms."""
 
     folder: Path
     environment: Mapping[str, str]
@@ -122,7 +120,7 @@ class Town:
     _stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
     async def add(self, **more: str) -> Replica:
-        """One more replica."""
+        """Start one more replica."""
         port = free_port()
         environment = {
             "ANSWERBACK_STORAGE__URL": self.database,
@@ -141,13 +139,13 @@ class Town:
         return replica
 
     async def kill(self, replica: Replica) -> None:
-        """Kills it with -9; the proxies find that out for themselves."""
+        """Kill a replica with -9; the proxies find that out for themselves."""
         replica.signal(signal.SIGKILL)
         await replica.process.child.wait()
         self.replicas.remove(replica)
 
     async def leader(self, surface: str = "discord") -> Replica:
-        """The one that holds what one holds at a time, once there is one."""
+        """Return the replica that holds the surface's lease, once there is one."""
         async with asyncio.timeout(40):
             while True:
                 for replica in self.replicas:
@@ -158,11 +156,11 @@ class Town:
                 await asyncio.sleep(0.1)
 
     def agent(self, url: str | None = None) -> aiohttp.ClientSession:
-        """An agent, and a person's tool, at the proxy or at one replica."""
+        """Open an HTTP client for agents and people's tools, at the proxy or at one replica."""
         return aiohttp.ClientSession(url or self.api.url, headers=bearer(self.folder))
 
     async def _drain(self, process: Process, number: int) -> None:
-        """Reads the log, so that the process never waits for us to."""
+        """Read the log, so that the process never blocks on a full pipe."""
         assert process.child.stderr is not None
         while line := await process.child.stderr.readline():
             self.log.append(f"{number} {line.decode().rstrip()}")
@@ -177,7 +175,7 @@ async def _cancel(task: asyncio.Task[None]) -> None:
 async def town(
     folder: Path, database: str, environment: Mapping[str, str], replicas: int = 2
 ) -> AsyncIterator[Town]:
-    """So many replicas behind proxies."""
+    """Run the given number of replicas behind proxies."""
     made = Town(folder, environment, database)
     async with made.api.up(), made.public.up(), made._stack:
         for _ in range(replicas):
@@ -188,7 +186,7 @@ async def town(
 async def ended(
     http: aiohttp.ClientSession, ask_id: str, patience: float = 3 * PATIENCE
 ) -> dict[str, Any]:
-    """The ask once it has ended, waited for by long-poll, however often the line is cut."""
+    """Return the ask once it has ended, by long-polling, however often the connection is cut."""
     async with asyncio.timeout(patience):
         while True:
             with suppress(aiohttp.ClientError):

@@ -39,7 +39,7 @@ FORM = {
 
 
 class Typist:
-    """A person at a pty: reads what it shows, types when it shows what is waited for."""
+    """A person at a pty, who reads what it shows and types when the expected words appear."""
 
     def __init__(self, master: int, child: Child) -> None:
         self._master = master
@@ -47,9 +47,9 @@ class Typist:
         self._new = asyncio.Event()
         self._read = 0
         self.shown = ""
-        asyncio.get_running_loop().add_reader(master, self._more)
+        asyncio.get_running_loop().add_reader(master, self._read_more)
 
-    def _more(self) -> None:
+    def _read_more(self) -> None:
         try:
             data = os.read(self._master, 65_536)
         except OSError:
@@ -58,11 +58,11 @@ class Typist:
             asyncio.get_running_loop().remove_reader(self._master)
         self.shown += data.decode(errors="replace")
         if "\x1b[6n" in data.decode(errors="replace"):
-            os.write(self._master, b"\x1b[1;1R")  # where the cursor is, as terminals answer
+            os.write(self._master, b"\x1b[1;1R")  # the cursor position, as terminals report it
         self._new.set()
 
     async def sees(self, words: str) -> None:
-        """Returns once these words are shown, after those that were waited for before."""
+        """Return once these words are shown, after those seen before."""
         async with asyncio.timeout(PATIENCE):
             while (at := self.shown.find(words, self._read)) < 0:
                 self._new.clear()
@@ -70,18 +70,18 @@ class Typist:
         self._read = at + len(words)
 
     def types(self, keys: str) -> None:
-        """Presses keys."""
+        """Press keys."""
         os.write(self._master, keys.encode())
 
     async def ended(self) -> int:
-        """The command's exit code."""
+        """Return the command's exit code, once it has ended."""
         async with asyncio.timeout(PATIENCE):
             return await self._child.wait()
 
 
 @asynccontextmanager
 async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
-    """The command in a terminal of its own."""
+    """Run the command in its own terminal."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
     child = await forked(
@@ -105,7 +105,7 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
 
 
 @pytest.mark.rule("CLI-4")
-async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once(
+async def test_a_form_is_walked_by_keyboard_although_somebody_else_answers_first(
     tmp_path: Path,
 ) -> None:
     async with restartable(tmp_path) as service:
@@ -150,7 +150,7 @@ async def test_a_form_is_walked_with_the_keys_while_somebody_else_is_faster_once
 
 
 @pytest.mark.rule("CARE-3")
-async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
+async def test_a_letter_inside_a_word_decides_nothing(tmp_path: Path) -> None:
     async with restartable(tmp_path) as service:
         yes_no = {"id": "a", "text": "Erase it?", "answer_type": "boolean", "default": True}
         text = {"id": "b", "text": "Why?", "answer_type": "text"}
@@ -187,7 +187,7 @@ async def test_no_letter_out_of_a_word_decides_anything(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("TERMINAL-3")
-async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -> None:
+async def test_ticks_survive_the_menu_and_letters_tick_nothing(tmp_path: Path) -> None:
     async with restartable(tmp_path) as service:
         options = [{"label": label, "description": "d"} for label in ("prod", "dev")]
         question = {"question": "Which?", "header": "W", "options": options, "multiSelect": True}
@@ -209,28 +209,30 @@ async def test_ticks_outlive_the_menu_and_letters_tick_nothing(tmp_path: Path) -
     assert done["answers"] == {"q1": ["dev"]}
 
 
-async def piped(folder: Path, *arguments: str, given: bytes | None) -> tuple[int | None, str]:
-    """The command's exit code and output, with these bytes on standard input (None: nothing at all)."""
+async def piped(folder: Path, *arguments: str, stdin: bytes | None) -> tuple[int | None, str]:
+    """Run the command with these bytes on standard input (None: no input); return its exit code and output."""
     nothing, pipe = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     child = await forked(
         *("answer", *arguments),
         folder=folder,
-        stdin=nothing if given is None else pipe,
+        stdin=nothing if stdin is None else pipe,
         stderr=asyncio.subprocess.STDOUT,
     )
     async with asyncio.timeout(PATIENCE):
-        out, _ = await child.communicate(given)
+        out, _ = await child.communicate(stdin)
     return child.returncode, out.decode()
 
 
 @pytest.mark.rule("TERMINAL-4")
-async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_path: Path) -> None:
+async def test_lines_are_read_from_a_pipe_and_an_unterminated_line_is_ignored(
+    tmp_path: Path,
+) -> None:
     async with restartable(tmp_path) as service:
         ask = await service.call("POST", "/v1/asks", {"name": "ask_user", "arguments": FORM})
         where = (ask["id"], "--url", service.url)
-        code, out = await piped(tmp_path, *where, given=b"maybe\ny\nstaging\n1,2\n\na")
+        code, out = await piped(tmp_path, *where, stdin=b"maybe\ny\nstaging\n1,2\n\na")
         half = await service.call("GET", f"/v1/asks/{ask['id']}")
-        rest, more = await piped(tmp_path, *where, given=b"a\r\nall good\r\n")
+        rest, more = await piped(tmp_path, *where, stdin=b"a\r\nall good\r\n")
         done = await service.call("GET", f"/v1/asks/{ask['id']}")
     assert code == 8
     assert "maybe is not one of the choices" in out
@@ -242,25 +244,25 @@ async def test_lines_may_come_from_a_pipe_and_one_without_its_end_is_none(tmp_pa
     assert done["answers"]["note"] == "all good"
 
 
-async def test_a_token_that_the_service_refuses_is_told_with_the_services_address(
+async def test_a_refused_token_is_reported_with_the_services_address(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "answerback.toml").write_text(f'[agents.ci]\ntoken_hash = "{hash_of("ci")}"\n')
     async with serving(tmp_path) as (_, url):
-        code, out = await piped(tmp_path, "--url", url, "--token", "ab_wrong", given=b"y\n")
+        code, out = await piped(tmp_path, "--url", url, "--token", "ab_wrong", stdin=b"y\n")
     assert code == 1
     assert f"{url}: " in out
     assert "token" in out
 
 
-async def test_with_nothing_to_read_nothing_is_asked(tmp_path: Path) -> None:
-    code, out = await piped(tmp_path, given=None)
+async def test_nothing_is_asked_without_input(tmp_path: Path) -> None:
+    code, out = await piped(tmp_path, stdin=None)
     assert code == 2
     assert "needs a terminal" in out
 
 
 @pytest.mark.rule("AUTH-14", "CLI-24")
-async def test_who_has_a_personal_link_answers_under_their_name(tmp_path: Path) -> None:
+async def test_the_holder_of_a_personal_link_answers_under_their_name(tmp_path: Path) -> None:
     async with serving(tmp_path) as (_, url), AsyncClient(url) as agent:
         async with command("person", "add", "alice", folder=tmp_path) as adding:
             code, link, _ = await adding.ended()
@@ -275,7 +277,7 @@ async def test_who_has_a_personal_link_answers_under_their_name(tmp_path: Path) 
             stderr=asyncio.subprocess.STDOUT,
         )
         async with asyncio.timeout(PATIENCE):
-            told, _ = await child.communicate(b"y\n")
-        assert child.returncode == 0, told
+            output, _ = await child.communicate(b"y\n")
+        assert child.returncode == 0, output
         ended = await agent.get(ask.id)
         assert ended.json["ended_by"] == {"surface": "web", "user_id": "alice", "name": "alice"}

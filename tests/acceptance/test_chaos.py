@@ -1,7 +1,7 @@
-"""Replicas on one PostgreSQL while everything breaks: nothing that was accepted is lost, and nothing happens twice.
+"""Replicas on one PostgreSQL while everything breaks: nothing accepted is lost, and nothing happens twice.
 
-A round is one fault, while people answer and agents wait; see `tests.acceptance.chaos`. `CHAOS_ROUNDS` says how many
-there are, a dozen a run, and `CHAOS_SEED` what chance decides in the first. `make chaos ARGS=1000` sets both.
+A round is one fault, while people answer and agents wait; see `tests.acceptance.chaos`. `CHAOS_ROUNDS` sets the number
+of rounds, at most a dozen per run, and `CHAOS_SEED` the random seed of the first run. `make chaos ARGS=1000` sets both.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from tests.pooler import program
 
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "24"))
 SEED: Final = int(os.environ.get("CHAOS_SEED", "1"))
-AT_ONCE: Final = 12
-"""Rounds of one run, at the most: in twelve each fault comes once."""
+ROUNDS_PER_RUN: Final = 12
+"""Rounds per run, at most: in twelve, each fault comes once."""
 RUNS: Final = [
-    (SEED + number, min(AT_ONCE, ROUNDS - first))
-    for number, first in enumerate(range(0, ROUNDS, AT_ONCE))
+    (SEED + number, min(ROUNDS_PER_RUN, ROUNDS - first))
+    for number, first in enumerate(range(0, ROUNDS, ROUNDS_PER_RUN))
 ]
-"""The seed and the rounds of each run. Slack is reached by HTTP where the seed is odd, else in Socket Mode."""
+"""The seed and the rounds of each run. An odd seed uses Slack over HTTP, an even one Socket Mode."""
 SOON: Final = 60.0
-"""Seconds within which everything is told and shown that was decided: the longest pause of a webhook's first tries."""
+"""Seconds within which every decision is delivered and shown: the longest pause between a webhook's first tries."""
 
 
 @pytest.mark.long
@@ -42,12 +42,12 @@ SOON: Final = 60.0
 @pytest.mark.acceptance
 @pytest.mark.timeout(1_200)
 @pytest.mark.parametrize(("seed", "rounds"), RUNS)
-async def test_whatever_breaks_what_was_accepted_holds_and_nothing_happens_twice(
+async def test_whatever_breaks_accepted_actions_hold_and_nothing_happens_twice(
     postgres_server: postgres.Server, database: str, tmp_path: Path, seed: int, rounds: int
 ) -> None:
     if program() is None:
         pytest.skip("pgbouncer is missing: run .ci/system-packages, which installs it")
-    print(f"CHAOS_SEED={seed} CHAOS_ROUNDS={rounds}")  # noqa: T201 pytest shows it where the test fails
+    print(f"CHAOS_SEED={seed} CHAOS_ROUNDS={rounds}")  # noqa: T201 pytest shows it if the test fails
     chance = random.Random(seed)
     async with stage(postgres_server, database, tmp_path, socket_mode=seed % 2 == 0) as staged:
         fencing.watch(staged)
@@ -64,18 +64,18 @@ async def test_whatever_breaks_what_was_accepted_holds_and_nothing_happens_twice
                     watching.cancel()
             finally:
                 print(", ".join(faults.story))  # noqa: T201
-                print(f"this process itself stood still for {max(stalls):.1f} s at the most")  # noqa: T201
+                print(f"this process itself stalled for {max(stalls):.1f} s at most")  # noqa: T201
             await _verify(staged, people)
         finally:
             fencing.forget(staged)
 
 
 async def _verify(staged: Stage, people: People) -> None:
-    """Everything that was accepted holds, happened once, and was told and shown."""
+    """Assert that everything accepted holds, happened once, and was delivered and shown."""
     await _settled(staged)
-    told: dict[str, set[bytes]] = {}
-    for one in staged.receiver.received:
-        told.setdefault(one.event["data"]["id"], set()).add(one.body)
+    bodies: dict[str, set[bytes]] = {}
+    for delivery in staged.receiver.received:
+        bodies.setdefault(delivery.event["data"]["id"], set()).add(delivery.body)
     async with staged.town.agent() as http:
         for walk in people.walks:
             ask = await request_until_answered(http, "GET", f"/v1/asks/{walk.ask_id}")
@@ -84,7 +84,9 @@ async def _verify(staged: Stage, people: People) -> None:
             )
             walks.verify(walk, ask, record["entries"])
             if walk.surface != "mcp":  # which has no webhooks
-                assert len(told[walk.ask_id]) == 1, f"{walk.name} was told in several ways"
+                assert len(bodies[walk.ask_id]) == 1, (
+                    f"{walk.name} was delivered with different bodies"
+                )
             web = walk.surface in {"api", "mcp"}
             assert web or people.in_slack.of(walk) or people.in_discord.of(walk)
     asked = staged.run("SELECT count(*) FROM asks")
@@ -95,18 +97,18 @@ async def _verify(staged: Stage, people: People) -> None:
     print(f"{len(people.walks)} forms, {epochs} epochs")  # noqa: T201
 
 
-async def _stalls(found: list[float]) -> None:
-    """Notes for how long nothing went on here: on a busy machine, the people and the platforms may be the slow ones."""
+async def _stalls(stalls: list[float]) -> None:
+    """Measure how long this process stalls: on a busy machine, the people and the platforms may be the slow ones."""
     while True:
         since = time.monotonic()
         await asyncio.sleep(0.1)
-        found.append(time.monotonic() - since - 0.1)
+        stalls.append(time.monotonic() - since - 0.1)
 
 
 async def _settled(staged: Stage) -> None:
-    """Returns once every webhook was delivered, and every message shows what is stored."""
+    """Return once every webhook has been delivered, and every message shows what is stored."""
     pending = """SELECT (SELECT count(*) FROM deliveries WHERE state <> 'delivered')
         + (SELECT count(*) FROM asks WHERE shown_revision < revision OR status = 'open')"""
     async with asyncio.timeout(SOON):
-        while await asyncio.to_thread(staged.run, pending) != [(0,)]:  # noqa: ASYNC110 it tells nobody
+        while await asyncio.to_thread(staged.run, pending) != [(0,)]:  # noqa: ASYNC110 it signals nobody
             await asyncio.sleep(0.2)

@@ -1,4 +1,4 @@
-"""The commands as people run them: child processes, their output and their exit codes."""
+"""The commands as people run them: as child processes, with their output and exit codes."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ WRONG = {"questions": [{"id": "a", "text": "A?"}, {"id": "a", "text": "", "answe
 
 @dataclass(frozen=True)
 class Service:
-    """One running service that the module's tests share."""
+    """A running service that the module's tests share."""
 
     url: str
     http: aiohttp.ClientSession
     folder: Path
 
     async def newest(self, besides: set[str]) -> dict[str, Any]:
-        """The ask that comes into being beside the known ones."""
+        """Return the ask that was created besides the known ones."""
         async with asyncio.timeout(15):
             while True:
                 async with self.http.get("/v1/asks?status=open") as response:
@@ -69,7 +69,7 @@ def form(folder: Path, value: object) -> str:
 # --- key -------------------------------------------------------------------------------------------
 
 
-async def acting_status(service: Service, ask_id: str, key: str) -> int:
+async def status_of_action(service: Service, ask_id: str, key: str) -> int:
     path, headers = f"/v1/asks/{ask_id}/actions", {"Authorization": f"Bearer {key}"}
     async with service.http.post(path, json={"action": "end_turn"}, headers=headers) as response:
         return response.status
@@ -91,8 +91,8 @@ async def test_key_prints_the_key_alone_and_rotate_replaces_it_in_the_running_se
         assert (code, out) == (0, f"{new}\n")
         assert new != old
         assert old not in err
-        assert await acting_status(service, ask_id, old) == 401
-        assert await acting_status(service, ask_id, new) == 200
+        assert await status_of_action(service, ask_id, old) == 401
+        assert await status_of_action(service, ask_id, new) == 200
         process.signal(signal.SIGTERM)
         code, out, err = await process.ended()
     assert code == 0
@@ -101,7 +101,7 @@ async def test_key_prints_the_key_alone_and_rotate_replaces_it_in_the_running_se
 
 
 @pytest.mark.parametrize("arguments", [("key",), ("key", "rotate")])
-async def test_key_where_no_service_ever_ran_says_so(
+async def test_key_reports_that_no_service_ever_ran_here(
     tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     code, out, err = await run(*arguments, folder=tmp_path)
@@ -127,22 +127,22 @@ async def asking(
 
 @pytest.mark.rule("CLI-3")
 @pytest.mark.parametrize(
-    ("action", "code", "told"),
+    ("action", "code", "output"),
     [
         ({"action": "answer", "value": True}, 0, '"apply": true'),
         ({"action": "reply", "text": "later"}, 3, '"reply": "later"'),
         ({"action": "end_turn"}, 4, "null"),
     ],
 )
-async def test_ask_prints_the_tool_result_and_exits_by_how_it_ended(
-    service: Service, tmp_path: Path, action: dict[str, Any], code: int, told: str
+async def test_ask_prints_the_tool_result_and_its_exit_status_says_how_the_ask_ended(
+    service: Service, tmp_path: Path, action: dict[str, Any], code: int, output: str
 ) -> None:
     async with asking(service, tmp_path) as (process, ask):
         async with service.http.post(f"/v1/asks/{ask['id']}/actions", json=action) as response:
             assert response.status == 200
         exit_code, out, err = await process.ended()
     assert exit_code == code
-    assert told in out
+    assert output in out
     result = json.loads(out)
     assert result is None or result.keys() == {"content", "structured", "is_error"}
     assert ask["id"] in err
@@ -179,7 +179,7 @@ async def test_ask_exits_with_7_when_it_cannot_be_asked(service: Service, tmp_pa
 
 
 @pytest.mark.rule("CLI-3")
-async def test_ask_exits_with_2_and_every_mistake_when_the_form_is_invalid(
+async def test_ask_exits_with_2_and_prints_every_mistake_when_the_form_is_invalid(
     service: Service, tmp_path: Path
 ) -> None:
     code, out, err = await run("ask", form(tmp_path, WRONG), "--url", service.url, folder=tmp_path)
@@ -189,7 +189,7 @@ async def test_ask_exits_with_2_and_every_mistake_when_the_form_is_invalid(
     assert all(pointer in err for pointer in pointers)
 
 
-async def test_ask_that_waited_long_enough_leaves_the_ask_open(
+async def test_ask_leaves_the_ask_open_when_its_wait_is_over(
     service: Service, tmp_path: Path
 ) -> None:
     async with asking(service, tmp_path, "--wait", "1") as (process, ask):
@@ -209,7 +209,7 @@ async def test_ask_reads_a_form_from_standard_input_and_prints_only_the_content(
     assert (code, json.loads(out)) == (0, {"apply": False})
 
 
-async def test_ask_that_is_interrupted_says_that_the_ask_stays_open(
+async def test_an_interrupted_ask_says_that_the_ask_stays_open(
     service: Service, tmp_path: Path
 ) -> None:
     async with asking(service, tmp_path) as (process, ask):
@@ -222,7 +222,7 @@ async def test_ask_that_is_interrupted_says_that_the_ask_stays_open(
     assert "Traceback" not in err
 
 
-async def test_ask_waits_over_a_restart_of_the_service(tmp_path: Path) -> None:
+async def test_ask_keeps_waiting_across_a_restart_of_the_service(tmp_path: Path) -> None:
     port = free_port()
     environment = {"ANSWERBACK_SERVER__PORT": str(port)}
     async with (
@@ -262,7 +262,7 @@ async def test_ask_without_a_service_says_how_to_start_one(
 
 
 @pytest.mark.rule("CLI-1")
-async def test_serve_says_where_the_public_listens_and_stops_when_told(
+async def test_serve_prints_the_public_listeners_address_and_stops_on_sigterm(
     tmp_path: Path,
 ) -> None:
     _, out, _ = await run("token", "create", "ci", folder=tmp_path)
@@ -278,7 +278,9 @@ async def test_serve_says_where_the_public_listens_and_stops_when_told(
     assert code == 0
 
 
-async def test_the_demo_opens_its_page_in_the_browser_and_can_be_given_up(tmp_path: Path) -> None:
+async def test_the_demo_opens_its_page_in_the_browser_and_can_be_interrupted(
+    tmp_path: Path,
+) -> None:
     opened, browser = tmp_path / "opened", tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {opened}.new && mv {opened}.new {opened}\n')
     browser.chmod(0o755)
@@ -297,10 +299,10 @@ async def test_the_demo_opens_its_page_in_the_browser_and_can_be_given_up(tmp_pa
     assert "Traceback" not in err
 
 
-async def test_what_reads_the_output_may_hang_up(tmp_path: Path) -> None:
+async def test_the_reader_of_the_output_may_close_the_pipe(tmp_path: Path) -> None:
     async with command("manifest", "slack", folder=tmp_path) as process:
         assert process.child.stdout is not None
-        process.child.stdout._transport.close()  # type: ignore[attr-defined] # the reading end of its pipe
+        process.child.stdout._transport.close()  # type: ignore[attr-defined] # the read end of its pipe
         code, _, err = await process.ended()
     assert (code, err) == (1, "")
 
@@ -336,7 +338,9 @@ async def test_check_names_every_mistake_with_its_pointer(tmp_path: Path) -> Non
         ("x" * 300_000, "larger than 256 KiB"),
     ],
 )
-async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, words: str) -> None:
+async def test_check_says_why_a_file_is_not_a_form(
+    tmp_path: Path, content: str, words: str
+) -> None:
     (tmp_path / "form.json").write_text(content)
     code, _, err = await run("check", "form.json", folder=tmp_path)
     assert code == 2
@@ -344,14 +348,14 @@ async def test_check_says_why_a_file_is_no_form(tmp_path: Path, content: str, wo
 
 
 @pytest.mark.rule("CLI-12")
-async def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+async def test_a_missing_file_is_named(tmp_path: Path) -> None:
     code, _, err = await run("check", "nowhere.json", folder=tmp_path)
     assert code == 2
     assert "Cannot read nowhere.json" in err
 
 
 @pytest.mark.rule("CLI-9")
-async def test_a_token_that_was_created_opens_the_service(tmp_path: Path) -> None:
+async def test_a_newly_created_token_is_accepted_by_the_service(tmp_path: Path) -> None:
     code, out, _ = await run("token", "create", "ci", folder=tmp_path)
     assert code == 0
     token, _, toml = out.partition("\n")
@@ -374,7 +378,7 @@ async def test_a_token_that_was_created_opens_the_service(tmp_path: Path) -> Non
     assert token not in err
 
 
-async def test_a_token_for_a_name_that_is_none_is_refused(tmp_path: Path) -> None:
+async def test_a_token_for_an_invalid_name_is_refused(tmp_path: Path) -> None:
     code, _, err = await run("token", "create", "no name", folder=tmp_path)
     assert code == 2
     assert "is not a valid agent name" in err

@@ -25,7 +25,7 @@ from tests.meta.project import ROOT
 pytestmark = pytest.mark.acceptance
 
 _FOLDER: Final = ROOT / "manifests" / "compose"
-_SET: Final = {
+_VARIABLES: Final = {
     "ADDRESS": "answerback.example.com",
     "AGENTS_ADDRESS": "agents.example.com",
     "POSTGRES_PASSWORD": "secret",
@@ -34,17 +34,17 @@ _SET: Final = {
 
 @pytest.fixture(scope="module")
 def composed() -> dict[str, Any]:
-    """The compose file, with the variables of `.env` in their places."""
+    """The compose file, with the variables of `.env` filled in."""
     text = (_FOLDER / "compose.yaml").read_text("utf-8")
-    assert set(re.findall(r"\$\{(\w+):\?set it in \.env\}", text)) == set(_SET)
-    text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: _SET[found[1]], text)
+    assert set(re.findall(r"\$\{(\w+):\?set it in \.env\}", text)) == set(_VARIABLES)
+    text = re.sub(r"\$\{(\w+):\?[^}]*\}", lambda found: _VARIABLES[found[1]], text)
     assert "$" not in text
-    made: dict[str, Any] = yaml.safe_load(text)
-    return made
+    compose_file: dict[str, Any] = yaml.safe_load(text)
+    return compose_file
 
 
 def environment(services: dict[str, Any]) -> dict[str, str]:
-    """What a replica finds in its environment: from the image, the compose file and the secrets."""
+    """Return a replica's environment: from the image, the compose file and the secrets."""
     image = (ROOT / "manifests" / "Containerfile").read_text("utf-8")
     found = dict(re.findall(r"(ANSWERBACK_\w+)=(\S+)", image))
     secrets = (_FOLDER / "secrets.env.example").read_text("utf-8").split()
@@ -54,7 +54,7 @@ def environment(services: dict[str, Any]) -> dict[str, str]:
 
 
 @pytest.mark.rule("DATA-20")
-async def test_its_replicas_have_a_configuration_that_is_valid(
+async def test_its_replicas_have_a_valid_configuration(
     composed: dict[str, Any], tmp_path: Path
 ) -> None:
     services = composed["services"]
@@ -78,7 +78,7 @@ async def test_its_replicas_have_a_configuration_that_is_valid(
 
 
 @pytest.mark.rule("DATA-20")
-def test_only_the_proxy_is_reached_from_outside_and_what_is_to_be_kept_is_on_a_volume(
+def test_only_the_proxy_is_exposed_and_all_lasting_data_is_on_a_volume(
     composed: dict[str, Any],
 ) -> None:
     services = composed["services"]
@@ -97,7 +97,7 @@ def test_only_the_proxy_is_reached_from_outside_and_what_is_to_be_kept_is_on_a_v
 
 
 @pytest.mark.rule("DATA-20")
-async def test_the_proxy_hands_on_every_public_route_and_nothing_of_the_agents(
+async def test_the_proxy_forwards_every_public_route_and_none_of_the_agents(
     composed: dict[str, Any],
 ) -> None:
     text = (_FOLDER / "Caddyfile").read_text("utf-8")
@@ -119,8 +119,8 @@ async def test_the_proxy_hands_on_every_public_route_and_nothing_of_the_agents(
 
 
 @pytest.mark.rule("DATA-20")
-def test_the_proxy_itself_takes_its_configuration(tmp_path: Path) -> None:
-    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)} | _SET
+def test_the_proxy_accepts_its_configuration(tmp_path: Path) -> None:
+    environment = {"HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path)} | _VARIABLES
     checked = subprocess.run(
         [
             *(Path(sys.executable).with_name("caddy"), "validate"),
@@ -137,7 +137,7 @@ def test_the_proxy_itself_takes_its_configuration(tmp_path: Path) -> None:
 
 
 async def _public_routes() -> list[str]:
-    """The paths of the public listener, with all surfaces that people and platforms call."""
+    """Return the paths of the public listener, with all surfaces that people and platforms call."""
 
     async def secret() -> bytes:
         return bytes(32)
@@ -168,9 +168,9 @@ async def _public_routes() -> list[str]:
     return [route.path for one in built for route in (*one.hooks, *one.public_pages)]
 
 
-def test_the_documentation_names_what_stands_beside_the_compose_file() -> None:
-    told = (ROOT / "docs" / "deploy.md").read_text("utf-8")
+def test_the_documentation_names_every_file_next_to_the_compose_file() -> None:
+    page = (ROOT / "docs" / "deploy.md").read_text("utf-8")
     for path in sorted(_FOLDER.iterdir()):
-        assert f"`{path.name}`" in told, path.name
-    for name in _SET:
-        assert name in told
+        assert f"`{path.name}`" in page, path.name
+    for name in _VARIABLES:
+        assert name in page

@@ -1,4 +1,4 @@
-"""Kill -9 at random points while clients act: what was acknowledged is there, and nothing happened twice."""
+"""Kill -9 at random moments while clients act: everything acknowledged is stored, and nothing happened twice."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ FORM = {
 
 @dataclass
 class Known:
-    """What a client knows of one ask: what was acknowledged, and what it had sent when the line was cut."""
+    """What a client knows of one ask: what was acknowledged, and what it had sent when the connection was cut."""
 
     key: str
     id: str | None = None
@@ -40,7 +40,7 @@ class Known:
 
     @property
     def answers(self) -> list[str]:
-        """The answers, all different, in the order in which the client gives them."""
+        """Return the answers, all different, in the order in which the client gives them."""
         return [f"{self.key}-{n}" for n in range(QUESTIONS)]
 
 
@@ -54,7 +54,7 @@ class Client:
         """Set once anything was acknowledged since the service was started."""
 
     async def act_until_cut_off(self, url: str, headers: dict[str, str]) -> None:
-        """Goes on for as long as the service answers."""
+        """Continue for as long as the service answers."""
         async with aiohttp.ClientSession(url, headers=headers) as http:
             try:
                 while True:
@@ -86,7 +86,7 @@ class Client:
 
 
 async def verify(http: aiohttp.ClientSession, known: Known) -> None:
-    """The stored ask is what its client was told, or one step further, and each step is there once."""
+    """Assert that the stored ask is as its client knows it, or one step further, with each step there once."""
     assert known.id is not None
     async with http.get(f"/v1/asks/{known.id}") as response:
         assert response.status == 200, f"{known.id} was acknowledged and is lost"
@@ -106,13 +106,13 @@ async def verify(http: aiohttp.ClientSession, known: Known) -> None:
         assert ask["status"] == "answered"
     else:
         assert ask["prompt"]["question_id"] == f"q{stored}"
-    # What was stored although nobody was told: the client sees it now, and goes on from there.
+    # If something was stored unacknowledged, the client sees it now and continues from there.
     known.acknowledged = known.sent = stored
 
 
 @pytest.fixture(params=STORES)
 def points(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
-    """A folder that configures a store, and how often its service is killed."""
+    """Return how often to kill the service, in a folder that configures its store."""
     with database_of(request, tmp_path) as url:
         (tmp_path / "answerback.toml").write_text(f"[storage]\nurl = '{url}'\n")
         yield POINTS if request.param == "sqlite" else POINTS // 5
@@ -122,7 +122,7 @@ def points(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[int]:
 @pytest.mark.rule("DATA-1", "DATA-3")
 @pytest.mark.acceptance
 @pytest.mark.timeout(480)
-async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
+async def test_everything_acknowledged_is_stored_once_whenever_the_service_is_killed(
     tmp_path: Path, points: int
 ) -> None:
     rng = random.Random(31)
@@ -142,7 +142,7 @@ async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
             if rng.random() < 0.8:
                 async with asyncio.timeout(10):
                     await clients[0].acknowledged.wait()
-            await asyncio.sleep(rng.uniform(0.0, 0.12))  # the point: any moment is one
+            await asyncio.sleep(rng.uniform(0.0, 0.12))  # any moment may be the critical one
             process.signal(signal.SIGKILL)
             async with asyncio.timeout(10):
                 await asyncio.gather(*acting)
@@ -157,7 +157,7 @@ async def test_whatever_is_killed_when_all_that_was_acknowledged_is_there_once(
 
 
 async def stored(http: aiohttp.ClientSession) -> int:
-    """How many asks there are."""
+    """Return how many asks there are."""
     count = 0
     after: str | None = ""
     while after is not None:
@@ -168,7 +168,7 @@ async def stored(http: aiohttp.ClientSession) -> int:
 
 
 async def lost_in_sending(http: aiohttp.ClientSession, clients: list[Client]) -> int:
-    """How many submissions were stored although the client was never told: their keys find them."""
+    """Return how many submissions were stored without an acknowledgement: their keys find them."""
     found = 0
     for client in clients:
         for known in client.asks:
@@ -181,9 +181,9 @@ async def lost_in_sending(http: aiohttp.ClientSession, clients: list[Client]) ->
 
 
 def intact(path: Path) -> bool:
-    """Whether SQLite finds nothing wrong with the file."""
+    """Return whether SQLite finds the file intact."""
     if not path.exists():
-        return True  # killed before the first ask was stored, or another store's
+        return True  # killed before the first ask was stored, or the store is not SQLite
     database = sqlite3.connect(path)
     try:
         return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))

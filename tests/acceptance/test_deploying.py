@@ -1,8 +1,8 @@
 """The container file and the systemd unit do what docs/deploy.md says.
 
-Where a container engine answers, the image is built and run. Elsewhere the same steps are taken here: the files that
-the container file copies, the installation that it runs, and the command that it starts. Nothing is downloaded then:
-what is pinned is installed already, and the new environment sees it.
+If a container engine is available, the image is built and run. Otherwise its steps are reproduced here: the files that
+the container file copies, the installation that it runs, and the command that it starts. That downloads nothing: the
+pinned packages are installed already, and the new environment sees them.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean
 
 
 def _instructions(stage: int) -> list[tuple[str, str]]:
-    """The instructions of a stage of the container file: each one's name and the rest of its line."""
+    """Return the instructions of a stage of the container file: the name and the rest of each line."""
     text = re.sub(r"\\\n\s*", "", _CONTAINERFILE.read_text("utf-8"))
     stages = re.split(r"^FROM .*\n", text, flags=re.MULTILINE)[1:]
     lines = [line.partition(" ") for line in stages[stage].splitlines() if line]
@@ -46,7 +46,7 @@ def _instructions(stage: int) -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the first stage installs, from only what it copies."""
+    """Install what the first stage installs, from only the files that it copies."""
     folder = tmp_path_factory.mktemp("deployed")
     source, target = folder / "src", folder / "opt"
     _environment(target)
@@ -68,7 +68,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _environment(target: Path) -> None:
-    """An empty environment that sees what is pinned and installed already."""
+    """Create an empty environment that sees the pinned packages, which are installed already."""
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", target], check=True)
     packages = Path(
         sysconfig.get_path("purelib", vars={"base": str(target), "platbase": str(target)})
@@ -77,7 +77,7 @@ def _environment(target: Path) -> None:
 
 
 def _copy(name: str, place: Path) -> None:
-    """Copies a file, or what git knows of a folder."""
+    """Copy a file, or the files that git tracks in a folder."""
     below = [path for path in files() if path == ROOT / name or ROOT / name in path.parents]
     assert below, f"there is no {name} to copy"
     for path in below:
@@ -90,7 +90,7 @@ def _copy(name: str, place: Path) -> None:
 async def _running(
     command: list[str], folder: Path, environment: Mapping[str, str]
 ) -> AsyncIterator[str]:
-    """A deployed service until the end of the context, which has to end cleanly; its address."""
+    """Run a deployed service until the end of the context, when it must end cleanly; yield its address."""
     child = await asyncio.create_subprocess_exec(
         *command,
         cwd=folder,
@@ -130,14 +130,14 @@ async def _takes_an_ask(url: str, token: str) -> None:
 
 
 def _configured(file: Path) -> str:
-    """Writes a configuration with one agent; its token."""
+    """Write a configuration with one agent; return its token."""
     token = new_token()
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(f'[agents.builder]\ntoken_hash = "{hash_of(token)}"\n', encoding="utf-8")
     return token
 
 
-async def test_what_the_container_file_installs_is_a_service(
+async def test_the_container_file_installs_a_working_service(
     installed: Path, tmp_path: Path
 ) -> None:
     token = _configured(tmp_path / "answerback.toml")
@@ -159,7 +159,7 @@ async def test_what_the_container_file_installs_is_a_service(
 
 
 @pytest.mark.rule("CONFIG-12")
-def test_only_the_extras_that_are_named_are_installed(tmp_path: Path) -> None:
+def test_only_the_named_extras_are_installed(tmp_path: Path) -> None:
     target = tmp_path / "opt"
     _environment(target)
 
@@ -187,7 +187,7 @@ def _strings(text: str) -> list[str]:
 
 
 def _engine() -> str | None:
-    """A container engine that answers, if there is one."""
+    """Return a container engine that works, if there is one."""
     for name in ("podman", "docker"):
         if shutil.which(name):
             asked = subprocess.run([name, "info"], capture_output=True, timeout=20, check=False)
@@ -217,7 +217,7 @@ def test_the_image_builds_and_its_command_runs() -> None:
         subprocess.run([engine, "rmi", "--force", image], check=False)
 
 
-async def test_what_the_unit_starts_is_a_service(installed: Path, tmp_path: Path) -> None:
+async def test_the_unit_starts_a_working_service(installed: Path, tmp_path: Path) -> None:
     token = _configured(tmp_path / "etc" / "answerback" / "answerback.toml")
     (tmp_path / "var" / "lib" / "answerback").mkdir(parents=True)
     here = _UNIT.read_text("utf-8").replace(_TARGET, str(installed))

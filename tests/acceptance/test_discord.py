@@ -1,4 +1,4 @@
-"""The real process with Discord, killed with -9 while people act: nothing lost, nothing doubled, every message true."""
+"""The real process with Discord, killed with -9 while people act: nothing lost or doubled, every message correct."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ RUNS = [("gateway", "sqlite"), ("http", "sqlite"), ("gateway", "postgresql")]
 
 @dataclass
 class Run:
-    """Where the process runs, and how."""
+    """Where and how the process runs."""
 
     mode: str
     database: str
@@ -70,7 +70,7 @@ def environment(discord: FakeDiscord, run: Run) -> Mapping[str, str]:
 async def up(discord: FakeDiscord, run: Run) -> AsyncIterator[tuple[Process, str]]:
     before = len(discord.gateway.sessions)
     if before and run.server:
-        run.server.expire_claims(run.database)  # what a killed process held
+        run.server.expire_claims(run.database)  # claims that a killed process held
     async with serving(run.folder, environment(discord, run)) as (process, address):
         drain = asyncio.create_task(_drain(process))
         try:
@@ -83,7 +83,7 @@ async def up(discord: FakeDiscord, run: Run) -> AsyncIterator[tuple[Process, str
 
 
 async def _drain(process: Process) -> None:
-    """Reads the log, so that the process never waits for us to."""
+    """Read the log, so that the process never blocks on a full pipe."""
     assert process.child.stderr is not None
     while await process.child.stderr.readline():
         pass
@@ -116,13 +116,13 @@ async def ask_of(address: str, ask_id: str) -> dict[str, Any]:
 
 
 def question_shown(ann: Person, channel: Channel) -> int:
-    """The number of the question that Ann sees; 0 in the record."""
+    """Return the number of the question that Ann sees; 0 once the message shows the record."""
     found = re.search(r"\*\*Question (\d)\?\*\*", ann.latest(channel).text)
     return int(found[1]) if found and ann.latest(channel).controls else 0
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
-async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(run: Run) -> None:
+async def test_kill_9_at_any_moment_loses_nothing_and_repeats_nothing(run: Run) -> None:
     chance = random.Random(7)
     async with FakeDiscord() as discord:
         channel = discord.add_channel(guild := discord.add_guild())
@@ -132,7 +132,7 @@ async def test_kill_9_at_any_moment_loses_nothing_and_doubles_nothing(run: Run) 
         for kill in range(KILLS + 1):
             async with up(discord, run) as (process, address):
                 ask_id = ask_id or await submitted(address, channel, ann)
-                number = await shown_truly(address, ask_id, ann, channel)
+                number = await shown_correctly(address, ask_id, ann, channel)
                 assert number == 0 or number >= confirmed
                 if kill == KILLS:
                     await to_the_end(ann, channel)
@@ -168,8 +168,8 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) 
                 await ann.finds("because", channel)
 
 
-async def shown_truly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
-    """Waits until the message shows what is stored; the number of the question."""
+async def shown_correctly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
+    """Wait until the message shows what is stored; return the number of the question."""
     prompt = (await ask_of(address, ask_id))["prompt"]
     stored = int(prompt["position"]) if prompt else 0
     await ann.until(
@@ -189,7 +189,7 @@ def is_posted(ann: Person, channel: Channel) -> bool:
 async def clicked_until_killed(
     process: Process, ann: Person, channel: Channel, number: int, chance: random.Random
 ) -> int:
-    """Clicks Yes through the form while the process is killed; the question after the last confirmed click."""
+    """Click Yes through the form while the process is killed; return the question after the last confirmed click."""
     asyncio.get_running_loop().call_later(chance.uniform(0.0, 0.08), process.child.kill)
     confirmed = number
     while process.child.returncode is None and confirmed:

@@ -1,4 +1,4 @@
-"""The official JavaScript libraries against the real process: MCP's clients and its tasks, Standard Webhooks."""
+"""The official JavaScript libraries against the real process: MCP's clients, its tasks extension, Standard Webhooks."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ROOT = JS.parents[1]
 
 @pytest.fixture(scope="session")
 def node() -> str:
-    """Path of Node, with the libraries of tests/js installed: at the first run, from the machine's own registry."""
+    """Return Node's path, after installing the libraries of tests/js on the first run, from the local registry."""
     found, npm = shutil.which("node"), shutil.which("npm")
     if found is None or npm is None:
         pytest.fail("node and npm are missing: install Node.js 20 or newer")
@@ -45,14 +45,14 @@ def node() -> str:
 
 
 class Script:
-    """A running script that prints a JSON line an event."""
+    """A running script that prints one JSON line per event."""
 
     def __init__(self, child: asyncio.subprocess.Process) -> None:
         self._child = child
         self.events: list[dict[str, Any]] = []
 
     async def until(self, name: str) -> dict[str, Any]:
-        """The next event of this name."""
+        """Return the next event with this name."""
         assert self._child.stdout is not None
         async with asyncio.timeout(PATIENCE):
             while line := await self._child.stdout.readline():
@@ -83,7 +83,7 @@ async def script(node: str, name: str, *arguments: str) -> AsyncIterator[Script]
 
 
 @pytest.mark.parametrize("transport", ["http", "stdio"])
-async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_killed_service(
+async def test_the_typescript_client_walks_an_ask_despite_timeouts_and_a_killed_service(
     tmp_path: Path, node: str, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
@@ -112,7 +112,7 @@ async def test_the_typescript_client_walks_an_ask_over_lost_patience_and_a_kille
 
 
 @pytest.mark.rule("MCP-12", "DATA-3")
-async def test_the_client_of_the_tasks_extension_gets_a_tasks_result_over_a_killed_service(
+async def test_the_tasks_extension_client_gets_a_result_although_the_service_is_killed(
     tmp_path: Path, node: str
 ) -> None:
     async with (
@@ -142,9 +142,7 @@ async def test_the_client_of_the_tasks_extension_gets_a_tasks_result_over_a_kill
 
 
 @pytest.mark.rule("WEBHOOK-1")
-async def test_the_javascript_library_verifies_our_webhooks_and_no_others(
-    tmp_path: Path, node: str
-) -> None:
+async def test_the_javascript_library_verifies_only_our_webhooks(tmp_path: Path, node: str) -> None:
     async with receiving() as receiver, restartable(tmp_path) as service:
         question = {"question": "Größe? 🎯", "answer_type": "text"}
         call = {"name": "ask_user", "arguments": question, "callback": {"url": receiver.url}}

@@ -1,4 +1,4 @@
-"""Kill -9 of the agent and of the service, around an answer: the agent gets it when it comes back, and gets it once."""
+"""Kill -9 of the agent and of the service around an answer: the agent gets it when it comes back, exactly once."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ sys.stdin.readline()
 
 
 async def submit(http: aiohttp.ClientSession) -> str:
-    """A new ask."""
+    """Submit a new ask; return its id."""
     async with http.post("/v1/asks", json=ASK) as response:
         assert response.status == 201, await response.text()
         return str((await response.json())["id"])
 
 
 async def answer(http: aiohttp.ClientSession, ask_id: str, person: dict[str, str]) -> None:
-    """A person says yes."""
+    """Answer yes, as a person."""
     action = {"action": "answer", "value": True}
     path = f"/v1/asks/{ask_id}/actions"
     async with http.post(path, json=action, headers=person) as response:
@@ -55,7 +55,7 @@ async def answer(http: aiohttp.ClientSession, ask_id: str, person: dict[str, str
 
 
 async def late(http: aiohttp.ClientSession, query: str = "") -> tuple[list[str], int | None]:
-    """The late answers, and the number that acknowledges them."""
+    """Return the late answers, and the number that acknowledges them."""
     async with http.get(f"/v1/answers?conversation=c1{query}") as response:
         assert response.status == 200, await response.text()
         found = await response.json()
@@ -63,7 +63,7 @@ async def late(http: aiohttp.ClientSession, query: str = "") -> tuple[list[str],
 
 
 async def agent(url: str, ask_id: str) -> asyncio.subprocess.Process:
-    """A process that waits for an ask."""
+    """Start a process that waits for an ask."""
     address = urlsplit(url)
     made = await asyncio.create_subprocess_exec(
         sys.executable, "-c", WAITS, str(address.hostname), str(address.port), ask_id,
@@ -77,7 +77,7 @@ async def agent(url: str, ask_id: str) -> asyncio.subprocess.Process:
 @pytest.mark.rule("LATE-1", "LATE-4")
 @pytest.mark.acceptance
 @pytest.mark.parametrize("killed", ["before the answer", "with the answer unread", "afterwards"])
-async def test_an_agent_that_is_killed_gets_the_answer_once_when_it_comes_back(
+async def test_a_killed_agent_gets_the_answer_once_when_it_comes_back(
     tmp_path: Path, killed: str
 ) -> None:
     async with serving(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
@@ -109,7 +109,7 @@ async def test_an_agent_that_is_killed_gets_the_answer_once_when_it_comes_back(
 
 @pytest.mark.rule("LATE-3", "LATE-5", "DATA-1")
 @pytest.mark.acceptance
-async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_answer_once(
+async def test_an_agent_that_keeps_its_number_gets_each_answer_once_whatever_is_killed(
     tmp_path: Path,
 ) -> None:
     rng = random.Random(7)
@@ -139,7 +139,7 @@ async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_
             working = asyncio.create_task(work())
             for _ in range(rng.randint(1, 4)):
                 await answered.acquire()
-            await asyncio.sleep(rng.uniform(0.0, 0.03))  # the point: any moment is one
+            await asyncio.sleep(rng.uniform(0.0, 0.03))  # any moment may be the critical one
             process.signal(signal.SIGKILL)
             with pytest.raises(aiohttp.ClientError):
                 await working
@@ -154,8 +154,8 @@ async def test_whatever_is_killed_when_an_agent_that_keeps_its_number_gets_each_
     assert len(got) > POINTS
 
 
-def test_a_reset_is_what_this_relies_on() -> None:
-    """A process that dies with unread bytes resets the connection; one that has read them closes it."""
+def test_a_process_that_dies_with_unread_bytes_resets_the_connection() -> None:
+    """A process that dies with unread bytes resets the connection; one that has read them all closes it."""
     for read, error in ((False, ConnectionResetError), (True, None)):
         with socket.create_server(("127.0.0.1", 0)) as server:
             client = socket.create_connection(server.getsockname())

@@ -1,4 +1,4 @@
-"""The real process with the official Python client, over HTTP and standard input and output, killed in the middle."""
+"""The real process with the official Python client, over HTTP and stdio, killed midway."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 
 def connecting(service: Service, transport: str) -> Connect:
-    """How a client connects: to the endpoint, or to a bridge that it starts."""
+    """Return a function that connects a client: to the endpoint, or to a bridge that it starts."""
     if transport == "http":
         return lambda: mcp_client(f"{service.url}/mcp")
     bridge = StdioServerParameters(
@@ -43,7 +43,7 @@ def connecting(service: Service, transport: str) -> Connect:
 
 @pytest.mark.rule("MCP-2", "DATA-3")
 @pytest.mark.parametrize("transport", ["http", "stdio"])
-async def test_an_ask_is_walked_over_lost_patience_and_a_killed_service(
+async def test_an_ask_is_walked_despite_timeouts_and_a_killed_service(
     tmp_path: Path, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
@@ -70,7 +70,7 @@ async def test_an_ask_is_walked_over_lost_patience_and_a_killed_service(
 
 
 async def asked_and_given_up(client: Client, service: Service) -> str:
-    """An ask whose client lost patience before anybody answered: progress had named it."""
+    """Return an ask whose client timed out before anybody answered; a progress message had named it."""
     words: list[str] = []
 
     async def progress(progress: float, total: float | None, message: str | None) -> None:
@@ -86,7 +86,7 @@ async def asked_and_given_up(client: Client, service: Service) -> str:
 
 
 async def refused_in_words(client: Client) -> None:
-    """The bridge hands on the service's words."""
+    """Assert that the bridge passes on the service's words."""
     assert (await client.call_tool("ask_user", {"questions": []})).is_error
     unknown = await client.call_tool("get_answer", {"ask_id": "ask_0"})
     lost = await client.call_tool("ask_user", {**GO, "to": "nowhere"})
@@ -102,7 +102,7 @@ async def restarted_and_answered(service: Service, ask_id: str) -> None:
 
 
 async def answer_over_lost_lines(connect: Connect, ask_id: str) -> Any:
-    """The answer, as a client gets it that connects anew whenever its line is cut."""
+    """Return the answer, as a client gets it that reconnects whenever its connection is cut."""
     while True:
         try:
             async with connect() as client:

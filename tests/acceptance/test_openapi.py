@@ -1,4 +1,4 @@
-"""schemathesis against the served document: no server error, no status or shape that is not described."""
+"""Run schemathesis against the served document: no server error, no undescribed status or shape."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ EXAMPLES = 12
 @pytest.mark.long
 @pytest.mark.rule("API-2")
 @pytest.mark.acceptance
-async def test_whatever_is_sent_is_answered_as_described(tmp_path: Path) -> None:
+async def test_every_request_gets_a_response_as_described(tmp_path: Path) -> None:
     async with serving(tmp_path) as (process, url):
-        # The executable beside this interpreter; an endless stream of events is tested elsewhere.
+        # The executable next to this interpreter; endless event streams are tested elsewhere.
         run = await asyncio.create_subprocess_exec(
             str(Path(sys.executable).with_name("st")),
             *("--config-file", str(CONFIG), "run", f"{url}/openapi.json"),

@@ -1,4 +1,4 @@
-"""A service that runs takes up its configuration on SIGHUP, and logs what happens to asks, with ids and no contents."""
+"""A running service reloads its configuration on SIGHUP, and logs what happens to asks, with ids and no contents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUESTION = {"id": "apply", "text": "Apply the secret plan?", "answer_type": "boo
 
 
 async def logged(process: Process, action: str) -> dict[str, Any]:
-    """The next line of the log about this."""
+    """Return the log's next line about this action."""
     assert process.child.stderr is not None
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -34,7 +34,7 @@ async def logged(process: Process, action: str) -> dict[str, Any]:
 
 
 def configure(folder: Path, *names: str, more: str = "") -> None:
-    """Writes a configuration with these agents, whose tokens are their names."""
+    """Write a configuration with these agents, whose tokens are their names."""
     tables = (
         f'[agents.{name}]\ntoken_hash = "{hash_of(name)}"\ncallback_secret = "{SECRET}"\n'
         for name in names
@@ -92,7 +92,7 @@ async def test_a_token_is_revoked_without_a_restart(tmp_path: Path) -> None:
 
 
 @pytest.mark.rule("CONFIG-9")
-async def test_the_log_has_a_line_for_what_happens_to_an_ask(tmp_path: Path) -> None:
+async def test_the_log_has_a_line_for_everything_that_happens_to_an_ask(tmp_path: Path) -> None:
     configure(tmp_path, "ann")
     async with receiving() as receiver, serving(tmp_path) as (process, url):
         headers = {"Authorization": "Bearer ann"}

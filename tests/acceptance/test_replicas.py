@@ -1,4 +1,4 @@
-"""Two real services on one PostgreSQL behind a proxy: what is begun at one goes on at the other, whatever dies."""
+"""Two real services on one PostgreSQL behind a proxy: what starts at one continues at the other, whatever dies."""
 
 from __future__ import annotations
 
@@ -78,32 +78,32 @@ class World:
         }
 
     def open_doors(self) -> None:
-        """Has the platforms call the proxy."""
+        """Make the platforms call the proxy."""
         self.slack.deliver_to(f"{self.town.public.url}/slack/events")
         self.discord.application.interactions_endpoint_url = (
             f"{self.town.public.url}/discord/interactions"
         )
 
     async def is_shown(self) -> None:
-        """Returns once every message shows its ask: words that are typed before are too early for the question."""
+        """Return once every message shows its ask: words typed before that are too early for the question."""
         behind = "SELECT 1 FROM asks WHERE shown_revision < revision"
         async with asyncio.timeout(40):
-            while await asyncio.to_thread(  # noqa: ASYNC110 it tells nobody
+            while await asyncio.to_thread(  # noqa: ASYNC110 it signals nobody
                 self._server.run, behind, self._database
             ):
                 await asyncio.sleep(0.1)
 
     def slack_text(self) -> str:
-        """What the one message in Slack says."""
+        """Return the text of the only message in Slack."""
         return self.ada.sees(self.slack_message()).text
 
     def slack_message(self) -> Message:
-        """The one message of ours in Slack."""
+        """Return the only message of ours in Slack."""
         [message] = (one for one in self.slack.messages("C0OPS") if one.user == BOT_USER)
         return message
 
     async def typed_on_discord(self, words: str) -> None:
-        """Ann replies to the message, and sees that her words were taken."""
+        """Reply to the message as Ann, and wait until her words are accepted."""
         [mine] = self._on_discord()
         said = self.ann.replies(mine, words)
         await self.ann.until(lambda: "✅" in said.reactions, timeout=40)
@@ -113,7 +113,7 @@ class World:
         return [one for one in self.channel.messages.values() if one.author_id == bot]
 
     def posts(self) -> tuple[int, int]:
-        """How many messages of ours there are, on Slack and on Discord."""
+        """Return how many messages of ours there are, on Slack and on Discord."""
         mine = self._on_discord()
         return sum(one.user == BOT_USER for one in self.slack.messages("C0OPS")), len(mine)
 
@@ -130,7 +130,7 @@ async def world(
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_an_answer_at_one_replica_is_told_at_the_other_at_once(world: World) -> None:
+async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_at_once(world: World) -> None:
     first, second = (world.town.agent(one.url) for one in world.town.replicas)
     took = []
     async with first, second:
@@ -143,13 +143,13 @@ async def test_an_answer_at_one_replica_is_told_at_the_other_at_once(world: Worl
             told = await waiting
             took.append(time.monotonic() - since)
             assert told["answers"] == {"go": True}
-    # The action's own commit is in it; on a busy machine it takes longer than on an idle one.
+    # This includes the action's own commit, which takes longer on a busy machine than on an idle one.
     assert statistics.median(took) < 1.0, took
     assert (await world.town.replicas[1].ready())["missed_notifications"] == 0
 
 
 async def _waits(url: str) -> None:
-    """Returns once somebody waits at a replica."""
+    """Return once somebody waits at a replica."""
     async with aiohttp.ClientSession(url) as http:
         while True:
             async with http.get("/metrics") as response:
@@ -158,7 +158,9 @@ async def _waits(url: str) -> None:
 
 
 @pytest.mark.rule("CLAIM-10")
-async def test_forms_are_walked_with_each_request_at_another_replica(world: World) -> None:
+async def test_forms_are_walked_with_each_request_going_to_a_different_replica(
+    world: World,
+) -> None:
     async with world.town.agent() as http:
         await _walked_on_slack(world, http)
         await _walked_on_discord(world, http)
@@ -176,7 +178,7 @@ async def test_forms_are_walked_with_each_request_at_another_replica(world: Worl
 
 
 @pytest.mark.rule("CLAIM-10", "DATA-3")
-async def test_a_walk_goes_on_at_the_survivor_when_the_replica_of_its_last_click_stops(
+async def test_a_walk_continues_at_the_survivor_when_the_replica_of_its_last_click_stops(
     world: World,
 ) -> None:
     stopping, surviving = world.town.replicas
@@ -205,7 +207,7 @@ async def test_a_walk_goes_on_at_the_survivor_when_the_replica_of_its_last_click
 
 
 async def _newest(http: aiohttp.ClientSession) -> str:
-    """The id of the one open ask."""
+    """Return the id of the only open ask."""
     while True:
         async with http.get("/v1/asks?status=open") as response:
             if asks := (await response.json())["asks"]:
@@ -244,7 +246,7 @@ async def _walked_on_discord(world: World, http: aiohttp.ClientSession) -> None:
 
 @pytest.mark.long
 @pytest.mark.rule("CLAIM-3", "CLAIM-10")
-async def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(world: World) -> None:
+async def test_a_killed_leader_is_replaced_and_nothing_is_lost(world: World) -> None:
     async with world.town.agent() as http:
         leader = await world.town.leader()
         to, mine = f"discord:{world.channel.id}", [str(world.ann.id)]
@@ -263,7 +265,7 @@ async def test_a_killed_leader_is_followed_by_another_and_nothing_is_lost(world:
 
 @pytest.mark.long
 @pytest.mark.rule("CLAIM-6", "CLAIM-10")
-async def test_a_leader_that_is_paused_for_longer_than_its_lease_changes_nothing_when_it_wakes(
+async def test_a_leader_paused_for_longer_than_its_lease_changes_nothing_when_it_resumes(
     world: World,
 ) -> None:
     async with world.town.agent() as http:
@@ -276,12 +278,12 @@ async def test_a_leader_that_is_paused_for_longer_than_its_lease_changes_nothing
         leader.signal(signal.SIGSTOP)
         world.town.api.targets.remove(leader.url)
         world.town.public.targets.remove(leader.public)
-        await world.typed_on_discord("first")  # which waits in the paused leader's socket as well
+        await world.typed_on_discord("first")  # it also waits in the paused leader's socket
         await world.is_shown()
         await world.typed_on_discord("second")
         leader.signal(signal.SIGCONT)
         async with asyncio.timeout(20):
-            while (await leader.ready())["leads"]["discord"]:  # noqa: ASYNC110 it tells nobody
+            while (await leader.ready())["leads"]["discord"]:  # noqa: ASYNC110 it signals nobody
                 await asyncio.sleep(0.1)
         await world.is_shown()
         await world.typed_on_discord("third")
@@ -294,7 +296,7 @@ async def test_a_leader_that_is_paused_for_longer_than_its_lease_changes_nothing
 
 
 @pytest.mark.rule("CLAIM-12")
-async def test_a_restart_of_the_database_costs_nobody_an_answer(
+async def test_a_restart_of_the_database_loses_no_answer(
     world: World, postgres_server: postgres.Server
 ) -> None:
     async with world.town.agent() as http:
@@ -315,7 +317,7 @@ async def test_a_restart_of_the_database_costs_nobody_an_answer(
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_a_listening_connection_that_is_cut_is_made_anew_and_nobody_waits_longer_than_seconds(
+async def test_a_cut_listening_connection_is_reopened_and_delays_nobody_for_more_than_seconds(
     world: World, postgres_server: postgres.Server, database: str
 ) -> None:
     first, second = world.town.replicas

@@ -1,4 +1,4 @@
-"""An agent whose calls come to two services in turn: what it asked at one it waits for and withdraws at the other."""
+"""An agent whose calls go to two services in turn: it waits for an ask at one and withdraws it at the other."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ async def two(database: str, tmp_path: Path) -> AsyncIterator[Town]:
 
 
 def told(result: CallToolResult) -> dict[str, Any]:
-    """What a call came to."""
+    """Return the structured result of a call."""
     assert not result.is_error, result
     assert result.structured_content is not None
     return dict(result.structured_content)
 
 
 async def somebody_waits(two: Town) -> None:
-    """Returns once a replica has somebody waiting."""
+    """Return once a replica has somebody waiting."""
     for replica in itertools.cycle(two.replicas):
         async with aiohttp.ClientSession(replica.url) as http, http.get("/metrics") as response:
             if "answerback_waiters 1.0" in await response.text():
@@ -42,7 +42,7 @@ async def somebody_waits(two: Town) -> None:
 
 
 async def answered(http: aiohttp.ClientSession, ask_id: str, value: object) -> None:
-    """Somebody answers."""
+    """Answer an ask, as a person."""
     action = {"action": "answer", "value": value}
     async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
         assert response.status == 200, await response.text()
@@ -50,7 +50,9 @@ async def answered(http: aiohttp.ClientSession, ask_id: str, value: object) -> N
 
 @pytest.mark.rule("CLAIM-12")
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
-async def test_an_ask_of_one_replica_is_waited_for_at_the_other(two: Town, mode: str) -> None:
+async def test_an_ask_submitted_at_one_replica_can_be_awaited_at_the_other(
+    two: Town, mode: str
+) -> None:
     async with two.agent() as http, Client(f"{two.api.url}/mcp", mode=mode) as client:
         pending = told(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
         assert pending["status"] == "pending"
@@ -69,7 +71,7 @@ async def test_an_ask_of_one_replica_is_waited_for_at_the_other(two: Town, mode:
 
 
 @pytest.mark.rule("CLAIM-12")
-async def test_a_late_answer_is_told_once_whichever_replica_is_asked_for_it(two: Town) -> None:
+async def test_a_late_answer_is_delivered_once_whichever_replica_is_asked_for_it(two: Town) -> None:
     async with two.agent() as http, Client(f"{two.api.url}/mcp") as client:
         conversation = {"conversation": "one"}
         asked = told(await client.call_tool("ask_user", PORT | conversation | {"mode": "async"}))

@@ -1,4 +1,4 @@
-"""``serve`` and ``demo`` as people run them: how they start, what they say, and how they end."""
+"""``serve`` and ``demo`` as people run them: how they start, what they print, and how they end."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path
         ),
     ],
 )
-async def test_serve_ends_with_one_sentence_where_its_database_cannot_be_used(
+async def test_serve_ends_with_one_sentence_if_its_database_cannot_be_used(
     postgres_server: postgres.Server, tmp_path: Path, user: str, spoil: str | None, sentence: str
 ) -> None:
     with postgres_server.database() as name:
@@ -82,7 +82,7 @@ async def test_serve_ends_with_one_sentence_where_its_database_cannot_be_used(
 
 
 async def waiting(http: aiohttp.ClientSession, count: int) -> None:
-    """Returns once so many callers wait; the metric is all that can be seen of it from outside."""
+    """Return once the given number of callers wait, which only the metric shows from outside."""
     async with asyncio.timeout(10):
         while True:
             async with http.get("/metrics") as response:
@@ -93,7 +93,7 @@ async def waiting(http: aiohttp.ClientSession, count: int) -> None:
 
 @pytest.mark.rule("AUTH-9")
 @pytest.mark.parametrize("stream", ["stdout", "stderr", "neither"])
-async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
+async def test_serve_prints_the_link_with_the_key_once_and_only_on_a_terminal(
     tmp_path: Path, stream: str
 ) -> None:
     master, slave = pty.openpty()
@@ -111,7 +111,7 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
         async with asyncio.timeout(PATIENCE):
             while b"?key=" not in shown and stream != "neither":
                 shown += await asyncio.to_thread(os.read, master, 4_096)
-            while b"listening on" not in shown + (tmp_path / "stdout").read_bytes():  # noqa: ASYNC110 - a file tells nobody
+            while b"listening on" not in shown + (tmp_path / "stdout").read_bytes():  # noqa: ASYNC110 - a file signals nobody
                 await asyncio.sleep(0.02)
         key = read_person_key(tmp_path)
         link = re.findall(rf"http://127\.0\.0\.1:\d+/\?key={key}", shown.decode())
@@ -129,7 +129,7 @@ async def test_serve_prints_the_link_with_the_key_once_and_on_a_terminal_only(
 
 
 @pytest.mark.rule("CLI-12")
-async def test_serve_on_a_port_in_use_says_so_in_words(tmp_path: Path) -> None:
+async def test_serve_reports_a_port_in_use_in_words(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -164,7 +164,7 @@ async def test_serve_with_a_wrong_configuration_says_what_to_do(
 
 
 @pytest.mark.rule("CONFIG-5")
-async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: Path) -> None:
+async def test_serve_check_reports_the_configuration_and_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "my.toml").write_text(
         '[routes.deploys]\nto = "slack:C1"\n[slack]\nbot_token = "xoxb-s"\napp_token = "xapp-s"\n'
     )
@@ -178,7 +178,7 @@ async def test_serve_check_says_what_is_configured_and_starts_nothing(tmp_path: 
 
 
 @pytest.mark.rule("CONFIG-5")
-async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> None:
+async def test_serve_check_fails_where_serve_would_fail(tmp_path: Path) -> None:
     (tmp_path / "answerback.toml").write_text("[serve]\nport = 1\n")
     code, _, err = await run("serve", "--check", folder=tmp_path)
     assert code == 1
@@ -189,7 +189,7 @@ async def test_serve_check_fails_for_what_serve_fails_for(tmp_path: Path) -> Non
 
 
 @pytest.mark.rule("CLI-2")
-async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
+async def test_the_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path: Path) -> None:
     async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
         page = await process.line()
         base = "http://" + page.split("/")[2]
@@ -211,9 +211,7 @@ async def test_demo_is_walked_on_its_page_and_ends_with_the_tool_result(tmp_path
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_demo_that_is_interrupted_ends_cleanly(
-    tmp_path: Path, number: signal.Signals
-) -> None:
+async def test_an_interrupted_demo_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:
         await process.line()
         process.signal(number)
@@ -223,7 +221,7 @@ async def test_demo_that_is_interrupted_ends_cleanly(
 
 
 @pytest.mark.rule("DATA-14")
-async def test_a_second_service_on_the_same_database_is_refused_by_whatever_name(
+async def test_a_second_service_on_the_same_database_is_refused_whatever_path_names_it(
     tmp_path: Path,
 ) -> None:
     other = tmp_path / "other"

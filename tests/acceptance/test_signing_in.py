@@ -1,4 +1,4 @@
-"""People whom a proxy signs in: Caddy before the public listener, and those who would like to be somebody else."""
+"""People signed in by a proxy: Caddy in front of the public listener, and visitors who try to impersonate others."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class World:
 
     @asynccontextmanager
     async def visitor(self, session: str | None, **headers: str) -> AsyncIterator[Reader]:
-        """Somebody at the site, with the cookie of a session."""
+        """A visitor of the site, with a session's cookie."""
         async with reader(self.site) as visiting:
             visiting.headers |= headers | ({"Cookie": f"session={session}"} if session else {})
             yield visiting
@@ -54,13 +54,13 @@ class World:
         return entries
 
     def path(self, ask: Json) -> str:
-        """The ask's page, which its link shows."""
+        """Return the path of the ask's page, which the ask's link shows."""
         return str(ask["thread"]["url"]).removeprefix(self.site)
 
 
 @asynccontextmanager
 async def world(folder: Path, headers: str = STRIPS) -> AsyncIterator[World]:
-    """A service that trusts Caddy to name people."""
+    """Run a service that trusts Caddy to name people."""
     port, to = free_port(), free_port()
     (folder / "answerback.toml").write_text(
         f"""
@@ -84,14 +84,14 @@ label = "Alice Adams"
 
 
 async def logged(up: World) -> list[str]:
-    """What the log says about ignored headers, once the service has ended."""
+    """Return what the log says about ignored headers, once the service has ended."""
     up.process.child.terminate()
     _, _, err = await up.process.ended()
     return [line for line in err.splitlines() if "is ignored" in line]
 
 
 @pytest.mark.rule("AUTH-14", "WHO-4", "AUTH-15")
-async def test_whom_the_proxy_signs_in_answers_under_that_name(tmp_path: Path) -> None:
+async def test_a_person_signed_in_by_the_proxy_answers_under_that_name(tmp_path: Path) -> None:
     async with world(tmp_path) as up:
         ask = await up.ask(responders=["web:alice@example.com"])
         async with up.visitor(None) as nobody:
@@ -122,7 +122,7 @@ async def test_whom_the_proxy_signs_in_answers_under_that_name(tmp_path: Path) -
 
 
 @pytest.mark.rule("AUTH-15", "SURFACE-9")
-async def test_what_a_browser_writes_into_the_header_is_not_who_it_is(tmp_path: Path) -> None:
+async def test_a_header_that_a_browser_sends_identifies_nobody(tmp_path: Path) -> None:
     async with world(tmp_path) as up:
         ask = await up.ask(responders=["alice@example.com"])
         spoofed = {HEADER: "alice@example.com", HEADER.replace("-", "_"): "alice@example.com"}
@@ -142,7 +142,7 @@ async def test_what_a_browser_writes_into_the_header_is_not_who_it_is(tmp_path: 
 
 
 @pytest.mark.rule("AUTH-15")
-async def test_the_header_counts_on_no_connection_but_the_proxys(tmp_path: Path) -> None:
+async def test_the_header_counts_only_on_the_proxys_connections(tmp_path: Path) -> None:
     async with world(tmp_path) as up:
         ask = await up.ask()
         host = up.site.removeprefix("http://")
@@ -171,9 +171,7 @@ async def test_the_header_counts_on_no_connection_but_the_proxys(tmp_path: Path)
     [(ADDS, "it was sent twice"), (LOSES_THE_HOST, "pass on the Host header")],
     ids=["adds a second header", "loses the host"],
 )
-async def test_a_proxy_that_is_set_up_wrongly_names_nobody(
-    tmp_path: Path, headers: str, why: str
-) -> None:
+async def test_a_misconfigured_proxy_names_nobody(tmp_path: Path, headers: str, why: str) -> None:
     async with world(tmp_path, headers) as up:
         ask = await up.ask()
         async with up.visitor("b1", **{HEADER: "alice@example.com"}) as bob:
@@ -186,7 +184,7 @@ async def test_a_proxy_that_is_set_up_wrongly_names_nobody(
 
 
 @pytest.mark.rule("AUTH-15", "WEB-4")
-async def test_a_post_by_whom_the_proxy_signs_in_has_to_say_that_it_is_our_own_pages(
+async def test_a_post_by_a_signed_in_person_has_to_come_from_our_own_pages(
     tmp_path: Path,
 ) -> None:
     async with world(tmp_path) as up:

@@ -1,4 +1,4 @@
-"""The real process is killed at the worst moments: what Slack shows comes to be what is stored, once."""
+"""The real process is killed at the worst moments: Slack ends up showing what is stored, once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Town:
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:
-        """The process, connected; what the one that was killed before it held is free."""
+        """Run the process, connected; the claims of the one that was killed before it are released."""
         if self.slack.messages(CHANNEL) and self.server:
             self.server.expire_claims(self.environment["ANSWERBACK_STORAGE__URL"])
         async with (
@@ -61,18 +61,18 @@ class Town:
                 await self.slack.socket.connected(0)
 
     def message(self) -> Message:
-        """The one message there is."""
+        """Return the only message."""
         [message] = self.slack.messages(CHANNEL)
         return message
 
     def number(self) -> int | None:
-        """Which question the message shows; None at the end."""
+        """Return the number of the question that the message shows; None at the end."""
         text = self.ada.sees(self.message()).text
         shown = [n for n in range(QUESTIONS) if f"Question {n}?" in text.splitlines()]
         return shown[-1] if LABELS.yes in self.ada.sees(self.message()).buttons else None
 
     async def shows(self, number: int | None) -> None:
-        """Waits until the message shows this question, or the record."""
+        """Wait until the message shows this question, or the record if None."""
         await self.slack.until(lambda: self.number() == number)
 
 
@@ -89,7 +89,7 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
 async def made_in(
     folder: Path, mode: str, database: str, server: postgres.Server | None
 ) -> AsyncIterator[Town]:
-    """A town whose service is to run on this database."""
+    """Yield a town whose service runs on this database."""
     async with FakeSlack() as slack:
         ada = slack.person("U0ADA", "ada")
         slack.workspace.add_channel(CHANNEL, ada.id)
@@ -110,16 +110,16 @@ async def made_in(
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Slack waits as long as a busy machine needs; that a process is killed it notices at once."""
+    """Make Slack wait as long as a busy machine needs; it notices a killed process at once."""
     unhurried.slack(monkeypatch)
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")
 @pytest.mark.acceptance
-async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town: Town) -> None:
+async def test_a_walk_continues_after_every_kill_and_nothing_is_doubled(town: Town) -> None:
     slack = town.slack
 
-    # between the post and the note that it was made
+    # between the post and the note that it was sent
     slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
     async with town.up() as (_, http):
         ask_id = (await submitted(http))["id"]
@@ -138,7 +138,7 @@ async def test_killed_at_every_turn_the_walk_goes_on_and_nothing_is_doubled(town
     slack.faults.clear()
     done = 1
 
-    # at any moment around a click
+    # at a random moment around a click
     chance, acked = random.Random(7), False
     for _ in range(CHANCES):
         async with town.up() as (process, http):
@@ -171,7 +171,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town
         await slack.until(lambda: slack.messages(CHANNEL))
         process.signal(signal.SIGKILL)
     slack.faults.clear()
-    slack.event_types = set()  # it gave up on repeating them
+    slack.event_types = set()  # Slack has stopped repeating them
     live = town.message()
     said = await town.ada.mention_bot(CHANNEL, "because", thread=live.ts)
     for _ in range(2):
@@ -184,7 +184,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town
 async def caught_up(
     town: Town, http: aiohttp.ClientSession, ask_id: str, before: int, *, acked: bool
 ) -> int:
-    """How many answers are stored, once the message shows that: what was acknowledged is among them."""
+    """Return how many answers are stored, once the message shows them all; acknowledged ones are among them."""
     counted = len((await stored(http, ask_id))["answers"])
     assert counted in {before, before + 1}
     assert counted == before + 1 or not acked
@@ -200,7 +200,7 @@ MANY = [
 async def submitted(
     http: aiohttp.ClientSession, questions: Sequence[dict[str, str]] = MANY
 ) -> dict[str, Any]:
-    """An ask of these questions, or of many yes-or-no questions."""
+    """Submit an ask with these questions, or with many yes-or-no questions."""
     body = {
         "name": "ask_user",
         "arguments": {"questions": [*questions]},
@@ -214,7 +214,7 @@ async def submitted(
 
 
 async def stored(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
-    """The ask as it stands."""
+    """Return the stored ask."""
     async with http.get(f"/v1/asks/{ask_id}") as response:
         told: dict[str, Any] = await response.json()
         return told

@@ -1,8 +1,8 @@
-"""A click is a straight line: few files of the project run between the arrival of its payload and its commit.
+"""A click takes a straight path: only a few of the project's files run between its payload's arrival and its commit.
 
 A Back is traced through the whole service, as `answerback serve` wires it, in every thread. A payload has arrived
-once its request has been read whole and it is known who sent it. What counts is each file of the project in which a
-function runs from then on until SQLite is told to commit.
+once its request has been read in full and its sender has been verified. Every file of the project in which a function
+runs from then on counts, until SQLite is told to commit.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def _place(frame: FrameType) -> tuple[str, str]:
 
 
 def _starts(frame: FrameType) -> bool:
-    """Whether a function begins, and not a coroutine goes on in which another one is waited for."""
+    """Whether a function begins, rather than a coroutine resuming after an await."""
     return frame.f_lasti <= _beginning(frame.f_code)
 
 
@@ -68,12 +68,12 @@ class Trace:
     _begun: bool = False
 
     def begin(self) -> None:
-        """From now on what runs counts."""
+        """Start counting what runs."""
         self.committed.clear()
         self._begun = True
 
     def called(self, frame: FrameType, event: str, _argument: object) -> None:
-        """See `sys.setprofile`."""
+        """Handle a profiling event; see `sys.setprofile`."""
         if not self._begun or self.committed.is_set() or event not in {"call", "return"}:
             return
         if event == "return" and _place(frame) in ARRIVED:
@@ -85,14 +85,14 @@ class Trace:
                     self.files.append(name)
 
     def stated(self, statement: str) -> None:
-        """SQLite is about to run a statement."""
+        """Handle a statement that SQLite is about to run."""
         if statement == "COMMIT":
             self.committed.set()
 
 
 @contextmanager
 def tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
-    """Traces this thread, and every thread and database connection that is made while the context lasts."""
+    """Trace this thread, and every thread and database connection created within the context."""
     trace, connect = Trace(), sqlite3.connect
 
     def connected(*args: Any, **options: Any) -> sqlite3.Connection:
@@ -114,7 +114,7 @@ def tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
 
 @asynccontextmanager
 async def service(folder: Path, **tables: object) -> AsyncIterator[RunningService]:
-    """The whole service on free ports."""
+    """Run the whole service on free ports."""
     settings = settings_type().model_validate(
         {
             "server": {"port": 0},
@@ -128,7 +128,7 @@ async def service(folder: Path, **tables: object) -> AsyncIterator[RunningServic
 
 
 async def submitted(up: RunningService, to: str, *responders: str) -> str:
-    """The id of a new ask with three questions."""
+    """Submit an ask with three questions; return its id."""
     body = {"name": "ask_user", "arguments": {"questions": QUESTIONS}, "to": to}
     if responders:
         body["responders"] = list(responders)
@@ -141,7 +141,7 @@ async def submitted(up: RunningService, to: str, *responders: str) -> str:
 
 
 async def settled(up: RunningService, ask_id: str, revision: int) -> None:
-    """Waits until the ask stands at a revision and nothing is left to be shown of it."""
+    """Wait until the ask is at a revision and has nothing left to show."""
     async with asyncio.timeout(10):
         while True:
             ask = await up.service.get(ask_id)
@@ -153,7 +153,7 @@ async def settled(up: RunningService, ask_id: str, revision: int) -> None:
 
 @dataclass(frozen=True)
 class Prompt:
-    """An open ask, and somebody who answers it and then goes back."""
+    """An open ask, with somebody who answers it and then goes back."""
 
     up: RunningService
     ask_id: str
@@ -230,13 +230,13 @@ async def web(folder: Path) -> AsyncIterator[Prompt]:
 
 
 @pytest.mark.parametrize("surface", [slack, discord, web])
-async def test_one_back_runs_through_few_files_before_it_is_committed(
+async def test_a_back_runs_through_few_files_before_its_commit(
     surface: Callable[[Path], AbstractAsyncContextManager[Prompt]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     traced = []
-    # By how much an answer to a click may be late is nothing to this test, and Discord's message is settled after it.
+    # How late the response to a click may be does not matter here, and Discord's message is settled after it.
     defaults: dict[str, Any] = DiscordSurface.__init__.__kwdefaults__ or {}
     monkeypatch.setitem(defaults, "confirm_after", 0.1)
     with tracing(monkeypatch) as trace:
@@ -248,5 +248,5 @@ async def test_one_back_runs_through_few_files_before_it_is_committed(
                 await settled(prompt.up, prompt.ask_id, revision + 1)
                 assert trace.committed.is_set()
                 traced.append([*trace.files])
-    fewest = min(traced, key=len)  # upkeep may run beside one of them
+    fewest = min(traced, key=len)  # housekeeping may run alongside one of them
     assert len(fewest) <= MOST_FILES, "\n".join(fewest)

@@ -1,4 +1,4 @@
-"""A process with few descriptors and many strangers: its agents are served all the same."""
+"""A process with few file descriptors and many strangers still serves its agents."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FILES = 128
 
 
 async def public(process: Process) -> tuple[str, int]:
-    """The address of the public listener, which is told after the agents'."""
+    """Return the public listener's address, which is printed after the agents'."""
     line = await process.line()
     parts = urlsplit(line.removeprefix("public on "))
     return str(parts.hostname), int(parts.port or 0)
@@ -46,7 +46,7 @@ async def test_strangers_leave_the_agents_their_descriptors(tmp_path: Path) -> N
 
 
 async def submitted(http: aiohttp.ClientSession) -> asyncio.Task[aiohttp.ClientResponse]:
-    """An ask of an agent that goes on waiting for the answer."""
+    """Submit an ask whose agent keeps waiting for the answer."""
     async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
         assert response.status == 201
         place = response.headers["Location"]

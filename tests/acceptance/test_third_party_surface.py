@@ -1,4 +1,4 @@
-"""A surface that somebody else wrote is installed, and everything knows it without a change of ours."""
+"""A surface written by somebody else is installed, and everything supports it without any change of ours."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 async def run(site: Path, folder: Path, *arguments: str, **variables: str) -> tuple[int, str]:
-    """A command's status and all that it prints, where the example is installed."""
+    """Run a command where the example is installed; return its exit status and output."""
     environment = {"PYTHONPATH": _path(site), **variables}
     code, out, err = await process.run(*arguments, folder=folder, environment=environment)
     return code, out + err
@@ -49,7 +49,7 @@ def _path(site: Path) -> str:
 
 
 @pytest.mark.rule("DATA-20", "PLUGIN-2")
-def test_it_keeps_the_contract_of_every_surface_on_postgresql_too(
+def test_it_meets_the_contract_of_every_surface_on_postgresql_too(
     site: Path, tmp_path: Path, postgres_server: Server
 ) -> None:
     tests = shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
@@ -61,7 +61,7 @@ def test_it_keeps_the_contract_of_every_surface_on_postgresql_too(
             env={
                 **os.environ,
                 "PYTHONPATH": _path(site),
-                # Its author has no other plug-in of pytest; those of our environment take seconds to load.
+                # Its author has no other pytest plug-ins; those of our environment take seconds to load.
                 "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
                 "LINECHAT_POSTGRES": postgres_server.url(database),
             },
@@ -78,14 +78,14 @@ def test_it_keeps_the_contract_of_every_surface_on_postgresql_too(
 async def test_its_table_is_part_of_the_configuration(site: Path, tmp_path: Path) -> None:
     config = tmp_path / "answerback.toml"
     config.write_text('default_route = "linechat:ops"\n[linechat]\nport = 0\n')
-    code, told = await run(site, tmp_path, "serve", "--check")
-    assert code == 0, told
-    assert "surfaces: web, linechat\n" in told
-    assert "default linechat:ops" in told
+    code, output = await run(site, tmp_path, "serve", "--check")
+    assert code == 0, output
+    assert "surfaces: web, linechat\n" in output
+    assert "default linechat:ops" in output
     config.write_text("[linechat]\nprot = 0\n")
-    code, told = await run(site, tmp_path, "serve", "--check")
+    code, output = await run(site, tmp_path, "serve", "--check")
     assert code == 1
-    assert "there is no key linechat.prot; did you mean linechat.port?" in told
+    assert "there is no key linechat.prot; did you mean linechat.port?" in output
     config.unlink()
     assert "surfaces: web\n" in (await run(site, tmp_path, "serve", "--check"))[1]
     assert (
@@ -93,24 +93,24 @@ async def test_its_table_is_part_of_the_configuration(site: Path, tmp_path: Path
     )
 
 
-async def test_the_doctor_looks_at_it(site: Path, tmp_path: Path) -> None:
-    code, told = await run(site, tmp_path, "doctor", LINECHAT_PORT="0")
-    assert code == 0, told
-    assert "✓ Line chat: port 0" in told
+async def test_the_doctor_checks_it(site: Path, tmp_path: Path) -> None:
+    code, output = await run(site, tmp_path, "doctor", LINECHAT_PORT="0")
+    assert code == 0, output
+    assert "✓ Line chat: port 0" in output
     assert "Line chat" not in (await run(site, tmp_path, "doctor"))[1]
 
 
 async def test_it_is_previewed(site: Path, tmp_path: Path) -> None:
     form = tmp_path / "form.json"
     form.write_text(json.dumps(FORM))
-    code, told = await run(site, tmp_path, "preview", str(form), "--surface", "linechat")
-    assert code == 0, told
-    [sent] = json.loads(told)
+    code, output = await run(site, tmp_path, "preview", str(form), "--surface", "linechat")
+    assert code == 0, output
+    [sent] = json.loads(output)
     assert "Go <on>?" in sent["text"]
     assert sent["offers"] == ["reply", "end_turn"]
     page = tmp_path / "page.html"
-    code, told = await run(site, tmp_path, "preview", str(form), "--html", str(page))
-    assert code == 0, told
+    code, output = await run(site, tmp_path, "preview", str(form), "--html", str(page))
+    assert code == 0, output
     shown = page.read_text("utf-8")
     assert "<figcaption>Line chat" in shown
     assert "Go &lt;on&gt;?" in shown

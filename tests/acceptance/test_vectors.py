@@ -1,4 +1,4 @@
-"""Every case of the vectors, over HTTP, against the real process."""
+"""Every case of the test vectors, over HTTP, against the real process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.postgres import STORES, database_of
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 
 VECTORS = Path(__file__).parents[1] / "data" / "vectors"
-# The cases are JSON documents of many shapes, read as they are.
+# The cases are JSON documents of many shapes, used as read.
 Case = dict[str, Any]
 CASES = [
     pytest.param(case, id=f"{path.stem}: {case['title']}")
@@ -63,7 +63,7 @@ def assert_refused(case: Case, body: Case) -> None:
     assert all(error["message"] for error in body["errors"])
     result = body["tool_result"]
     if case["call"]["name"] == "question" and case["invalid"][0]["pointer"] == "/questions":
-        # That tool promises words for a call without questions, in its usual shape and as no error.
+        # This tool promises words, not an error, for a call without questions, in its usual result shape.
         assert result == {
             "content": "Error: No questions provided",
             "structured": {"questions": [], "answers": [], "cancelled": True},

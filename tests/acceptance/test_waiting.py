@@ -1,4 +1,4 @@
-"""``answerback wait`` and ``ask`` as real processes, beside a service that is killed, and one that says nothing."""
+"""``answerback wait`` and ``ask`` as real processes, with a service that is killed and one that says nothing."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.acceptance
 
 
 @pytest.mark.rule("CLI-13")
-async def test_wait_goes_on_over_a_restart_of_the_service(tmp_path: Path) -> None:
+async def test_wait_continues_across_a_restart_of_the_service(tmp_path: Path) -> None:
     environment = {"ANSWERBACK_SERVER__PORT": str(free_port())}
     call = {"name": "ask_user", "arguments": FORM}
     async with (
@@ -45,7 +45,7 @@ async def test_wait_goes_on_over_a_restart_of_the_service(tmp_path: Path) -> Non
     assert (code, json.loads(out)["structured"]) == (0, {"apply": True})
 
 
-async def test_ask_that_is_interrupted_before_it_is_told_the_id_says_where_to_look(
+async def test_an_ask_interrupted_before_it_knows_the_id_says_where_to_look(
     tmp_path: Path,
 ) -> None:
     asked = asyncio.Event()

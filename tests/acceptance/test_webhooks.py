@@ -1,4 +1,4 @@
-"""Webhooks of the real process: kill -9 between outcome and delivery loses none, and sends none to somebody else."""
+"""Webhooks of the real process: kill -9 between outcome and delivery loses none, and no receiver gets another's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def call(url: str) -> dict[str, object]:
 
 
 @pytest.mark.rule("WEBHOOK-4", "DATA-1")
-async def test_a_process_killed_between_outcome_and_delivery_delivers_after_its_restart(
+async def test_a_process_killed_between_outcome_and_delivery_delivers_after_a_restart(
     tmp_path: Path,
 ) -> None:
     async with receiving() as receiver, restartable(tmp_path) as service:
@@ -53,7 +53,7 @@ async def test_a_process_killed_between_outcome_and_delivery_delivers_after_its_
 
 
 @pytest.mark.rule("WEBHOOK-4", "DATA-1")
-async def test_however_often_it_is_killed_every_acknowledged_outcome_reaches_the_receiver(
+async def test_every_acknowledged_outcome_reaches_the_receiver_however_often_the_service_is_killed(
     tmp_path: Path,
 ) -> None:
     chance = random.Random(7)
@@ -66,7 +66,7 @@ async def test_however_often_it_is_killed_every_acknowledged_outcome_reaches_the
                 await service.answer(ask["id"])
                 acknowledged.add(ask["id"])
             except (aiohttp.ClientError, ConnectionError, TimeoutError):
-                pass  # not acknowledged: whether it happened is not known
+                pass  # not acknowledged: nobody knows whether it happened
 
         for _ in range(2):
             before = len(acknowledged)
@@ -92,7 +92,7 @@ async def test_however_often_it_is_killed_every_acknowledged_outcome_reaches_the
     assert all(len(ids) == 1 for ids in by_ask.values())
 
 
-async def test_a_callback_to_the_inside_is_refused_with_words_for_the_model(
+async def test_a_callback_to_an_internal_address_is_refused_with_words_for_the_model(
     tmp_path: Path,
 ) -> None:
     async with restartable(tmp_path) as service, aiohttp.ClientSession() as http:
@@ -111,7 +111,7 @@ async def test_a_callback_to_the_inside_is_refused_with_words_for_the_model(
 
 
 @pytest.mark.rule("CLARIFY-1", "CLARIFY-2", "DATA-1")
-async def test_what_was_asked_back_and_explained_outlives_kill_9(tmp_path: Path) -> None:
+async def test_asking_back_and_its_explanation_survive_kill_9(tmp_path: Path) -> None:
     async with receiving() as receiver, restartable(tmp_path) as service:
         receiver.answers = [never]
         ask = await service.call("POST", "/v1/asks", call(receiver.url) | {"accepts": ["clarify"]})

@@ -1,1 +1,1 @@
-"""Three services on one PostgreSQL, people and agents that act all the time, and everything that breaks."""
+"""Three services on one PostgreSQL, people and agents that act all the time, and every kind of fault."""

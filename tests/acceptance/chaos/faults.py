@@ -1,4 +1,4 @@
-"""What breaks. A round is one fault; what takes longer to heal goes on while the next ones come."""
+"""The faults. Each round injects one; recovery from a slow one overlaps with the rounds that follow."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from answerback_chat.leader_lease import LEASE
 from tests.acceptance.chaos.stage import Machine, Stage
 from tests.fakes.receiver import status
 
-_WORK: Final = 10.0
-"""Seconds of a pause that is longer than what a process has claimed is its own."""
-_LEADING: Final = LEASE + 2.0
-"""Seconds of a pause that is longer than the lease of Discord's gateway."""
-_LEAST_UP: Final = 2
-"""Machines that are well before another is broken; what concerns all of them comes at any time."""
+_PAST_ANY_CLAIM: Final = 10.0
+"""Seconds of a pause that outlasts a process's claims on work."""
+_PAST_THE_LEASE: Final = LEASE + 2.0
+"""Seconds of a pause that outlasts the lease of Discord's gateway."""
+_MIN_HEALTHY: Final = 2
+"""Machines that must be well before another is broken; a fault that affects all of them may come at any time."""
 
 
 class Faults:
-    """Breaks one thing after the other, each kind once before any comes again."""
+    """Injects one fault after the other, each kind once before any is repeated."""
 
     def __init__(self, stage: Stage, chance: random.Random) -> None:
         self._stage, self._chance = stage, chance
         self._healing: asyncio.TaskGroup
         self._left: list[Callable[[], Awaitable[None]]] = []
-        self._well = asyncio.Condition()
+        self._recovered = asyncio.Condition()
         self.story: list[str] = []
         """What was broken, in order."""
 
     async def round(self, healing: asyncio.TaskGroup) -> None:
-        """Breaks something, and lets a moment pass; what takes longer to heal is a task of the group."""
+        """Break something and pause briefly; a slow recovery becomes a task of the group."""
         self._healing = healing
         if not self._left:
             self._left = [
@@ -46,7 +46,7 @@ class Faults:
                 self._cut,
                 self._lose_requests,
                 self._deafen,
-                self._part,
+                self._partition,
                 self._refuse,
             ]
             self._chance.shuffle(self._left)
@@ -58,7 +58,7 @@ class Faults:
     # --- a machine ---
 
     async def _kill(self) -> None:
-        machine = await self._some()
+        machine = await self._pick()
 
         async def heal() -> None:
             await self._stage.end(machine, signal.SIGKILL)
@@ -67,25 +67,25 @@ class Faults:
         self._begin(machine, heal())
 
     async def _end(self) -> None:
-        machine = await self._some()
+        machine = await self._pick()
 
         async def heal() -> None:
             code = await self._stage.end(machine, signal.SIGTERM)
-            assert code == 0, f"a service that was told to end ended with {code}"
+            assert code == 0, f"a service stopped by SIGTERM exited with {code}"
             await self._boot(machine)
 
         self._begin(machine, heal())
 
     async def _pause(self) -> None:
-        machine = await self._some()
-        self._begin(machine, self._stage.freeze(machine, _WORK))
+        machine = await self._pick()
+        self._begin(machine, self._stage.freeze(machine, _PAST_ANY_CLAIM))
 
     async def _pause_the_leader(self) -> None:
-        machine = await self._some(leading=True)
-        self._begin(machine, self._stage.freeze(machine, _LEADING))
+        machine = await self._pick(leading=True)
+        self._begin(machine, self._stage.freeze(machine, _PAST_THE_LEASE))
 
     async def _boot(self, machine: Machine) -> None:
-        """Starts it again, its clock set to another wrong time where it is wrong."""
+        """Start it again; a machine whose clock is wrong gets another wrong time."""
         machine.clock_off = -machine.clock_off
         await self._stage.boot(machine)
 
@@ -105,7 +105,7 @@ class Faults:
         await asyncio.to_thread(self._stage.pooler.start)
 
     async def _cut(self) -> None:
-        """Every connection of every machine breaks, again and again."""
+        """Break every connection of every machine, again and again."""
         for _ in range(5):
             for machine in self._stage.machines:
                 machine.statements.cut()
@@ -113,7 +113,7 @@ class Faults:
             await asyncio.sleep(self._chance.uniform(0, 0.1))
 
     async def _lose_requests(self) -> None:
-        """Statements are lost on their way, or made without an answer."""
+        """Lose statements on their way, or execute them without an answer."""
         for _ in range(6):
             proxy = self._chance.choice(self._stage.machines).statements
             if self._chance.random() < 0.5:
@@ -123,39 +123,41 @@ class Faults:
             await asyncio.sleep(self._chance.uniform(0, 0.1))
 
     async def _deafen(self) -> None:
-        """The listening connections alone break."""
+        """Break the listening connections only."""
         for machine in self._stage.machines:
             machine.listening.cut()
 
-    async def _part(self) -> None:
-        """One machine reaches its database no more, for longer than its lease, and answers whoever asks it."""
-        machine = await self._some()
+    async def _partition(self) -> None:
+        """Cut one machine off from its database, for longer than its lease, while it still answers requests."""
+        machine = await self._pick()
 
         async def heal() -> None:
             machine.statements.refusing = machine.listening.refusing = True
             machine.statements.cut()
             machine.listening.cut()
-            await asyncio.sleep(self._chance.choice((2.0, _LEADING)))
+            await asyncio.sleep(self._chance.choice((2.0, _PAST_THE_LEASE)))
             machine.statements.refusing = machine.listening.refusing = False
 
         self._begin(machine, heal())
 
-    # --- who is told ---
+    # --- the receiver ---
 
     async def _refuse(self) -> None:
-        """A receiver takes no webhook for a while."""
+        """Make the receiver refuse webhooks for a while."""
         self._stage.receiver.answers += [status(503)] * 3
 
     # --- healing ---
 
-    async def _some(self, *, leading: bool = False) -> Machine:
-        """A machine that is well, while others are; with ``leading`` the one that holds Discord's gateway."""
-        async with self._well:
-            await self._well.wait_for(lambda: len(self._free()) >= _LEAST_UP)
+    async def _pick(self, *, leading: bool = False) -> Machine:
+        """Return a machine that is well, as are others; with ``leading``, the one that holds Discord's gateway."""
+        async with self._recovered:
+            await self._recovered.wait_for(lambda: len(self._free()) >= _MIN_HEALTHY)
         free = self._free()
         if leading:
             holder = self._stage.run("SELECT holder FROM leases WHERE name = 'discord gateway'")
-            leaders = [one for one in free if [(self._stage.holders[one.name],)] == holder]
+            leaders = [
+                machine for machine in free if [(self._stage.holders[machine.name],)] == holder
+            ]
             free = leaders or free
         machine = self._chance.choice(free)
         machine.busy = True
@@ -169,7 +171,7 @@ class Faults:
         async def heal() -> None:
             await healing
             machine.busy = False
-            async with self._well:
-                self._well.notify_all()
+            async with self._recovered:
+                self._recovered.notify_all()
 
         self._healing.create_task(heal())

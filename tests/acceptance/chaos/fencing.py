@@ -1,7 +1,7 @@
-"""Proof that no leader acted whose lease was over: the database itself notes who acted under which epoch.
+"""Proof that no leader acted after its lease was over: the database itself notes who acted under which epoch.
 
-A trigger notes of every action whose connection made it, whether its statement checked the lease, and the lease as it
-stood in that transaction, which no other can change before the commit.
+For every action, a trigger notes the connection that made it, whether its statement checked the lease, and the lease
+as seen in that transaction, which no other transaction can change before the commit.
 """
 
 from __future__ import annotations
@@ -28,36 +28,38 @@ _FORGET: Final = ("DROP TRIGGER watching ON record", "DROP FUNCTION watch", "DRO
 
 
 def watch(stage: Stage) -> None:
-    """Has the database note it from now on."""
+    """Install the trigger in the database."""
     for statement in _WATCH:
         stage.run(statement)
 
 
 def forget(stage: Stage) -> None:
-    """Leaves the database as it was: it is lent to other tests."""
+    """Remove the trigger again: other tests use the database too."""
     for statement in _FORGET:
         stage.run(statement)
 
 
 def verify(stage: Stage, typed: Collection[str]) -> int:
-    """Who acted under the lease held it, in the newest epoch; how many epochs there were.
+    """Assert that whoever acted under the lease held it, in the newest epoch; return the number of epochs.
 
     Args:
-        typed: the asks that are answered by typed words alone, which only the holder of the lease hears.
+        typed: the asks answered by typed words alone, which only the holder of the lease receives.
     """
     acted = stage.run(
         "SELECT ask_id, connection, fenced, holder, epoch, held FROM acted ORDER BY n"
     )
     newest, holders = 0, dict[int, str]()
     for ask_id, connection, fenced, holder, epoch, held in acted:
-        assert fenced or ask_id not in typed, f"{ask_id} was answered by somebody without a lease"
+        assert fenced or ask_id not in typed, f"{ask_id} was answered by a process without a lease"
         if not fenced:
             continue
         about = f"{connection} ({stage.holders[str(connection)]}) in epoch {epoch} of {holder}"
-        assert held, f"{about}: the lease was over"
-        assert holder == stage.holders[str(connection)], f"{about}: the lease was another's"
+        assert held, f"{about}: the lease had expired"
+        assert holder == stage.holders[str(connection)], f"{about}: another process held the lease"
         assert isinstance(epoch, int)
-        assert holders.setdefault(epoch, str(holder)) == holder, f"{about}: an epoch of two"
+        assert holders.setdefault(epoch, str(holder)) == holder, (
+            f"{about}: two processes shared the epoch"
+        )
         assert epoch >= newest, f"{about}: epoch {newest} had begun"
         newest = epoch
     [(epochs,)] = stage.run(

@@ -1,4 +1,4 @@
-"""An agent that asks and waits over MCP, each call at whichever replica the load balancer picks."""
+"""An agent that asks and waits over MCP; each call goes to whichever replica the load balancer picks."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from answerback.mcp.server import IDEMPOTENCY_KEY
 from tests.mcp_clients import mcp_client
 
 _PATIENCE: Final = 5.0
-"""Seconds that a call may take before it is made anew, at the next replica."""
+"""Seconds that a call may take before it is made again, at the next replica."""
 _WAIT: Final = 2.0
 """Seconds for which a call waits for an answer."""
 
 
 class McpAgent:
-    """Makes each call over a connection of its own, again and again until it is answered.
+    """Makes each call over its own connection, again and again until it is answered.
 
     Args:
-        url: of the load balancer.
+        url: the load balancer's address.
     """
 
     def __init__(self, url: str) -> None:
         self._url = f"{url}/mcp"
 
-    async def asked(self, questions: list[dict[str, Any]], key: str) -> str:
-        """Asks; the id. The key finds what was stored before."""
+    async def ask(self, questions: list[dict[str, Any]], key: str) -> str:
+        """Ask, and return the ask's id. The key finds an ask that was stored before."""
         arguments = {"questions": questions, "to": "web", "wait_seconds": 0}
-        return str((await self._insisted("ask_user", arguments, key))["ask_id"])
+        return str((await self._call_until_answered("ask_user", arguments, key))["ask_id"])
 
     async def answer(self, ask_id: str) -> dict[str, Any]:
-        """How an ask ended, as the ask's JSON has it."""
+        """Return how an ask ended, in the shape of the ask's JSON."""
         while True:
             arguments = {"ask_id": ask_id, "wait_seconds": _WAIT}
-            told = await self._insisted("wait_for_answer", arguments)
-            if told.get("status") != "pending":
-                return {"status": "answered", "answers": told}
+            result = await self._call_until_answered("wait_for_answer", arguments)
+            if result.get("status") != "pending":
+                return {"status": "answered", "answers": result}
 
-    async def _insisted(
+    async def _call_until_answered(
         self, tool: str, arguments: dict[str, Any], key: str = ""
     ) -> dict[str, Any]:
         while True:

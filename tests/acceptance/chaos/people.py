@@ -1,7 +1,7 @@
 """Agents that ask without end, by HTTP and MCP; people answer in Slack, in Discord by clicks and words, and by the API.
 
-Each agent asks one form after the other and waits for its end; a person answers it as a person does: looks, acts, and
-where nothing seems to have come of it, looks and acts again. Everything they try is kept, see `walks`.
+Each agent asks one form after the other and waits for it to end. A person answers it the way people do: they look and
+act, and if nothing seems to have happened, they look and act again. Everything they try is recorded; see `walks`.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ LONGEST: Final = 180.0
 """Seconds within which any form is answered, whatever breaks: several leases, and a person who tries again."""
 _LOOK: Final = 0.05
 _PATIENCE: Final = 3.0
-"""Seconds that an agent waits for an answer before it tries again."""
+"""Seconds that an agent waits for a response before it tries again."""
 _WORDS_PATIENCE: Final = 90.0
-"""Seconds within which typed words are taken, or it is said that they were not: whoever hears them may die twice."""
+"""Seconds within which typed words are taken or refused: the process that received them may die twice."""
 _BACK: Final = 0.15
 _TWICE: Final = 0.2
-"""How often somebody goes back, or clicks twice."""
+"""The chance that somebody goes back, or clicks twice."""
 _UPDATES: Final = frozenset({6, 7})
-"""Discord's answers to a click that took it; any other tells why it was not taken."""
+"""Discord's responses to a click that was accepted; any other says why it was not."""
 
 
 class Board(Generic[M]):
-    """The messages at a place, by the forms that they show; each is read once, when it has just been posted."""
+    """The messages in a place, by the form that they show; each is read once, right after it was posted."""
 
     def __init__(self, posted: Callable[[], Iterable[M]], text: Callable[[M], str]) -> None:
         self._posted, self._text = posted, text
@@ -53,7 +53,7 @@ class Board(Generic[M]):
         self._found: dict[str, list[M]] = {}
 
     def of(self, walk: Walk) -> M | None:
-        """The one message of a form; there are never two."""
+        """Return the form's only message; there are never two."""
         posted = list(self._posted())
         for message in posted[self._read :]:
             for name in set(_ABOUT.findall(self._text(message))):
@@ -65,7 +65,7 @@ class Board(Generic[M]):
 
 
 class People:
-    """All who act."""
+    """Everybody who acts."""
 
     def __init__(self, stage: Stage, chance: random.Random) -> None:
         self._stage, self._chance = stage, chance
@@ -90,11 +90,11 @@ class People:
         )
 
     def over(self) -> None:
-        """Nobody begins anything new."""
+        """Stop anybody from starting something new."""
         self._over = True
 
     async def act(self) -> None:
-        """Everybody acts until it is over, and what they have begun is done."""
+        """Have everybody act until `over`, and finish what they have started."""
         async with asyncio.TaskGroup() as everybody:
             for surface, number in (
                 ("slack", 2),
@@ -114,7 +114,7 @@ class People:
                 await self._form(http, Walk(f"{name}-{number}", surface))
 
     async def _form(self, http: aiohttp.ClientSession, walk: Walk) -> None:
-        walk.ask_id = await self._submitted(http, walk)
+        walk.ask_id = await self._submit(http, walk)
         self.walks.append(walk)
         by = {"slack": self._on_slack, "clicks": self._by_clicks, "words": self._by_words}
         try:
@@ -128,11 +128,11 @@ class People:
                     await self._over_the_api(http, walk, waiting.done)
                 else:
                     await by[walk.surface](walk, waiting.done)
-            walk.told = waiting.result()
+            walk.outcome = waiting.result()
         except (TimeoutError, ExceptionGroup) as error:
-            raise AssertionError(f"{walk} is not answered: {error}") from error
+            raise AssertionError(f"{walk} was not answered: {error}") from error
 
-    async def _submitted(self, http: aiohttp.ClientSession, walk: Walk) -> str:
+    async def _submit(self, http: aiohttp.ClientSession, walk: Walk) -> str:
         kind = "text" if walk.surface == "words" else "boolean"
         count = self._chance.randint(1, 4)
         questions = [
@@ -140,7 +140,7 @@ class People:
             for n in range(count)
         ]
         if walk.surface == "mcp":
-            return await self._mcp.asked(questions, walk.name)
+            return await self._mcp.ask(questions, walk.name)
         body: dict[str, Any] = {
             "name": "ask_user",
             "arguments": {"questions": questions},
@@ -166,7 +166,7 @@ class People:
                 continue
             revision, goes_back = ask["revision"], "back" in ask["prompt"]["controls"]
             value = self._value(goes_back)
-            attempt = walk.tries(revision, value)
+            attempt = walk.attempt(revision, value)
             action = {"action": BACK} if value == BACK else {"action": "answer", "value": value}
             with suppress(aiohttp.ClientError, TimeoutError):
                 async with asyncio.timeout(_PATIENCE):
@@ -198,12 +198,12 @@ class People:
                 ack = await self.ada.click_on(seen, label)
                 return ack is not None and ack.ok
 
-            await self._used(walk, controls, click)
+            await self._click(walk, controls, click)
 
-    async def _used(
+    async def _click(
         self, walk: Walk, controls: list[Control], click: Callable[[str], Awaitable[bool]]
     ) -> None:
-        """Somebody clicks in what they saw of a message, perhaps twice; nothing where that was accepted before."""
+        """Click on a message as somebody saw it, perhaps twice, unless a click was accepted at its revision."""
         revision = next((one.revision for one in controls), None)
         if revision is None or walk.is_done(revision):
             return
@@ -211,7 +211,7 @@ class People:
 
         async def once() -> None:
             value = self._value(goes_back)
-            attempt = walk.tries(revision, value)
+            attempt = walk.attempt(revision, value)
             if await click({BACK: LABELS.back, True: LABELS.yes, False: LABELS.no}[value]):
                 walk.accepted(attempt)
 
@@ -236,7 +236,7 @@ class People:
                 made = await self.ann.click_on(seen, label)
                 return made.answered and (made.callback or {}).get("type") in _UPDATES
 
-            await self._used(walk, self._controls(seen), click)
+            await self._click(walk, self._controls(seen), click)
 
     async def _by_words(self, walk: Walk, done: Callable[[], bool]) -> None:
         while not done():
@@ -246,7 +246,7 @@ class People:
             if message is None or shown is None or walk.is_done(shown):
                 continue
             words = f"{walk.name} words {self._chance.randrange(10**6)}"
-            attempt = walk.tries(shown, words)
+            attempt = walk.attempt(shown, words)
             said = self.ann.replies(message, words)
             await self.ann.until(
                 lambda: said.reactions or self._revision(self.in_discord.of(walk)) != shown,  # noqa: B023 awaited here
@@ -262,7 +262,7 @@ class People:
 async def request_until_answered(
     http: aiohttp.ClientSession, method: str, path: str, body: object = None, key: str = ""
 ) -> dict[str, Any]:
-    """Asks until it is answered, as a client does: an idempotency key finds what was stored before."""
+    """Send a request until it is answered, as a client does: an idempotency key finds what was stored before."""
     headers = {"Idempotency-Key": key} if key else {}
     while True:
         with suppress(aiohttp.ClientError, TimeoutError):
@@ -270,8 +270,8 @@ async def request_until_answered(
                 asyncio.timeout(_PATIENCE),
                 http.request(method, path, json=body, headers=headers) as response,
             ):
-                told: dict[str, Any] = await response.json()
+                found: dict[str, Any] = await response.json()
                 if response.status < 300:
-                    return told
-                assert response.status in {429, 500, 502, 503, 504}, told
+                    return found
+                assert response.status in {429, 500, 502, 503, 504}, found
         await asyncio.sleep(0.1)

@@ -1,7 +1,7 @@
 """The machines of the chaos suite: three services, a database behind a pooler, proxies, and the fakes.
 
-Each machine reaches the database by proxies of its own, one for statements and one for the listening connection, so
-that each can be cut alone. One machine's clock is an hour off.
+Each machine reaches the database through its own proxies, one for statements and one for the listening connection, so
+that each can be cut on its own. One machine's clock is an hour off.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tests.proxy import Proxy, proxy
 MACHINES: Final = 3
 HOUR: Final = 3_600
 _POOLED: Final = 12
-"""Connections of the pooler: fewer than the machines would open by themselves."""
-_NOTICED: Final = 0.7
-"""Seconds after which the load balancer notices that a machine answers no more."""
+"""The pooler's connections: fewer than the machines would open without it."""
+_NOTICED_AFTER: Final = 0.7
+"""Seconds until the load balancer notices that a machine no longer answers."""
 
 
 @dataclass
 class Machine:
-    """One of the machines, and the service on it while there is one."""
+    """A machine, and the service that runs on it, if any."""
 
     number: int
     statements: Proxy
@@ -45,20 +45,20 @@ class Machine:
     clock_off: int
     replica: Replica | None = None
     name: str = ""
-    """What its connections are called in the database: each start has another name."""
+    """The name of its connections in the database; each start has another."""
     busy: bool = False
-    """Whether something is being broken here."""
+    """Whether a fault is under way here."""
 
     @property
     def up(self) -> Replica:
-        """The service."""
+        """The running service."""
         assert self.replica is not None, f"machine {self.number} has no service"
         return self.replica
 
 
 @dataclass
 class Stage:
-    """Everything there is."""
+    """Everything in the suite's world."""
 
     town: Town
     machines: list[Machine]
@@ -70,20 +70,20 @@ class Stage:
     discord: FakeDiscord
     receiver: Receiver
     holders: dict[str, str] = field(default_factory=dict)
-    """Which name a process has among the others, by what its connections are called."""
+    """The name of each replica, by the name of its connections."""
     _starts: int = 0
 
     def run(self, statement: str) -> list[tuple[object, ...]]:
-        """Runs a statement as the database's superuser."""
+        """Run a statement as the database's superuser."""
         return self.server.run(statement, self.database)
 
     async def boot(self, machine: Machine) -> None:
-        """Starts the service of a machine, again and again until it is up, as a supervisor does."""
+        """Start a machine's service, again and again until it is up, as a supervisor does."""
         while machine.replica is None:
             with suppress(NotServingError, aiohttp.ClientError, TimeoutError):
-                machine.replica = await self._started(machine)
+                machine.replica = await self._start(machine)
 
-    async def _started(self, machine: Machine) -> Replica:
+    async def _start(self, machine: Machine) -> Replica:
         self._starts += 1
         machine.name = f"start-{self._starts}"
         here = f"postgresql://{postgres.USER}@127.0.0.1"
@@ -97,7 +97,7 @@ class Stage:
         return replica
 
     async def end(self, machine: Machine, number: signal.Signals) -> int:
-        """Has its service end; the exit code."""
+        """End its service with a signal; return the exit code."""
         replica = machine.up
         replica.signal(number)
         if number is signal.SIGTERM:
@@ -110,22 +110,22 @@ class Stage:
         return code
 
     async def freeze(self, machine: Machine, seconds: float) -> None:
-        """Has its service stand still for so long; the load balancer notices that after a moment."""
+        """Freeze its service for the given time; the load balancer notices after a moment."""
         machine.up.signal(signal.SIGSTOP)
-        await asyncio.sleep(_NOTICED)
+        await asyncio.sleep(_NOTICED_AFTER)
         self.hide(machine)
-        await asyncio.sleep(seconds - _NOTICED)
+        await asyncio.sleep(seconds - _NOTICED_AFTER)
         machine.up.signal(signal.SIGCONT)
         self.show(machine)
 
     def hide(self, machine: Machine) -> None:
-        """Has the load balancer hand it nothing."""
+        """Take the machine out of the load balancer."""
         for balancer, url in self._addresses(machine.up):
             if url in balancer.targets:
                 balancer.targets.remove(url)
 
     def show(self, machine: Machine) -> None:
-        """Has the load balancer hand it requests."""
+        """Put the machine back into the load balancer."""
         for balancer, url in self._addresses(machine.up):
             balancer.targets.append(url)
 
@@ -137,7 +137,7 @@ class Stage:
 async def stage(
     server: postgres.Server, database: str, folder: Path, *, socket_mode: bool
 ) -> AsyncIterator[Stage]:
-    """Three machines whose services are up; Slack reaches them by their sockets, or by the load balancer."""
+    """Run three machines with their services; Slack reaches them by sockets, or through the load balancer."""
     name = database.rpartition("/")[2]
     slack, discord = FakeSlack(), FakeDiscord()
     async with AsyncExitStack() as stack:
