@@ -53,8 +53,8 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, rest in _instructions(0):
         if name == "COPY":
             *wanted, place = rest.split()
-            for one in wanted:
-                _copy(one, source / place if len(wanted) == 1 else source / place / one)
+            for name in wanted:
+                _copy(name, source / place if len(wanted) == 1 else source / place / name)
         elif name == "RUN":
             assert _TARGET in rest
             subprocess.run(
@@ -251,5 +251,5 @@ def test_systemd_understands_every_line_of_the_unit(installed: Path, tmp_path: P
         timeout=_PATIENCE,
         check=False,
     )
-    told = [line for line in checked.stderr.splitlines() if _UNIT.name in line]
-    assert (checked.returncode, told) == (0, [])
+    warnings = [line for line in checked.stderr.splitlines() if _UNIT.name in line]
+    assert (checked.returncode, warnings) == (0, [])

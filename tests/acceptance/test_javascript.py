@@ -155,16 +155,16 @@ async def test_the_javascript_library_verifies_only_our_webhooks(tmp_path: Path,
         (OTHER_SECRET, body, False),
         (SECRET, body + " ", False),
     ):
-        given = json.dumps({"secret": secret, "headers": dict(received.headers), "body": text})
+        payload = json.dumps({"secret": secret, "headers": dict(received.headers), "body": text})
         done = await asyncio.to_thread(
             subprocess.run,
             [node, str(JS / "verify.mjs")],
-            input=given,
+            input=payload,
             capture_output=True,
             text=True,
             timeout=250,
         )
-        told = json.loads(done.stdout)
-        assert told["verified"] is verified
+        result = json.loads(done.stdout)
+        assert result["verified"] is verified
         if verified:
-            assert (told["type"], told["id"]) == ("ask.answered", ask["id"])
+            assert (result["type"], result["id"]) == ("ask.answered", ask["id"])

@@ -96,7 +96,7 @@ async def test_a_killed_agent_gets_the_answer_once_when_it_comes_back(
             process.stdin.write(b"read\n")
             assert await process.stdout.readline() == b"True\n"
         if killed != "before the answer":
-            assert await late(http) == ([], None), "the call that waits is told"
+            assert await late(http) == ([], None), "the waiting call gets the answer"
             process.kill()
             await process.wait()
         expected = [] if killed == "afterwards" else [ask_id]
@@ -150,7 +150,7 @@ async def test_an_agent_that_keeps_its_number_gets_each_answer_once_whatever_is_
         for ask_id in set(asked) - set(got):
             async with http.get(f"/v1/asks/{ask_id}") as response:
                 assert (await response.json())["status"] == "open", "killed before it was answered"
-    assert len(got) == len(set(got)), "told twice"
+    assert len(got) == len(set(got)), "delivered twice"
     assert len(got) > POINTS
 
 

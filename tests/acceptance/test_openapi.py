@@ -34,8 +34,8 @@ async def test_every_request_gets_a_response_as_described(tmp_path: Path) -> Non
             stderr=asyncio.subprocess.STDOUT,
         )
         out, _ = await run.communicate()
-        told = "\n".join(line[:400] for line in out.decode().splitlines())
-        assert run.returncode == 0, told
+        report = "\n".join(line[:400] for line in out.decode().splitlines())
+        assert run.returncode == 0, report
         assert process.child.returncode is None
         async with aiohttp.ClientSession(url) as http, http.get("/v1/asks") as response:
             asks = (await response.json())["asks"]

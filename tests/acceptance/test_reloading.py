@@ -44,8 +44,11 @@ def configure(folder: Path, *names: str, more: str = "") -> None:
 
 async def status(url: str, token: str) -> int:
     headers = {"Authorization": f"Bearer {token}"}
-    async with aiohttp.ClientSession() as http, http.get(f"{url}/v1/asks", headers=headers) as told:
-        return told.status
+    async with (
+        aiohttp.ClientSession() as http,
+        http.get(f"{url}/v1/asks", headers=headers) as response,
+    ):
+        return response.status
 
 
 @pytest.mark.rule("CLI-16")
@@ -76,8 +79,8 @@ async def test_a_token_is_revoked_without_a_restart(tmp_path: Path) -> None:
     before = (tmp_path / "answerback.toml").read_text()
     async with serving(tmp_path) as (process, url):
         await logged(process, "started")
-        code, _, told = await run("token", "revoke", "bob", folder=tmp_path)
-        assert code == 0, told
+        code, _, output = await run("token", "revoke", "bob", folder=tmp_path)
+        assert code == 0, output
         await logged(process, "agents_reloaded")
         assert [await status(url, name) for name in ("ann", "bob")] == [200, 401]
         assert before.startswith((tmp_path / "answerback.toml").read_text().rstrip("\n"))
@@ -85,8 +88,8 @@ async def test_a_token_is_revoked_without_a_restart(tmp_path: Path) -> None:
         assert "colour" in (await logged(process, "reload_refused"))["event"]
         configure(tmp_path, "ann")
         await logged(process, "agents_reloaded")
-        _, _, told = await run("token", "revoke", "ann", folder=tmp_path)
-        assert "the last agent" in told
+        _, _, output = await run("token", "revoke", "ann", folder=tmp_path)
+        assert "the last agent" in output
         assert "agents" in (await logged(process, "restart_needed"))["event"]
         assert [await status(url, name) for name in ("ann", "bob")] == [401, 401]
 

@@ -47,9 +47,9 @@ async def submitted(
 
 async def act(http: aiohttp.ClientSession, ask_id: str, **action: Any) -> dict[str, Any]:
     async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
-        told: dict[str, Any] = await response.json()
-        assert response.status == 200, told
-        return told
+        ask: dict[str, Any] = await response.json()
+        assert response.status == 200, ask
+        return ask
 
 
 class World:
@@ -140,9 +140,9 @@ async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_at_once(wo
             await _waits(world.town.replicas[1].url)
             since = time.monotonic()
             await act(first, ask_id, action="answer", value=True)
-            told = await waiting
+            ask = await waiting
             took.append(time.monotonic() - since)
-            assert told["answers"] == {"go": True}
+            assert ask["answers"] == {"go": True}
     # This includes the action's own commit, which takes longer on a busy machine than on an idle one.
     assert statistics.median(took) < 1.0, took
     assert (await world.town.replicas[1].ready())["missed_notifications"] == 0
@@ -168,8 +168,8 @@ async def test_forms_are_walked_with_each_request_going_to_a_different_replica(
             asking = asyncio.create_task(client.call_tool("ask_user", {"question": "Which port?"}))
             ask_id = await _newest(http)
             await act(http, ask_id, action="answer", value="8420")
-            told = await asking
-            assert "8420" in str(told.content)
+            result = await asking
+            assert "8420" in str(result.content)
     assert world.posts() == (1, 1)
     for proxy in (world.town.api, world.town.public):
         assert len(set(proxy.taken)) == 2, "both replicas have done something"
@@ -224,8 +224,8 @@ async def _walked_on_slack(world: World, http: aiohttp.ClientSession) -> None:
     await world.ada.click(message, "production")
     await world.slack.until(lambda: "Why?" in world.slack_text())
     said = await world.ada.mention_bot("C0OPS", "because", thread=message.ts)
-    told = await waiting
-    assert told["answers"] == {"go": True, "where": "production", "why": "because"}
+    ask = await waiting
+    assert ask["answers"] == {"go": True, "where": "production", "why": "because"}
     await world.slack.until(lambda: "✓ Answered by" in world.slack_text())
     await world.slack.until(lambda: said.reactions)
 
@@ -257,8 +257,8 @@ async def test_a_killed_leader_is_replaced_and_nothing_is_lost(world: World) -> 
         await world.is_shown()
         await world.town.kill(leader)
         await world.typed_on_discord("second")
-        told = await waiting
-        assert told["answers"] == {"why": "first", "more": "second"}
+        ask = await waiting
+        assert ask["answers"] == {"why": "first", "more": "second"}
         assert await world.town.leader() is not leader
     assert world.posts()[1] == 1
 
@@ -287,8 +287,8 @@ async def test_a_leader_paused_for_longer_than_its_lease_changes_nothing_when_it
                 await asyncio.sleep(0.1)
         await world.is_shown()
         await world.typed_on_discord("third")
-        told = await ended(http, ask_id)
-        assert told["answers"] == {"why": "first", "more": "second", "last": "third"}
+        ask = await ended(http, ask_id)
+        assert ask["answers"] == {"why": "first", "more": "second", "last": "third"}
         async with http.get(f"/v1/asks/{ask_id}/record") as response:
             kinds = [line["type"] for line in (await response.json())["entries"]]
         assert kinds.count("response") == 3

@@ -26,7 +26,7 @@ async def two(database: str, tmp_path: Path) -> AsyncIterator[Town]:
         yield made
 
 
-def told(result: CallToolResult) -> dict[str, Any]:
+def structured(result: CallToolResult) -> dict[str, Any]:
     """Return the structured result of a call."""
     assert not result.is_error, result
     assert result.structured_content is not None
@@ -54,18 +54,18 @@ async def test_an_ask_submitted_at_one_replica_can_be_awaited_at_the_other(
     two: Town, mode: str
 ) -> None:
     async with two.agent() as http, Client(f"{two.api.url}/mcp", mode=mode) as client:
-        pending = told(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
+        pending = structured(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
         assert pending["status"] == "pending"
         ask = {"ask_id": pending["ask_id"]}
         for _ in two.replicas:
             waiting = asyncio.create_task(client.call_tool("wait_for_answer", ask))
             await somebody_waits(two)
             await answered(http, pending["ask_id"], "8420")
-            assert told(await waiting) == {"answer_type": "text", "answer": "8420"}
-            pending = told(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
+            assert structured(await waiting) == {"answer_type": "text", "answer": "8420"}
+            pending = structured(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
             ask = {"ask_id": pending["ask_id"]}
-        assert told(await client.call_tool("get_answer", ask))["status"] == "pending"
-        told(await client.call_tool("withdraw_ask", ask))
+        assert structured(await client.call_tool("get_answer", ask))["status"] == "pending"
+        structured(await client.call_tool("withdraw_ask", ask))
         assert (await ended(http, pending["ask_id"]))["status"] == "withdrawn"
     assert len(set(two.api.taken)) == 2, "both have taken calls"
 
@@ -74,7 +74,9 @@ async def test_an_ask_submitted_at_one_replica_can_be_awaited_at_the_other(
 async def test_a_late_answer_is_delivered_once_whichever_replica_is_asked_for_it(two: Town) -> None:
     async with two.agent() as http, Client(f"{two.api.url}/mcp") as client:
         conversation = {"conversation": "one"}
-        asked = told(await client.call_tool("ask_user", PORT | conversation | {"mode": "async"}))
+        asked = structured(
+            await client.call_tool("ask_user", PORT | conversation | {"mode": "async"})
+        )
         await answered(http, asked["ask_id"], "8420")
         found = [await client.call_tool("check_answers", conversation) for _ in range(4)]
         assert sum("8420" in str(result.content) for result in found) == 1

@@ -1,4 +1,4 @@
-"""A real browser on a running site; a page that breaks its own policy or whose script fails, fails its test."""
+"""A real browser on a running site; a page that violates its own policy, or whose script fails, fails its test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EXPECTED = (
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser(chromium: str) -> AsyncIterator[Browser]:
-    """Debian's Chromium, started once: each test has a profile of its own."""
+    """Debian's Chromium, started once; each test gets its own profile."""
     async with async_playwright() as playwright:
         launched = await playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         yield launched
@@ -44,13 +44,13 @@ async def web_site(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 async def settled(page: Page) -> None:
-    """Returns once keys and clicks count on what is shown."""
+    """Return once the page accepts keys and clicks on what it shows."""
     await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
 
 
 @asynccontextmanager
 async def tab(browser: Browser, **options: Any) -> AsyncIterator[Page]:
-    """A page in a fresh browser profile; what it complains about fails the test."""
+    """Open a page in a fresh browser profile; its console's complaints fail the test."""
     context = await browser.new_context(**options)
     async with page_of(context) as page:
         yield page
@@ -59,7 +59,7 @@ async def tab(browser: Browser, **options: Any) -> AsyncIterator[Page]:
 
 @asynccontextmanager
 async def page_of(context: BrowserContext) -> AsyncIterator[Page]:
-    """A page of a profile; what it complains about fails the test."""
+    """Open a page of a profile; its console's complaints fail the test."""
     complaints: list[str] = []
 
     def note(message: ConsoleMessage) -> None:

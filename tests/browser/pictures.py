@@ -1,4 +1,4 @@
-"""The pictures of the web page in the docs: ``python -m tests.browser.pictures`` takes them anew."""
+"""The docs' pictures of the web page: ``python -m tests.browser.pictures`` takes them again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMAGES = Path(__file__).parents[2] / "docs" / "images"
 
 
 async def main() -> None:
-    """The migration form at its second question, with an option chosen; and the inbox."""
+    """Take the migration form at its second question, with an option chosen; and the inbox."""
     with tempfile.TemporaryDirectory() as folder:
         async with site(Path(folder)) as running, async_playwright() as playwright:
             browser = await playwright.chromium.launch(

@@ -1,4 +1,4 @@
-"""The web pages as they run: the real service, a real SQLite file, a real listener on loopback."""
+"""The web pages as they run in production: the real service, a real SQLite file, a real listener on loopback."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ MIGRATION: Final[tuple[dict[str, Any], ...]] = (
 
 
 def answering_path(ask: Ask) -> str:
-    """Where the operator answers an ask, on any site of a test."""
+    """Return the path where the operator answers an ask, on any test's site."""
     return f"/a/{PageLinks(SECRET).answering_link(ask.id, operator_holder(KEY, OPERATOR))}"
 
 
@@ -55,7 +55,7 @@ INBOX: Final = f"/inbox/{PageLinks(SECRET).inbox_name(operator_holder(KEY, OPERA
 
 @dataclass
 class Site:
-    """A running site and the agent's way to it."""
+    """A running site, and the agent's access to it."""
 
     service: Service
     surface: WebSurface
@@ -65,7 +65,7 @@ class Site:
     async def ask(
         self, *questions: Mapping[str, Any], name: str = "ask_user", **more: object
     ) -> Ask:
-        """Submits questions in the ``ask_user`` dialect, or, without any, ``arguments`` of another."""
+        """Submit questions in the ``ask_user`` dialect, or, if there are none, ``arguments`` of another."""
         arguments = more.pop("arguments", None) or {"questions": list(questions)}
         body = Submission.model_validate(
             {"name": name, "arguments": arguments, "to": "web", **more}
@@ -73,21 +73,21 @@ class Site:
         return (await self.service.submit(body)).ask
 
     async def migration(self) -> Ask:
-        """Submits the migration form of three questions."""
+        """Submit the migration form with its three questions."""
         return await self.ask(*MIGRATION)
 
     async def act(self, ask: Ask, action: RequestedAction) -> Ask:
-        """A colleague acts from elsewhere."""
+        """Act on an ask as a colleague elsewhere."""
         told = await self.service.apply(Intent(ask.id, action), COLLEAGUE)
         assert isinstance(told, Acted)
         return told.ask
 
     def page(self, ask: Ask) -> str:
-        """The address where the operator answers an ask."""
+        """Return the address where the operator answers an ask."""
         return self.url + answering_path(ask)
 
     async def stored(self, ask: Ask) -> Ask:
-        """The ask as it stands."""
+        """Return the stored ask."""
         found = await self.service.get(ask.id)
         assert found is not None
         return found
@@ -107,11 +107,11 @@ async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRu
 async def site(
     place: Path | str, *, labels: Labels | None = None, keys: Mapping[str, Person] | None = None
 ) -> AsyncIterator[Site]:
-    """A site on two listeners, the local and the public one.
+    """Run a site on two listeners, the local and the public one.
 
     Args:
         place: a folder for its database, the database's file, or a ``storage.url``.
-        keys: whose keys are valid, as they are at each moment; without them, `KEY` alone, the operator's.
+        keys: the valid keys and their people, read at each request; without them, only `KEY`, the operator's.
     """
 
     async def holders() -> tuple[KeyHolder, ...]:

@@ -61,7 +61,7 @@ async def peopled(tmp_path: Path) -> AsyncIterator[Site]:
 
 
 def asking(*questions: dict[str, Any], press: str = "", **more: Any) -> State:
-    """The page of an ask, with a button pressed on it."""
+    """Open the page of an ask, with a button pressed on it."""
 
     async def state(page: Page, there: Site) -> None:
         await page.goto(there.page(await there.ask(*questions, **more)))
@@ -75,7 +75,7 @@ def asking(*questions: dict[str, Any], press: str = "", **more: Any) -> State:
 
 
 def ended(*actions: Any, **more: Any) -> State:
-    """The page of an ask that has ended, with its record."""
+    """Open the page of an ask that has ended, with its record."""
 
     async def state(page: Page, there: Site) -> None:
         ask = await there.ask(TEXT, **more)
@@ -96,7 +96,7 @@ async def filled(there: Site) -> Ask:
 
 
 def at(path: str, *, some: bool = True) -> State:
-    """A page by its path."""
+    """Open a page by its path."""
 
     async def state(page: Page, there: Site) -> None:
         if some:
@@ -171,7 +171,7 @@ STATES: Final[dict[str, State]] = {
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def profile(browser: Browser) -> AsyncIterator[BrowserContext]:
-    """A browser profile for all states. A page stays open, and with it the process that has compiled axe."""
+    """One browser profile for all states. A page stays open, which keeps alive the process that has compiled axe."""
     context = await browser.new_context()
     await context.new_page()
     yield context
@@ -180,7 +180,7 @@ async def profile(browser: Browser) -> AsyncIterator[BrowserContext]:
 
 @pytest.mark.rule("WEB-5")
 @pytest.mark.parametrize("state", STATES)
-async def test_axe_finds_nothing_serious(
+async def test_axe_finds_no_serious_problem(
     profile: BrowserContext, peopled: Site, state: str
 ) -> None:
     await profile.clear_cookies()
@@ -205,7 +205,7 @@ async def test_axe_finds_nothing_serious(
 
 
 @pytest.mark.rule("WEB-5")
-async def test_what_is_announced_states_the_whole_decision(browser: Browser, peopled: Site) -> None:
+async def test_the_announcement_states_the_whole_decision(browser: Browser, peopled: Site) -> None:
     ask = await peopled.ask(TEXT, {**YES_NO, "context": "Locks the **users** table."})
     async with tab(browser) as page:
         await page.goto(peopled.page(ask))
@@ -243,9 +243,7 @@ async def test_the_history_is_searched_by_keyboard_alone(browser: Browser, peopl
 
 
 @pytest.mark.rule("WEB-3")
-async def test_what_is_being_searched_for_outlives_what_comes_in(
-    browser: Browser, peopled: Site
-) -> None:
+async def test_a_search_in_progress_survives_incoming_asks(browser: Browser, peopled: Site) -> None:
     async with tab(browser) as page:
         await page.goto(peopled.url + INBOX)
         await page.locator("input[name=q]").fill("half a wo")

@@ -1,4 +1,4 @@
-"""Asking back in a browser: what is entered beside it stays, over the question and over the explanation."""
+"""Asking back in a browser: other input survives both the asking back and the explanation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TEXT = {"id": "t", "text": "Say something", "answer_type": "text"}
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_ticks_stay_over_asking_back_and_over_the_explanation(
+async def test_ticks_survive_asking_back_and_the_explanation(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(WHICH, accepts=["clarify"])
@@ -55,7 +55,7 @@ async def test_ticks_stay_over_asking_back_and_over_the_explanation(
 
 
 @pytest.mark.rule("CLARIFY-3")
-async def test_an_explanation_does_not_interrupt_who_is_writing(
+async def test_an_explanation_does_not_interrupt_somebody_who_is_writing(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(TEXT, accepts=["clarify"])
@@ -76,7 +76,7 @@ async def test_an_explanation_does_not_interrupt_who_is_writing(
 
 
 @pytest.mark.rule("CARE-1")
-async def test_control_and_enter_in_what_is_asked_back_answers_nothing(
+async def test_control_enter_while_asking_back_answers_nothing(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(PLACE, accepts=["clarify"])

@@ -1,4 +1,4 @@
-"""Nobody decides by accident: what has the focus, what counts right after a change, what moves, what is cut."""
+"""Nobody decides by accident: the initial focus, input right after a change, moving controls, truncated content."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ async def answers(site: Site, ask: Ask) -> list[object]:
 
 @asynccontextmanager
 async def still(browser: Browser, site: Site, ask: Ask) -> AsyncIterator[Page]:
-    """A page whose clock stands still until it is told to go on."""
+    """Open a page whose clock stands still until the test advances it."""
     async with tab(browser) as page:
         await page.clock.install(time=1_000)
         await page.clock.pause_at(2_000)
@@ -71,7 +71,7 @@ async def test_a_number_key_and_enter_answer_a_yes_or_no(browser: Browser, web_s
 
 
 @pytest.mark.rule("CARE-2")
-async def test_keys_count_half_a_second_after_a_page_was_opened(
+async def test_keys_count_only_half_a_second_after_a_page_opens(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP)
@@ -109,7 +109,7 @@ async def test_a_second_press_of_enter_does_not_answer_the_next_question(
 
 
 @pytest.mark.rule("CARE-2")
-async def test_a_key_that_is_held_down_answers_nothing(browser: Browser, web_site: Site) -> None:
+async def test_holding_down_a_key_answers_nothing(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(BACK_UP, DROP)
     async with tab(browser) as page:
         await open_(page, web_site, ask)
@@ -120,7 +120,7 @@ async def test_a_key_that_is_held_down_answers_nothing(browser: Browser, web_sit
 
 
 @pytest.mark.rule("CARE-2")
-async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
+async def test_keys_and_clicks_are_ignored_right_after_somebody_else_answers(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP, DROP)
@@ -140,7 +140,7 @@ async def test_keys_and_clicks_do_not_count_right_after_somebody_else_answered(
 
 @pytest.mark.rule("CARE-2")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
-async def test_the_pointer_reaches_nothing_for_half_a_second(
+async def test_the_pointer_is_ignored_for_half_a_second(
     browser: Browser, web_site: Site, script: bool
 ) -> None:
     ask = await web_site.ask(BACK_UP, DROP)
@@ -170,11 +170,11 @@ async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_sit
         await expect(page.locator("h1")).to_contain_text("Turn ended")
 
 
-# --- what moves ------------------------------------------------------------------------------------
+# --- moving controls ------------------------------------------------------------------------------------
 
 
 async def places(page: Page) -> list[object]:
-    """Where every button is on the screen."""
+    """Return the position of every button on the screen."""
     return [
         (await button.text_content(), await button.bounding_box())
         for button in await page.locator("main :is(button, summary):visible").all()
@@ -200,7 +200,9 @@ async def test_opening_reply_moves_no_control(
         assert [one for one in before if one not in after] == []
 
 
-async def test_reply_opened_by_key_is_scrolled_to(browser: Browser, web_site: Site) -> None:
+async def test_a_reply_box_opened_by_keyboard_scrolls_into_view(
+    browser: Browser, web_site: Site
+) -> None:
     ask = await web_site.ask(BACK_UP)
     async with tab(browser, viewport={"width": 500, "height": 330}) as page:
         await open_(page, web_site, ask)
@@ -210,16 +212,16 @@ async def test_reply_opened_by_key_is_scrolled_to(browser: Browser, web_site: Si
         await expect(page.locator("#reply")).to_be_in_viewport()
 
 
-# --- what is cut -----------------------------------------------------------------------------------
+# --- truncated content -----------------------------------------------------------------------------------
 
 
 async def cut(box: Locator) -> bool:
-    """Whether a box shows less than it holds."""
+    """Return whether a box shows less than it holds."""
     return bool(await box.evaluate("box => box.scrollHeight > box.clientHeight + 1"))
 
 
 @pytest.mark.rule("TEXT-4")
-async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
+async def test_a_long_context_says_that_it_is_truncated_and_scrolls_by_keyboard(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask({**DROP, "context": LONG})
@@ -246,16 +248,14 @@ async def test_a_long_context_says_that_it_is_cut_and_scrolls_by_keyboard(
 
 
 @pytest.mark.rule("TEXT-4")
-async def test_without_a_script_nothing_is_cut(browser: Browser, web_site: Site) -> None:
+async def test_nothing_is_truncated_without_a_script(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask({**DROP, "context": LONG})
     async with tab(browser, java_script_enabled=False) as page:
         await open_(page, web_site, ask)
         assert not await cut(page.locator("#context"))
 
 
-async def test_a_context_that_fits_is_no_stop_for_the_tab_key(
-    browser: Browser, web_site: Site
-) -> None:
+async def test_a_context_that_fits_is_not_a_tab_stop(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask({**DROP, "context": "one\ntwo"})
     async with tab(browser) as page:
         await open_(page, web_site, ask)
@@ -267,7 +267,7 @@ async def test_a_context_that_fits_is_no_stop_for_the_tab_key(
 
 
 @pytest.mark.rule("TEXT-4")
-async def test_long_answers_and_previews_say_that_they_are_cut_too(
+async def test_long_answers_and_previews_also_say_that_they_are_truncated(
     browser: Browser, web_site: Site
 ) -> None:
     text = {"id": "t", "text": LONG, "answer_type": "text"}
@@ -289,7 +289,7 @@ async def test_long_answers_and_previews_say_that_they_are_cut_too(
 
 
 @pytest.mark.rule("SURFACE-3")
-async def test_the_context_stands_above_the_question_and_the_answers_right_below_it(
+async def test_the_context_comes_above_the_question_and_the_answers_right_below_it(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP, {**DROP, "context": "It is large."})

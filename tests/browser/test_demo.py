@@ -32,7 +32,7 @@ pytestmark = [
         ("end turn", "Turn ended", "turn ended", None),
     ],
 )
-async def test_the_demo_ends_by_itself_with_what_the_agent_gets(
+async def test_the_demo_ends_on_its_own_with_the_agents_result(
     browser: Browser, tmp_path: Path, way_out: str, shown: str, status: str, structured: object
 ) -> None:
     async with command("demo", "--no-browser", "--port", "0", folder=tmp_path) as process:

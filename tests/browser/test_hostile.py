@@ -1,4 +1,4 @@
-"""What an agent can do to the page: from its own server on another port, the same site to a browser, or by its link."""
+"""What an agent can do to the page: from its own server on another port (same-site to a browser), or with its link."""
 
 from __future__ import annotations
 
@@ -57,20 +57,20 @@ FORM = """([address, fields]) => {
 
 @dataclass
 class DevServer:
-    """An agent's server on another port. It keeps all that it is sent."""
+    """An agent's server on another port, which records everything it is sent."""
 
     url: str = ""
     heard: list[str] = field(default_factory=list)
 
     async def serve(self, request: web.Request) -> web.Response:
-        """Takes a request, and answers with a page."""
+        """Take a request, and answer with a page."""
         self.heard.append(f"{request.path_qs} {dict(request.headers)} {await request.text()}")
         return web.Response(text="<!doctype html><h1>Dev server</h1>", content_type="text/html")
 
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def evil() -> AsyncIterator[DevServer]:
-    """Such a server, running."""
+    """Run an agent's server."""
     made, application = DevServer(), web.Application()
     application.router.add_route("*", "/{path:.*}", made.serve)
     runner = web.AppRunner(application, access_log=None)
@@ -93,7 +93,7 @@ class Victim:
     person: dict[str, str]
 
     async def revision(self) -> int:
-        """How many steps the ask has made."""
+        """Return the ask's current revision."""
         async with self.http.get(f"/v1/asks/{self.ask_id}") as response:
             found: int = (await response.json())["revision"]
             return found
@@ -116,7 +116,7 @@ async def victim(tmp_path: Path) -> AsyncIterator[Victim]:
 
 @asynccontextmanager
 async def person(browser: Browser, **options: Any) -> AsyncIterator[Page]:
-    """A person's tab; Chromium may complain of what a hostile page tries."""
+    """Open a person's tab, in which Chromium may complain about what a hostile page tries."""
     context = await browser.new_context(**options)
     context.set_default_timeout(8_000)
     yield await context.new_page()
@@ -124,7 +124,7 @@ async def person(browser: Browser, **options: Any) -> AsyncIterator[Page]:
 
 
 async def use_the_inbox(page: Page, victim: Victim) -> tuple[str, str]:
-    """A person opens the link that `answerback serve` prints, and an ask; the addresses that they were led to."""
+    """As a person, open the link that `answerback serve` prints, and an ask; return the addresses reached."""
     await page.goto(victim.running.inbox_url)
     inbox = page.url
     await page.get_by_role("link", name=ASKED).click()
@@ -133,7 +133,7 @@ async def use_the_inbox(page: Page, victim: Victim) -> tuple[str, str]:
 
 
 @pytest.mark.rule("AUTH-12")
-async def test_a_page_on_another_port_gets_no_key_reads_nothing_and_answers_nothing(
+async def test_a_page_on_another_port_gets_no_key_and_can_read_or_answer_nothing(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:
     api = victim.running.api_url
@@ -142,7 +142,7 @@ async def test_a_page_on_another_port_gets_no_key_reads_nothing_and_answers_noth
         await page.goto(evil.url)
         assert await page.context.cookies() == []
         assert await page.evaluate("document.cookie + document.referrer + window.name") == ""
-        # Even addresses that it cannot know help it nothing.
+        # Even addresses that it cannot know do not help it.
         for address in (api, inbox, victim.link, own, f"{api}/v1/asks", f"{api}/v1/inbox"):
             told = await page.evaluate(FETCHES, address) + await page.evaluate(FRAME, address)
             assert victim.ask_id not in told
@@ -162,7 +162,7 @@ async def test_a_page_on_another_port_gets_no_key_reads_nothing_and_answers_noth
 
 
 @pytest.mark.rule("WEB-4")
-async def test_a_form_on_another_port_answers_nothing_not_even_at_an_answering_address(
+async def test_a_form_on_another_port_answers_nothing_even_at_an_answering_address(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:
     async with person(browser) as page:
@@ -177,7 +177,7 @@ async def test_a_form_on_another_port_answers_nothing_not_even_at_an_answering_a
 
 
 @pytest.mark.rule("AUTH-12")
-async def test_what_a_browser_sends_to_another_port_opens_nothing(
+async def test_nothing_a_browser_sends_to_another_port_gives_access(
     browser: Browser, evil: DevServer, victim: Victim
 ) -> None:
     received: list[dict[str, str]] = []

@@ -1,4 +1,4 @@
-"""Arrow keys between the questions of a form with a review: they move, and answer nothing anew."""
+"""Arrow keys between the questions of a form with a review: they move the focus and change no answer."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ async def test_arrows_move_between_answered_questions_and_the_review(
         assert [one.value for one in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
 
 
-async def test_up_and_down_walk_over_the_answers_of_the_review(
+async def test_up_and_down_move_through_the_answers_of_the_review(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await reviewed(web_site, 3)
@@ -75,7 +75,9 @@ async def test_up_and_down_walk_over_the_answers_of_the_review(
 
 
 @pytest.mark.rule("WEB-6")
-async def test_where_back_discards_arrows_move_nothing(browser: Browser, web_site: Site) -> None:
+async def test_arrows_move_nothing_where_back_discards_answers(
+    browser: Browser, web_site: Site
+) -> None:
     yes_no = {"id": "a", "text": "Sure?", "answer_type": "boolean"}
     ask = await web_site.act(
         await web_site.ask(yes_no, {**yes_no, "id": "b", "text": "And?"}), Answer(value=True)

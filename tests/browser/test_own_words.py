@@ -1,4 +1,4 @@
-"""Words of one's own beside ticks, in a real browser, with its script and without."""
+"""Free text next to ticked options, in a real browser, with its script and without."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ QUESTIONS = {
 @pytest.mark.parametrize(
     ("name", "value"), [("ask_user", ["Alpha", "Beta", "Zig"]), ("AskUserQuestion", "Zig")]
 )
-async def test_ticks_stay_beside_own_words_or_the_page_says_that_they_are_replaced(
+async def test_ticks_stay_alongside_free_text_or_the_page_says_that_it_replaces_them(
     browser: Browser, web_site: Site, script: bool, name: str, value: object
 ) -> None:
     ask = await web_site.ask(name=name, arguments=QUESTIONS)
@@ -37,7 +37,7 @@ async def test_ticks_stay_beside_own_words_or_the_page_says_that_they_are_replac
         await page.get_by_role("checkbox", name="Alpha").check()
         await page.get_by_role("checkbox", name="Beta").check()
         await page.locator("#other").fill("Zig")
-        if not script:  # forgotten: nothing is sent, and the page says what to do
+        if not script:  # "other" is not ticked: nothing is sent, and the page says what to do
             await page.get_by_role("button", name=LABELS.answer).click()
             await expect(page.get_by_text(UNTICKED).first).to_be_visible()
             await page.get_by_role("checkbox", name=LABELS.other).check()

@@ -1,4 +1,4 @@
-"""What only a browser can show: scripts, keys, the live page, narrow screens, the dark."""
+"""What only a browser can show: scripts, keys, the live page, narrow screens, dark mode."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ FLAT = {
 
 
 async def open_(page: Page, site: Site, ask: Ask) -> None:
-    """Opens an ask's page."""
+    """Open an ask's page."""
     await page.goto(site.page(ask))
 
 
 async def followed(site: Site) -> None:
-    """Returns once a page follows something."""
+    """Return once a page follows something."""
     async with asyncio.timeout(WAIT):
         while not site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
             await asyncio.sleep(0.01)
 
 
 async def answers(site: Site, ask: Ask) -> list[object]:
-    """The collected answers."""
+    """Return the collected answers."""
     return [given.value for given in (await site.stored(ask)).walk.answers]
 
 
@@ -91,7 +91,7 @@ async def test_the_migration_form_is_walked_by_hand(
         await expect(page.locator("h1")).to_contain_text("Answered")
         await expect(page.get_by_role("button")).to_have_count(0)
         if script:
-            # Nothing sticks out sideways: a page is read by scrolling one way.
+            # Nothing overflows sideways, so a page is read by scrolling in one direction only.
             wide = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
             assert not await page.evaluate(wide)
     assert await answers(web_site, ask) == [True, "production", "go\nnow"]
@@ -120,9 +120,7 @@ async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: 
 
 
 @pytest.mark.rule("WEB-1")
-async def test_every_control_is_reached_by_tab_in_reading_order(
-    browser: Browser, web_site: Site
-) -> None:
+async def test_tab_reaches_every_control_in_reading_order(browser: Browser, web_site: Site) -> None:
     ask = await web_site.migration()
     async with tab(browser) as page:
         await open_(page, web_site, ask)
@@ -137,7 +135,9 @@ async def test_every_control_is_reached_by_tab_in_reading_order(
 
 @pytest.mark.rule("CARE-4")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
-async def test_end_turn_asks_first(browser: Browser, web_site: Site, script: bool) -> None:
+async def test_end_turn_asks_for_confirmation(
+    browser: Browser, web_site: Site, script: bool
+) -> None:
     ask = await web_site.ask(TEXT)
     async with tab(browser, java_script_enabled=script) as page:
         await open_(page, web_site, ask)
@@ -154,7 +154,7 @@ async def test_end_turn_asks_first(browser: Browser, web_site: Site, script: boo
     assert (await web_site.stored(ask)).status is Status.TURN_ENDED
 
 
-async def test_reply_opens_takes_the_focus_and_ends_the_questions(
+async def test_reply_opens_takes_focus_and_ends_the_questions(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(TEXT)
@@ -189,7 +189,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
 
 
 @pytest.mark.rule("WEB-2")
-async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
+async def test_a_page_that_lost_its_stream_catches_up_when_it_reconnects(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.migration()
@@ -208,7 +208,7 @@ async def test_a_page_that_lost_its_stream_finds_out_when_it_is_back(
 
 
 @pytest.mark.rule("WEB-2")
-async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_site: Site) -> None:
+async def test_text_being_typed_is_never_discarded(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(TEXT, {**TEXT, "id": "u", "text": "And now?"})
     async with tab(browser) as page:
         await open_(page, web_site, ask)
@@ -225,7 +225,7 @@ async def test_what_is_being_typed_is_never_thrown_away(browser: Browser, web_si
 
 
 @pytest.mark.rule("WEB-3")
-async def test_the_inbox_follows_what_is_asked(browser: Browser, web_site: Site) -> None:
+async def test_the_inbox_shows_new_asks_live(browser: Browser, web_site: Site) -> None:
     async with tab(browser) as page:
         await page.goto(web_site.url + INBOX)
         await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
@@ -238,7 +238,7 @@ async def test_the_inbox_follows_what_is_asked(browser: Browser, web_site: Site)
         await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
 
 
-async def test_mistakes_take_the_focus_and_lead_to_their_fields(
+async def test_mistakes_take_focus_and_link_to_their_fields(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(FLAT)
@@ -265,7 +265,7 @@ async def test_mistakes_take_the_focus_and_lead_to_their_fields(
     ]
 
 
-async def test_typing_something_else_chooses_it(browser: Browser, web_site: Site) -> None:
+async def test_typing_something_else_selects_it(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(name="AskUserQuestion", arguments=CLAUDE)
     async with tab(browser) as page:
         await open_(page, web_site, ask)
@@ -280,7 +280,7 @@ async def test_typing_something_else_chooses_it(browser: Browser, web_site: Site
     assert await answers(web_site, ask) == ["memcached"]
 
 
-async def test_long_lists_are_narrowed_without_losing_a_choice(
+async def test_long_lists_can_be_filtered_without_losing_a_choice(
     browser: Browser, web_site: Site
 ) -> None:
     options = [f"Option {i}" for i in range(1000)]
@@ -345,7 +345,7 @@ UNNAMED = """() => Array.from(document.querySelectorAll("main input, main textar
 
 @pytest.mark.rule("WEB-5")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-async def test_all_text_has_contrast_and_every_control_a_name(
+async def test_all_text_has_enough_contrast_and_every_control_has_a_name(
     browser: Browser, web_site: Site, scheme: Any
 ) -> None:
     ended = await web_site.act(await web_site.ask(TEXT), EndTurn())
@@ -366,7 +366,7 @@ async def test_all_text_has_contrast_and_every_control_a_name(
         assert await page.evaluate(CONTRAST) == []
 
 
-async def test_a_page_that_broke_its_policy_would_fail_its_test(
+async def test_a_page_that_violates_its_policy_would_fail_its_test(
     browser: Browser, web_site: Site
 ) -> None:
     async def break_it() -> None:
