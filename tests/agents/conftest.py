@@ -1,4 +1,4 @@
-"""Real agents, installed from npm, each in a home of its own: what they need beside the scripted model."""
+"""Fixtures for real agents, installed from npm: a home for each, and what they need besides the scripted model."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ OFFLINE = {
 
 @dataclass
 class Home:
-    """A home with nothing in it but what a test puts there."""
+    """A home that holds only what a test puts there."""
 
     folder: Path
     service: Served
 
     @property
     def project(self) -> Path:
-        """Where the agent works."""
+        """The folder in which the agent works."""
         return self.folder / "project"
 
     async def run(self, *command: str, **environment: str) -> str:
-        """What a program prints; it has to end well."""
+        """Run a program to the end, which has to succeed; return what it prints."""
         async with self.started(
             *command, environment=environment, stdin=DEVNULL, stderr=STDOUT
         ) as process:
@@ -64,7 +64,7 @@ class Home:
                     status = await process.wait()
                 assert status == 0
             except BaseException:
-                sys.stdout.write(b"".join(printed).decode())  # pytest shows it
+                sys.stdout.write(b"".join(printed).decode())  # pytest shows this
                 raise
         return b"".join(printed).decode()
 
@@ -77,7 +77,7 @@ class Home:
         stdout: int = PIPE,
         stderr: int | None = None,
     ) -> AsyncIterator[Process]:
-        """A program, which is killed with all that it started."""
+        """Start a program; at the end, kill it and everything that it started."""
         process = await asyncio.create_subprocess_exec(
             *command,
             cwd=self.project,
@@ -96,7 +96,7 @@ class Home:
             await process.wait()
 
     async def connect(self, agent: str) -> None:
-        """``answerback connect``, as a person would."""
+        """Run ``answerback connect``, as a person would."""
         command = [sys.executable, "-m", "answerback.cli.main", "connect", agent, "--yes"]
         words = ["--url", self.service.url, "--token-env", "ANSWERBACK_TOKEN"]
         await self.run(*command, *words)
@@ -113,7 +113,7 @@ class Home:
 
 @contextmanager
 def terminal() -> Iterator[int]:
-    """A terminal at which nobody sits: what a program shows there is read, and nothing is typed."""
+    """A terminal with nobody at it: it is read, and nothing is typed."""
     ours, its = pty.openpty()
     fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
     shown: list[bytes] = []
@@ -122,14 +122,14 @@ def terminal() -> Iterator[int]:
     def read() -> None:
         try:
             shown.append(os.read(ours, 2**16))
-        except OSError:  # nothing has it open any more
+        except OSError:  # no process has it open any more
             loop.remove_reader(ours)
 
     loop.add_reader(ours, read)
     try:
         yield its
     except BaseException:
-        sys.stdout.write(b"".join(shown).decode(errors="replace"))  # pytest shows it
+        sys.stdout.write(b"".join(shown).decode(errors="replace"))  # pytest shows this
         raise
     finally:
         loop.remove_reader(ours)
@@ -146,7 +146,7 @@ def home(tmp_path: Path, served: Served) -> Home:
 
 @pytest.fixture
 async def person(served: Served) -> AsyncIterator[Person]:
-    """Somebody who answers, also an agent that takes its time to start."""
+    """Somebody who answers, and waits for an agent that starts slowly."""
     async with AsyncClient(served.url, served.people_token) as front:
         yield Person(front, PATIENCE)
     async with AsyncClient(served.url, served.token) as agent:

@@ -1,6 +1,6 @@
 """A scripted model on loopback for every agent: the Messages, Responses, Chat Completions and generateContent APIs.
 
-Each agent is given the same script, in its own API, and what it sent is kept for the tests to look at.
+Each agent gets the same script, in its own API, and the requests are kept for the tests to inspect.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Says:
-    """Words, which end the turn."""
+    """A text message, which ends the turn."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Calls:
-    """A call of a tool."""
+    """A tool call."""
 
     tool: str
     arguments: Json
@@ -40,7 +40,7 @@ class Calls:
 
     @property
     def server(self) -> str:
-        """What Codex offers it by: the server of an MCP tool, or the tool itself."""
+        """The name that Codex knows it by: the server of an MCP tool, or the tool itself."""
         return self.tool.partition("/")[0]
 
 
@@ -49,7 +49,7 @@ Step = Says | Calls
 
 @dataclass
 class Model:
-    """What is said in turn, and what was sent."""
+    """The script, and the requests that were received."""
 
     steps: list[Step]
     url: str = ""
@@ -59,17 +59,17 @@ class Model:
     """The names of the tools that were offered."""
 
     def sent(self) -> str:
-        """All that the last request had beside its tools, as JSON."""
+        """Everything in the last request except its tools, as JSON."""
         told = {key: value for key, value in self.requests[-1].items() if key != "tools"}
         return json.dumps(told, ensure_ascii=False)
 
     async def asked(self, times: int) -> None:
-        """Returns once it was asked for so many steps."""
-        while len(self.requests) < times:  # noqa: ASYNC110 - for whoever drives an agent that does not end
+        """Return once the model has been asked for the given number of steps."""
+        while len(self.requests) < times:  # noqa: ASYNC110 - for tests of an agent that does not end
             await asyncio.sleep(0.05)
 
     def app(self) -> web.Application:
-        """The four APIs, each where its clients look for it."""
+        """Serve the four APIs, each where its clients look for it."""
         app = web.Application(client_max_size=_MAX_BODY)
         app.router.add_post("/v1/messages", self._messages)
         app.router.add_post("/v1/responses", self._responses)
@@ -79,7 +79,7 @@ class Model:
         return app
 
     def _next(self, body: Json) -> Step:
-        """The next step; what asks without tools (for a title, say) gets words, and none of the script."""
+        """Return the next step; a request without tools (for a title, say) gets a text outside the script."""
         tools = body.get("tools") or []
         if not tools:
             return Says("A title")
@@ -236,7 +236,7 @@ def _generated(step: Step) -> Json:
 
 @asynccontextmanager
 async def scripted(*steps: Step) -> AsyncIterator[Model]:
-    """A model that takes these steps, in turn."""
+    """Run a model that takes these steps, in turn."""
     model = Model([*steps])
     async with listening(model.app()) as url:
         model.url = url

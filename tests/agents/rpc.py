@@ -1,4 +1,4 @@
-"""What programs speak that drive an agent: requests and responses, each a line of JSON."""
+"""The protocol of programs that drive an agent: requests and responses, one line of JSON each."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Json = dict[str, Any]
 
 
 class Connection:
-    """A program's side of it.
+    """A program's end of the connection.
 
     Args:
-        more: the fields of every message, such as ``jsonrpc``.
+        more: fields to add to every message, such as ``jsonrpc``.
     """
 
     def __init__(self, process: asyncio.subprocess.Process, **more: str) -> None:
-        self.heard: list[Json] = []
+        self.received: list[Json] = []
         """What came so far."""
         self._process = process
         self._more = more
         self._ids = itertools.count(1)
 
     async def request(self, method: str, **params: Any) -> Json:
-        """The result of a request."""
+        """Send a request; return its result."""
         number = next(self._ids)
         self.say({"id": number, "method": method, "params": params})
         response = await self.until(lambda one: one.get("id") == number and "method" not in one)
@@ -35,16 +35,16 @@ class Connection:
         return result
 
     async def until(self, matches: Callable[[Json], bool]) -> Json:
-        """The next message like this."""
+        """Return the next message that matches."""
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             one: Json = json.loads(line)
-            self.heard.append(one)
+            self.received.append(one)
             if matches(one):
                 return one
-        raise AssertionError(f"it ended: {self.heard[-3:]}")
+        raise AssertionError(f"it ended: {self.received[-3:]}")
 
     def say(self, message: Json) -> None:
-        """Sends a message."""
+        """Send a message."""
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps({**self._more, **message}).encode() + b"\n")

@@ -1,4 +1,4 @@
-"""`answerback acp -- opencode acp`: the real agent behind it, its model scripted, and this test as the editor."""
+"""`answerback acp -- opencode acp`: the real agent, a scripted model, and this test as the editor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMAND = ("answerback", "acp", "--", "opencode", "acp")
 
 @asynccontextmanager
 async def edited(home: Home, model: Model) -> AsyncIterator[tuple[Connection, str]]:
-    """An editor's side of a new session, and the session's id."""
+    """Open a session as an editor; yield the connection and the session's id."""
     await opencode.connect(home, model, permission={"bash": "ask"})
     environment = {**opencode.ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
     async with home.started(*COMMAND, environment=environment) as process:
@@ -28,13 +28,13 @@ async def edited(home: Home, model: Model) -> AsyncIterator[tuple[Connection, st
 
 
 async def prompted(editor: Connection, session: str) -> Json:
-    """How a turn ended."""
+    """Send a prompt; return how its turn ended."""
     prompt = [{"type": "text", "text": "Set it up"}]
     async with asyncio.timeout(PATIENCE):
         return await editor.request("session/prompt", sessionId=session, prompt=prompt)
 
 
-async def test_a_person_allows_in_the_thread_what_the_editor_was_asked_too(
+async def test_a_person_can_allow_in_the_thread_what_the_editor_is_asked_too(
     home: Home, person: Person
 ) -> None:
     note = home.project / "note.txt"
@@ -46,7 +46,7 @@ async def test_a_person_allows_in_the_thread_what_the_editor_was_asked_too(
     assert ended["stopReason"] == "end_turn"
     assert note.exists()
     assert ask.json["conversation"] == session
-    methods = [one.get("method") for one in editor.heard]
+    methods = [message.get("method") for message in editor.received]
     assert methods.index("session/request_permission") < methods.index("$/cancel_request")
 
 
@@ -60,13 +60,15 @@ async def test_a_person_denies_it(home: Home, person: Person) -> None:
     assert not note.exists()
 
 
-async def test_what_the_editor_answers_first_is_withdrawn(home: Home, person: Person) -> None:
+async def test_an_ask_that_the_editor_answers_first_is_withdrawn(
+    home: Home, person: Person
+) -> None:
     note = home.project / "note.txt"
 
     async def answers() -> None:
         asked = await person.sees()
         request = next(
-            one for one in editor.heard if one.get("method") == "session/request_permission"
+            one for one in editor.received if one.get("method") == "session/request_permission"
         )
         outcome = {"outcome": "selected", "optionId": "once"}
         editor.say({"id": request["id"], "result": {"outcome": outcome}})

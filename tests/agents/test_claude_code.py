@@ -1,4 +1,4 @@
-"""The real Claude Code of npm: its settings written by `answerback connect`, its model scripted."""
+"""The real Claude Code from npm: settings written by `answerback connect`, a scripted model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TRAVEL = {
 
 
 def environment(model: Model) -> dict[str, str]:
-    """What makes it use the scripted model."""
+    """Return the variables that make it use the scripted model."""
     return {
         "ANTHROPIC_BASE_URL": model.url,
         "ANTHROPIC_API_KEY": "scripted",
@@ -47,13 +47,13 @@ def environment(model: Model) -> dict[str, str]:
 
 
 async def prints(home: Home, model: Model, *words: str) -> None:
-    """One run of `claude -p`."""
+    """Run `claude -p` once."""
     await home.run("claude", "-p", *words, **environment(model))
 
 
 @asynccontextmanager
 async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Process]:
-    """One that was given a prompt by a program."""
+    """Start one to which a program gave a prompt."""
     message = {"role": "user", "content": "Set it up"}
     async with home.started("claude", "-p", *STREAM, environment=environment(model)) as process:
         assert process.stdin is not None
@@ -62,16 +62,16 @@ async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.P
 
 
 async def kept(home: Home, words: str) -> None:
-    """Returns once what a person said is in the file from which `--continue` takes the conversation up."""
+    """Return once a person's words are in the file from which `--continue` resumes the conversation."""
     async with asyncio.timeout(PATIENCE):
-        while not any(  # noqa: ASYNC110 - a program writes it
+        while not any(  # noqa: ASYNC110 - another program writes it
             words in file.read_text() for file in home.folder.rglob("projects/*/*.jsonl")
         ):
             await asyncio.sleep(0.05)
 
 
 async def result(process: asyncio.subprocess.Process) -> str:
-    """What it says in the end."""
+    """Return its final output."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         while line := await process.stdout.readline():
@@ -82,11 +82,11 @@ async def result(process: asyncio.subprocess.Process) -> str:
 
 
 def writes(file: Path) -> Calls:
-    """A call for which Claude Code needs permission."""
+    """Return a call for which Claude Code needs permission."""
     return Calls("Write", {"file_path": str(file), "content": "a note"})
 
 
-async def test_claude_codes_question_is_answered_by_a_person(home: Home, person: Person) -> None:
+async def test_a_person_answers_claude_codes_question(home: Home, person: Person) -> None:
     await home.connect("claude")
     async with scripted(ASKS, Says("Done.")) as model, driven(home, model) as claude:
         said, _ = await asyncio.gather(result(claude), person.answers("8080"))
@@ -94,7 +94,7 @@ async def test_claude_codes_question_is_answered_by_a_person(home: Home, person:
     assert '\\"Which port?\\"=\\"8080\\"' in model.sent()
 
 
-async def test_a_person_allows_what_claude_code_asks_permission_for(
+async def test_a_person_allows_a_tool_that_claude_code_asks_about(
     home: Home, person: Person
 ) -> None:
     note = home.project / "note.txt"
@@ -115,7 +115,7 @@ async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
     assert "Write to notes/ instead." in model.sent()
 
 
-async def test_a_person_answers_what_an_mcp_server_of_claude_codes_elicits(
+async def test_a_person_answers_an_elicitation_by_claude_codes_mcp_server(
     home: Home, person: Person
 ) -> None:
     await home.connect("claude")
@@ -128,7 +128,7 @@ async def test_a_person_answers_what_an_mcp_server_of_claude_codes_elicits(
     assert "Booked 12A, with a meal." in model.sent()
 
 
-async def test_a_claude_code_that_was_killed_is_told_the_answer_with_the_next_prompt_once(
+async def test_a_killed_claude_code_gets_the_answer_once_with_the_next_prompt(
     home: Home, person: Person
 ) -> None:
     await home.connect("claude")
@@ -140,4 +140,4 @@ async def test_a_claude_code_that_was_killed_is_told_the_answer_with_the_next_pr
         await prints(home, model, "--continue", "Go on")
         assert model.sent().count(LATE) == 1
         await prints(home, model, "--continue", "And now?")
-        assert model.sent().count(LATE) == 1  # in what was said before
+        assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation

@@ -1,4 +1,4 @@
-"""The real Codex: its configuration written by `answerback connect`, its model scripted."""
+"""The real Codex: configuration written by `answerback connect`, a scripted model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ SERVER = ("codex", "app-server")
 
 
 def configure(home: Home, model: Model) -> Path:
-    """Its configuration, with the scripted model."""
+    """Write its configuration, with the scripted model."""
     folder = home.folder / ".codex"
     folder.mkdir()
     file = folder / "config.toml"
@@ -54,7 +54,7 @@ def configure(home: Home, model: Model) -> Path:
 
 
 async def codex(home: Home, model: Model) -> None:
-    """One run, of a Codex that is connected."""
+    """Run a connected Codex once."""
     configure(home, model)
     await home.connect("codex")
     assert "answerback" in await home.run("codex", "mcp", "list")
@@ -63,7 +63,7 @@ async def codex(home: Home, model: Model) -> None:
 
 @asynccontextmanager
 async def driven(home: Home, *command: str) -> AsyncIterator[Connection]:
-    """A program's side of an app server, or of the bridge before it."""
+    """Run an app server, or the bridge in front of it; yield the program's end of the connection."""
     environment = {**ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
     async with home.started(*command, environment=environment) as process:
         program = Connection(process)
@@ -73,13 +73,13 @@ async def driven(home: Home, *command: str) -> AsyncIterator[Connection]:
 
 
 async def thread_of(home: Home, program: Connection) -> str:
-    """A new thread."""
+    """Start a new thread; return its id."""
     started = await program.request("thread/start", cwd=str(home.project))
     return str(started["thread"]["id"])
 
 
 async def turn(program: Connection, thread: str, words: str = "Set it up") -> Json:
-    """One turn, to its end."""
+    """Run one turn to its end."""
     async with asyncio.timeout(PATIENCE):
         given = [{"type": "text", "text": words}]
         await program.request("turn/start", threadId=thread, input=given)
@@ -87,7 +87,7 @@ async def turn(program: Connection, thread: str, words: str = "Set it up") -> Js
 
 
 async def trusts(home: Home, file: Path) -> None:
-    """A person trusts Codex's hooks."""
+    """Trust Codex's hooks, as a person would."""
     async with driven(home, *SERVER) as program:
         listed = await program.request("hooks/list", cwds=[str(home.project)])
     hooks = [hook for each in listed["data"] for hook in each["hooks"]]
@@ -100,12 +100,12 @@ async def trusts(home: Home, file: Path) -> None:
 
 
 def touches(file: Path) -> Calls:
-    """A call for which Codex needs permission."""
+    """Return a call for which Codex needs permission."""
     given = {"cmd": f"touch {file}", "sandbox_permissions": "require_escalated"}
     return Calls("exec_command", {**given, "justification": "To mark it."})
 
 
-async def test_codexs_question_is_answered_by_a_person(home: Home, person: Person) -> None:
+async def test_a_person_answers_codexs_question(home: Home, person: Person) -> None:
     async with scripted(ASKS, Says("Done.")) as model:
         await asyncio.gather(codex(home, model), person.answers("8080"))
     assert len(model.requests) == 2
@@ -113,7 +113,7 @@ async def test_codexs_question_is_answered_by_a_person(home: Home, person: Perso
     assert '\\"8080\\"' in model.sent()
 
 
-async def test_codex_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
+async def test_codex_asks_with_the_mcp_tool(home: Home, person: Person) -> None:
     question = {"question": "Which port?", "answer_type": "text"}
     async with scripted(Calls("mcp__answerback/ask_user", question), Says("Done.")) as model:
         await asyncio.gather(codex(home, model), person.answers("8443"))
@@ -121,7 +121,7 @@ async def test_codex_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
     assert "8443" in model.sent()
 
 
-async def test_a_person_decides_by_the_hook_what_codex_asks_permission_for(
+async def test_a_person_decides_codexs_permission_requests_through_the_hook(
     home: Home, person: Person
 ) -> None:
     notes = [home.project / name for name in ("one.txt", "two.txt")]
@@ -141,7 +141,7 @@ async def test_a_person_decides_by_the_hook_what_codex_asks_permission_for(
     assert "One is enough." in model.sent()
 
 
-async def test_a_codex_that_was_killed_is_told_the_answer_with_the_next_prompt_once(
+async def test_a_killed_codex_gets_the_answer_once_with_the_next_prompt(
     home: Home, person: Person
 ) -> None:
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
@@ -152,13 +152,13 @@ async def test_a_codex_that_was_killed_is_told_the_answer_with_the_next_prompt_o
         await person.answers("8443 (Recommended)")
         for words in ("Go on", "And now?"):
             await home.run(*EXEC, "resume", "--last", words, **ENVIRONMENT)
-            assert model.sent().count(LATE) == 1  # the second time in what was said before
+            assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation
 
 
 BRIDGE = ("answerback", "bridge", "codex", "--", *SERVER)
 
 
-async def test_by_the_bridge_codex_gets_the_answers_of_people(home: Home, person: Person) -> None:
+async def test_codex_gets_peoples_answers_through_the_bridge(home: Home, person: Person) -> None:
     notes = [home.project / name for name in ("one.txt", "two.txt")]
     steps = (ASKS, touches(notes[0]), touches(notes[1]), Says("Done."))
 
@@ -177,7 +177,7 @@ async def test_by_the_bridge_codex_gets_the_answers_of_people(home: Home, person
     assert [note.exists() for note in notes] == [True, False]
 
 
-async def test_a_bridge_that_was_killed_tells_codex_the_answer_with_the_next_turn_once(
+async def test_a_killed_bridge_gives_codex_the_answer_once_with_the_next_turn(
     home: Home, person: Person
 ) -> None:
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
@@ -192,4 +192,4 @@ async def test_a_bridge_that_was_killed_tells_codex_the_answer_with_the_next_tur
             async with driven(home, *BRIDGE) as program:
                 await program.request("thread/resume", threadId=thread)
                 await turn(program, thread, words)
-            assert model.sent().count(LATE) == 1  # the second time in what was said before
+            assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation

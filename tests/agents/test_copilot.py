@@ -1,4 +1,4 @@
-"""The real Copilot CLI of npm with its own-key mode: connected by `answerback connect`, its model scripted."""
+"""The real Copilot CLI from npm with its own-key mode: connected by `answerback connect`, a scripted model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.recipes.conftest import Person
 
 
 async def copilot(home: Home, model: Model) -> None:
-    """One run, of a Copilot CLI that is connected."""
+    """Run a connected Copilot CLI once."""
     await home.connect("copilot")
     await home.run(
         *("copilot", "-p", "Set it up"),
@@ -23,11 +23,11 @@ async def copilot(home: Home, model: Model) -> None:
 
 
 def touches(file: Path) -> Calls:
-    """A call for which Copilot needs permission."""
+    """Return a call for which Copilot needs permission."""
     return Calls("bash", {"command": f"touch {file}", "description": "Makes a file"})
 
 
-async def test_copilot_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
+async def test_copilot_asks_with_the_mcp_tool(home: Home, person: Person) -> None:
     question = {"question": "Which port?", "answer_type": "text"}
     async with scripted(Calls("answerback-ask_user", question), Says("Done.")) as model:
         await asyncio.gather(copilot(home, model), person.answers("8443"))
@@ -35,7 +35,7 @@ async def test_copilot_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
     assert "8443" in model.sent()
 
 
-async def test_a_person_allows_what_copilot_asks_permission_for(home: Home, person: Person) -> None:
+async def test_a_person_allows_a_tool_that_copilot_asks_about(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
     async with scripted(touches(note), Says("Done.")) as model:
         await asyncio.gather(copilot(home, model), person.answers("allow"))

@@ -1,4 +1,4 @@
-"""The real Gemini CLI of npm: its settings written by `answerback connect`, its model scripted."""
+"""The real Gemini CLI from npm: settings written by `answerback connect`, a scripted model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ASKS = Calls("mcp_answerback_ask_user_question", {"questions": [QUESTION]})
 
 
 def environment(model: Model) -> dict[str, str]:
-    """What makes it use the scripted model."""
+    """Return the variables that make it use the scripted model."""
     return {
         "GOOGLE_GEMINI_BASE_URL": model.url,
         "GEMINI_API_KEY": "scripted",
@@ -33,7 +33,7 @@ def environment(model: Model) -> dict[str, str]:
 
 
 async def connect(home: Home) -> None:
-    """Its settings, with Answerback's among them."""
+    """Write its settings, including Answerback's."""
     folder = home.folder / ".gemini"
     folder.mkdir()
     settings = {
@@ -45,7 +45,7 @@ async def connect(home: Home) -> None:
     await home.connect("gemini")
 
 
-async def test_gemini_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
+async def test_gemini_asks_with_the_mcp_tool(home: Home, person: Person) -> None:
     async with scripted(ASKS, Says("Done.")) as model:
         await connect(home)
         run = home.run("gemini", "-m", "gemini-2.5-pro", "-p", "Set it up", **environment(model))
@@ -55,7 +55,7 @@ async def test_gemini_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
     assert "8443" in model.sent()
 
 
-async def test_geminis_own_question_at_a_terminal_is_answered_by_a_person(
+async def test_a_person_answers_geminis_own_question_at_a_terminal(
     home: Home, person: Person
 ) -> None:
     questions = [{**QUESTION, "type": "choice"}]
@@ -73,7 +73,7 @@ async def test_geminis_own_question_at_a_terminal_is_answered_by_a_person(
     assert "8443" in model.sent()
 
 
-async def test_what_came_late_is_told_gemini_with_the_next_prompt_once(
+async def test_gemini_gets_a_late_answer_once_with_the_next_prompt(
     home: Home, person: Person
 ) -> None:
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
@@ -85,4 +85,4 @@ async def test_what_came_late_is_told_gemini_with_the_next_prompt_once(
         await home.run(*gemini, "--resume", "latest", "-p", "Go on", **environment(model))
         assert model.sent().count(LATE) == 1
         await home.run(*gemini, "--resume", "latest", "-p", "And now?", **environment(model))
-        assert model.sent().count(LATE) <= 1  # in what was said before
+        assert model.sent().count(LATE) <= 1  # the earlier one is part of the conversation

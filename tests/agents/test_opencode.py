@@ -1,4 +1,4 @@
-"""The real opencode of npm: its configuration written by `answerback connect`, its model scripted."""
+"""The real opencode from npm: configuration written by `answerback connect`, a scripted model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ QUESTION = {
 
 
 async def connect(home: Home, model: Model, **more: Any) -> None:
-    """Its configuration: the scripted model, and Answerback."""
+    """Write its configuration: the scripted model, and Answerback."""
     folder = home.folder / ".config" / "opencode"
     folder.mkdir(parents=True)
     provider = {
@@ -45,7 +45,7 @@ async def connect(home: Home, model: Model, **more: Any) -> None:
 
 @asynccontextmanager
 async def serving(home: Home) -> AsyncIterator[tuple[str, aiohttp.ClientSession]]:
-    """`opencode serve` with the bridge beside it, and a client of the first."""
+    """Run `opencode serve` with the bridge; yield the server's address and a client for it."""
     port = str(free_port())
     async with home.started("opencode", "serve", "--port", port, environment=ENVIRONMENT) as server:
         url = await line_with(server, "http://")
@@ -57,7 +57,7 @@ async def serving(home: Home) -> AsyncIterator[tuple[str, aiohttp.ClientSession]
 
 
 async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
-    """The last word of the first line with these words."""
+    """Return the last word of the first line that contains these words."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         async for line in process.stdout:
@@ -67,7 +67,7 @@ async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
 
 
 async def prompted(http: aiohttp.ClientSession, how: str = "message") -> None:
-    """One prompt in a new session, to the end of its turn, or with `prompt_async` without waiting for that."""
+    """Send a prompt in a new session and wait for the end of the turn, or return at once with `prompt_async`."""
     async with http.post("/session", json={}) as response:
         session = (await response.json())["id"]
     body = {"parts": [{"type": "text", "text": "Set it up"}]}
@@ -77,7 +77,7 @@ async def prompted(http: aiohttp.ClientSession, how: str = "message") -> None:
             await response.read()
 
 
-async def test_opencode_asks_by_the_mcp_tool(home: Home, person: Person) -> None:
+async def test_opencode_asks_with_the_mcp_tool(home: Home, person: Person) -> None:
     question = {"question": "Which port?", "answer_type": "text"}
     async with scripted(Calls("answerback_ask_user", question), Says("Done.")) as model:
         await connect(home, model)
@@ -86,7 +86,7 @@ async def test_opencode_asks_by_the_mcp_tool(home: Home, person: Person) -> None
     assert "8443" in model.sent()
 
 
-async def test_opencodes_question_is_answered_by_a_person(home: Home, person: Person) -> None:
+async def test_a_person_answers_opencodes_question(home: Home, person: Person) -> None:
     async with scripted(Calls("question", {"questions": [QUESTION]}), Says("Done.")) as model:
         await connect(home, model)
         async with serving(home) as (_, http):
@@ -96,13 +96,11 @@ async def test_opencodes_question_is_answered_by_a_person(home: Home, person: Pe
 
 
 def touches(file: Path) -> Calls:
-    """A call for which opencode needs permission here."""
+    """Return a call for which opencode needs permission here."""
     return Calls("bash", {"command": f"touch {file}", "description": "Makes a file"})
 
 
-async def test_a_person_allows_what_opencode_asks_permission_for(
-    home: Home, person: Person
-) -> None:
+async def test_a_person_allows_a_tool_that_opencode_asks_about(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
     async with scripted(touches(note), Says("Done.")) as model:
         await connect(home, model, permission={"bash": "ask"})
@@ -121,9 +119,7 @@ async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
     assert "Not there." in model.sent()
 
 
-async def test_an_opencode_that_was_killed_goes_on_with_the_answer_once(
-    home: Home, person: Person
-) -> None:
+async def test_a_killed_opencode_continues_with_the_answer_once(home: Home, person: Person) -> None:
     asks = Calls("question", {"questions": [QUESTION]})
     async with scripted(asks, Says("Understood."), Says("Done.")) as model:
         await connect(home, model)
@@ -133,7 +129,7 @@ async def test_an_opencode_that_was_killed_goes_on_with_the_answer_once(
         await person.answers("8080")
         async with serving(home):
             async with asyncio.timeout(PATIENCE):
-                while len(model.requests) < 2:  # noqa: ASYNC110 - nothing tells
+                while len(model.requests) < 2:  # noqa: ASYNC110 - nothing signals it
                     await asyncio.sleep(0.1)
             assert model.sent().count(LATE) == 1
         async with serving(home):

@@ -1,4 +1,4 @@
-"""Programs that recipes' tests start, in environments of their own; nothing of them is left after a test."""
+"""Programs that recipes' tests start, in their own environments; none of them survives its test."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import Any
 
 
 class Child:
-    """A program of the recipe's user."""
+    """A program that the recipe's user runs."""
 
     def __init__(self, process: asyncio.subprocess.Process, errors: Path, seconds: float) -> None:
         self._process, self._errors, self._seconds = process, errors, seconds
 
     async def line(self) -> str:
-        """The next line that it prints."""
+        """Return the next line that it prints."""
         assert self._process.stdout is not None
         async with asyncio.timeout(self._seconds):
             line = await self._process.stdout.readline()
         assert line, self._errors.read_text()
         return line.decode().strip()
 
-    async def told(self) -> Any:
-        """The next line, of JSON."""
+    async def read_json(self) -> Any:
+        """Return the next line, parsed as JSON."""
         return json.loads(await self.line())
 
     async def does(self, *what: object) -> Any:
-        """What comes of a line of JSON that it is given."""
+        """Send it a line of JSON; return its reply."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{json.dumps(what)}\n".encode())
-        return await self.told()
+        return await self.read_json()
 
-    async def dies(self) -> None:
-        """Kills it, if it is there."""
+    async def kill(self) -> None:
+        """Kill it, if it is running."""
         if self._process.returncode is None:
             self._process.kill()
             await self._process.communicate()
@@ -46,7 +46,7 @@ class Child:
 async def child(
     *command: str | Path, folder: Path, environment: Mapping[str, str], seconds: float
 ) -> AsyncIterator[Child]:
-    """A program that works in a folder, and prints each line within some seconds."""
+    """Run a program in a folder; each line of its output has to come within the given seconds."""
     errors = folder / "stderr"
     with errors.open("ab") as stderr:
         process = await asyncio.create_subprocess_exec(
@@ -61,4 +61,4 @@ async def child(
     try:
         yield started
     finally:
-        await started.dies()
+        await started.kill()

@@ -1,4 +1,4 @@
-"""What the recipes' tests share: the real service as a process, a person who answers there, the recipes as modules."""
+"""Shared fixtures of the recipes' tests: the real service as a process, a person who answers, recipes as modules."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Served:
 
 
 class Person:
-    """Somebody at a front end of their own, who answers what is open. No call waits for a new ask, so they look."""
+    """A person at a front end, who answers what is open. No call waits for a new ask, so they poll."""
 
     def __init__(self, front: AsyncClient, patience: float = PATIENCE) -> None:
         self.front = front
         self.patience = patience
 
     async def sees(self) -> Ask:
-        """The one open ask, once there is one."""
+        """Return the only open ask, once there is one."""
         async with asyncio.timeout(self.patience):
             while True:
                 found = await self.front.open_asks()
@@ -57,7 +57,7 @@ class Person:
                 await asyncio.sleep(_LOOK_AGAIN)
 
     async def does(self, action: str, **more: JsonValue) -> Ask:
-        """Acts on the open ask."""
+        """Act on the open ask."""
         ask = await self.sees()
         return await self.front.act(
             ask.id,
@@ -67,7 +67,7 @@ class Person:
         )
 
     async def answers(self, *values: JsonValue) -> Ask:
-        """Answers as many questions; returns the ask after the last."""
+        """Answer as many questions as there are values; return the ask after the last."""
         ask = None
         for value in values:
             ask = await self.does("answer", value=value)
@@ -75,17 +75,17 @@ class Person:
         return ask
 
     async def replies(self, text: str) -> Ask:
-        """Ends the ask with words."""
+        """End the ask with a reply."""
         return await self.does("reply", text=text)
 
     async def ends_the_turn(self) -> Ask:
-        """Ends the ask and the turn."""
+        """End the turn, and with it the ask."""
         return await self.does("end_turn")
 
 
 @pytest.fixture(scope="session")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    """``answerback serve`` with a token for an agent and one for a front end of people."""
+    """Run ``answerback serve`` with a token for an agent and one for people's front end."""
     folder = tmp_path_factory.mktemp("recipes")
     agent, people = new_token(), new_token()
     secret = f"whsec_{base64.b64encode(secrets.token_bytes(32)).decode()}"
@@ -126,7 +126,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 async def person(served: Served) -> AsyncIterator[Person]:
-    """Somebody who answers; what a test leaves open is nobody else's."""
+    """Somebody who answers; asks that a test leaves open do not leak into the next."""
     async with AsyncClient(served.url, served.people_token) as front:
         yield Person(front)
     async with AsyncClient(served.url, served.token) as agent:
@@ -136,7 +136,7 @@ async def person(served: Served) -> AsyncIterator[Person]:
 
 @pytest.fixture
 def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The variables that recipes read."""
+    """Set the variables that recipes read."""
     monkeypatch.setenv("ANSWERBACK_URL", served.url)
     monkeypatch.setenv("ANSWERBACK_TOKEN", served.token)
     monkeypatch.setenv("WEBHOOK_SECRET", served.webhook_secret)
@@ -144,13 +144,13 @@ def environment(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def environments() -> None:
-    """What recipes need that cannot share our environment: made already by ``make venv``, checked here."""
+    """Check the installations that cannot share our environment, which ``make venv`` has made."""
     subprocess.run([ROOT / ".ci" / "recipes"], check=True, timeout=250)
 
 
 @pytest.fixture
 def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
-    """A recipe that is a settings file, with the address of the service that is running."""
+    """Write a recipe that is a settings file, with the address of the running service."""
 
     def written(name: str) -> Path:
         text = (RECIPES / name).read_text()
@@ -164,8 +164,8 @@ def settings(served: Served, tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def recipe(environment: None, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], ModuleType]:
-    """Loads a recipe as its users' interpreter would: from its file, with their environment."""
-    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # nothing is left beside the recipes
+    """Load a recipe as its users' interpreter would: from its file, with their environment."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # leave no files next to the recipes
 
     def load(name: str) -> ModuleType:
         spec = importlib.util.spec_from_file_location(f"recipe_{name}", RECIPES / f"{name}.py")

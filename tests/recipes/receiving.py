@@ -1,4 +1,4 @@
-"""A listener on loopback for the applications of recipes, and webhooks that come to it again."""
+"""A loopback listener for the recipes' applications, and a helper that sends a webhook again."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from answerback_client import AsyncClient
 
 @asynccontextmanager
 async def listening(app: web.Application) -> AsyncIterator[str]:
-    """Serves an application on a free port; its address."""
+    """Serve an application on a free port; yield its address."""
     runner = web.AppRunner(app)
     await runner.setup()
     try:
@@ -23,7 +23,7 @@ async def listening(app: web.Application) -> AsyncIterator[str]:
 
 
 async def send_again(agent: AsyncClient) -> None:
-    """Sends the newest webhook once more."""
+    """Send the newest webhook once more."""
     newest = (await agent.call("GET", "/v1/deliveries"))["deliveries"]
     assert isinstance(newest, list)
     assert isinstance(newest[0], dict)

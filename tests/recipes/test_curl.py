@@ -39,13 +39,13 @@ async def test_curl_prints_the_ask_once_it_has_ended(environment: None, person: 
     assert ask["tool_result"]["structured"] == {"answer_type": "text", "answer": "8443"}
 
 
-async def test_curl_started_again_finds_the_first_ask(environment: None, person: Person) -> None:
+async def test_curl_run_again_finds_the_first_ask(environment: None, person: Person) -> None:
     (_, first, _), _ = await asyncio.gather(_run("again"), person.answers("8443"))
     _, second, _ = await _run("again")
     assert json.loads(second) == json.loads(first)
 
 
-async def test_curl_stops_when_it_is_refused(
+async def test_curl_stops_when_it_is_unauthorised(
     environment: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ANSWERBACK_TOKEN", "none-that-is-known")

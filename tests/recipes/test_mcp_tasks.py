@@ -1,4 +1,4 @@
-"""The official client of MCP's tasks extension, under Node.js: a task outlives the client and the service."""
+"""The official client of MCP's tasks extension, under Node.js: a task survives the death of client and service."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.acceptance
 
 @pytest.fixture
 def driver(environments: None, tmp_path: Path) -> Path:
-    """The driver, beside the packages that it imports."""
+    """Install the driver next to the packages that it imports."""
     (tmp_path / "node_modules").symlink_to(ROOT / ".venv" / "node" / "node_modules")
     name = "drive_tasks.mjs"
     file = tmp_path / name
@@ -29,30 +29,30 @@ def driver(environments: None, tmp_path: Path) -> Path:
 
 
 def tasks(driver: Path, url: str, *words: str) -> AbstractAsyncContextManager[Child]:
-    """The client, running."""
+    """Run the client."""
     environment = {"ANSWERBACK_URL": url}
     folder = driver.parent
     return child("node", driver, *words, folder=folder, environment=environment, seconds=40)
 
 
 def key(folder: Path) -> str:
-    """The key of the person who answers."""
+    """Return the key of the person who answers."""
     return bearer(folder)["Authorization"].removeprefix("Bearer ")
 
 
 @pytest.mark.rule("MCP-12")
-async def test_a_task_is_taken_up_after_client_and_service_were_killed(driver: Path) -> None:
+async def test_a_task_is_resumed_after_client_and_service_were_killed(driver: Path) -> None:
     folder = driver.parent
     async with serving(folder) as (_, url), tasks(driver, url, "start") as client:
-        reference = await client.told()
+        reference = await client.read_json()
     async with (
         serving(folder) as (_, url),
         AsyncClient(url, key(folder)) as front,
         tasks(driver, url, "resume", json.dumps(reference)) as client,
     ):
-        assert await client.told() == reference
+        assert await client.read_json() == reference
         answered = await Person(front).answers(True)
-        came = await client.told()
+        came = await client.read_json()
     assert answered.id == reference["taskId"]
     assert came["result"]["structuredContent"] == {"answer_type": "boolean", "answer": True}
 
@@ -61,7 +61,7 @@ async def test_a_task_is_taken_up_after_client_and_service_were_killed(driver: P
 async def test_cancelling_the_task_withdraws_the_ask(driver: Path) -> None:
     folder = driver.parent
     async with serving(folder) as (_, url), tasks(driver, url, "cancel") as client:
-        reference = await client.told()
-        assert (await client.told())["result"] is None
+        reference = await client.read_json()
+        assert (await client.read_json())["result"] is None
         async with AsyncClient(url, key(folder)) as front:
             assert (await front.get(reference["taskId"])).status == "withdrawn"

@@ -1,6 +1,6 @@
 """The pages about agents and frameworks show the recipes' files and nothing else, and each recipe has a test.
 
-That the page and the files are identical is tested with the other generated parts, in tests/meta/test_docs.py.
+tests/meta/test_docs.py checks that the page and the files are identical, along with the other generated parts.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ _FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 
 def _shown() -> set[tuple[str, ...]]:
-    """The recipes that the page shows: a file, or a file and one region of it."""
+    """Return the recipes that the pages show: a file, or a file and one of its regions."""
     return {tuple(part.split()[1:]) for part in made_docs.PARTS if part.startswith("recipe ")}
 
 
-def test_every_block_of_code_on_the_pages_is_part_of_a_recipe() -> None:
+def test_every_code_block_on_the_pages_is_part_of_a_recipe() -> None:
     page = "\n".join(page.read_text("utf-8") for page in made_docs.RECIPE_PAGES)
     copied = {made_docs.read_part(part) for part in made_docs.PARTS if part.startswith("recipe ")}
     written = [block for block in _FENCE.findall(page) if block not in copied]
@@ -30,7 +30,7 @@ def test_every_block_of_code_on_the_pages_is_part_of_a_recipe() -> None:
     )
 
 
-def test_every_recipe_and_every_region_of_it_is_on_a_page() -> None:
+def test_every_recipe_and_each_of_its_regions_is_on_a_page() -> None:
     there: set[tuple[str, ...]] = set()
     for file in RECIPES.iterdir():
         if file.is_file():

@@ -25,7 +25,7 @@ async def test_the_answer_is_the_tool_result(recipe: Load, person: Person) -> No
     assert got == ('{"answer_type": "boolean", "answer": true}', False)
 
 
-async def test_the_same_call_again_asks_nobody(recipe: Load, person: Person) -> None:
+async def test_repeating_a_call_asks_nobody(recipe: Load, person: Person) -> None:
     tool_result = recipe("python_client").tool_result
     first, _ = await asyncio.gather(
         asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION), person.answers(False)
@@ -33,7 +33,7 @@ async def test_the_same_call_again_asks_nobody(recipe: Load, person: Person) -> 
     assert await asyncio.to_thread(tool_result, "call-2", "ask_user", QUESTION) == first
 
 
-async def test_a_wrong_call_goes_back_to_the_model_in_words(recipe: Load) -> None:
+async def test_an_invalid_call_is_explained_to_the_model(recipe: Load) -> None:
     wrong = {"question": "Which?", "answer_type": "select"}
     words, is_error = await asyncio.to_thread(
         recipe("python_client").tool_result, "call-3", "ask_user", wrong
@@ -42,7 +42,7 @@ async def test_a_wrong_call_goes_back_to_the_model_in_words(recipe: Load) -> Non
     assert "options" in words
 
 
-async def test_end_turn_is_no_result(recipe: Load, person: Person) -> None:
+async def test_end_turn_gives_no_result(recipe: Load, person: Person) -> None:
     module = recipe("python_client")
     ending = asyncio.create_task(person.ends_the_turn())
     with pytest.raises(module.TurnEndedError):
@@ -56,13 +56,13 @@ async def test_a_form_is_walked_and_comes_back_typed(recipe: Load, person: Perso
     assert got == {"when": "tonight", "who": "Ada"}
 
 
-async def test_words_in_place_of_answers_are_no_release(recipe: Load, person: Person) -> None:
+async def test_a_reply_instead_of_answers_releases_nothing(recipe: Load, person: Person) -> None:
     release_window = recipe("python_async").release_window
     got, _ = await asyncio.gather(release_window(10), person.replies("Not before the audit."))
     assert got is None
 
 
-async def test_nobody_in_time_takes_the_ask_back(recipe: Load, person: Person) -> None:
+async def test_the_ask_is_withdrawn_if_nobody_answers_in_time(recipe: Load, person: Person) -> None:
     started = asyncio.create_task(recipe("python_async").release_window(0.5))
     seen = await person.sees()
     assert await started is None
@@ -76,7 +76,7 @@ async def test_nobody_in_time_takes_the_ask_back(recipe: Load, person: Person) -
         ("python_async.py", "now", "{'when': 'now', 'who': None}"),
     ],
 )
-async def test_each_is_a_program_too(
+async def test_each_recipe_also_runs_as_a_program(
     name: str, value: str | bool, printed: str, environment: None, person: Person
 ) -> None:
     child = await asyncio.create_subprocess_exec(

@@ -1,4 +1,4 @@
-"""The recipes in TypeScript, checked and compiled by tsc: plain fetch, and the real AI SDK with a scripted model."""
+"""The TypeScript recipes, checked and compiled by tsc: plain fetch, and the real AI SDK with a scripted model."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPTIONS: Final = (
 
 @pytest.fixture(scope="session")
 def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what tsc makes of the recipes, which has nothing to say against them, and with their drivers."""
+    """A folder with the recipes, which tsc compiled without complaint, and their drivers."""
     folder = tmp_path_factory.mktemp("typescript")
     (folder / "package.json").write_text(_PACKAGE)
     (folder / "node_modules").symlink_to(_NODE / "node_modules")
@@ -39,7 +39,7 @@ def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 async def driven(folder: Path, served: Served, driver: str, *script: str) -> Any:
-    """What a driver prints."""
+    """Run a driver and return what it prints."""
     environment = {
         "ANSWERBACK_URL": served.url,
         "ANSWERBACK_TOKEN": served.token,
@@ -47,7 +47,7 @@ async def driven(folder: Path, served: Served, driver: str, *script: str) -> Any
     }
     command = ("node", driver, *script)
     async with child(*command, folder=folder, environment=environment, seconds=30) as process:
-        return await process.told()
+        return await process.read_json()
 
 
 async def test_plain_fetch_submits_waits_and_acts_once(
@@ -61,7 +61,7 @@ async def test_plain_fetch_submits_waits_and_acts_once(
     assert "questions" in got["refused"]
 
 
-async def test_what_a_person_approves_runs_and_a_denial_has_their_words(
+async def test_an_approved_call_runs_and_a_denial_carries_the_persons_words(
     compiled: Path, served: Served, person: Person
 ) -> None:
     running = asyncio.create_task(driven(compiled, served, "drive_ai_sdk.mjs", "7,8,9", "Done."))

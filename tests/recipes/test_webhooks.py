@@ -1,4 +1,4 @@
-"""The recipes for webhooks, in Python and in JavaScript: signed outcomes come in, nothing else does."""
+"""The recipes for webhooks, in Python and in JavaScript: they accept signed outcomes and nothing else."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ async def agent(served: Served) -> AsyncIterator[AsyncClient]:
 
 
 async def delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
-    """Returns once the record of an ask shows so many tries that were taken."""
+    """Return once the ask's record shows the given number of accepted deliveries."""
     async with asyncio.timeout(PATIENCE):
         while True:
             record = (await agent.call("GET", f"/v1/asks/{ask_id}/record"))["entries"]
@@ -41,7 +41,7 @@ async def delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
 
 
 async def refused(url: str) -> int:
-    """The status that somebody gets who has not the secret."""
+    """Return the status that a sender without the secret gets."""
     forged = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,bm8="}
     async with (
         aiohttp.ClientSession() as stranger,
@@ -50,7 +50,7 @@ async def refused(url: str) -> int:
         return response.status
 
 
-async def test_python_gets_each_outcome_once_and_nothing_that_is_not_signed(
+async def test_python_gets_each_outcome_once_and_nothing_unsigned(
     recipe: Callable[[str], ModuleType], agent: AsyncClient, person: Person
 ) -> None:
     got: asyncio.Queue[Ask] = asyncio.Queue()
@@ -74,7 +74,7 @@ async def test_python_gets_each_outcome_once_and_nothing_that_is_not_signed(
 
 @asynccontextmanager
 async def node(folder: Path) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
-    """The receiver under Node.js: its address and what it prints."""
+    """Run the receiver under Node.js; yield its address and its output."""
     (folder / "receiver.mjs").symlink_to(RECIPES / "webhook_receiver.mjs")
     (folder / "node_modules").symlink_to(RECIPES.parents[1] / ".venv" / "node" / "node_modules")
     child = await asyncio.create_subprocess_exec(
@@ -99,7 +99,7 @@ async def node(folder: Path) -> AsyncIterator[tuple[str, asyncio.StreamReader]]:
         await child.communicate()
 
 
-async def test_javascript_gets_each_outcome_once_and_nothing_that_is_not_signed(
+async def test_javascript_gets_each_outcome_once_and_nothing_unsigned(
     environment: None, environments: None, agent: AsyncClient, person: Person, tmp_path: Path
 ) -> None:
     async with node(tmp_path) as (url, printed):

@@ -1,4 +1,4 @@
-"""The recipes for frameworks and what checks them: large installations, which `make test-agents` drives."""
+"""The recipes for frameworks and their checks: large installations, tested by `make test-agents`."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from tests.meta.project import ROOT
 
 @pytest.fixture(scope="session")
 def frameworks() -> None:
-    """The frameworks that cannot share our environment: made already by ``make test-agents``, checked here."""
+    """Check the frameworks that cannot share our environment, which ``make test-agents`` has installed."""
     subprocess.run([ROOT / ".ci" / "recipes", "frameworks"], check=True, timeout=250)

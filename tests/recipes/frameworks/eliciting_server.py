@@ -1,4 +1,4 @@
-"""An MCP server of somebody else's, whose tool asks its client's user: run on standard input and output."""
+"""A third-party MCP server whose tool asks its client's user; it runs on stdio."""
 
 from typing import Annotated
 
@@ -10,20 +10,20 @@ server = MCPServer("travel")
 
 
 class Seat(BaseModel):
-    """What the tool wants to know."""
+    """The information that the tool asks for."""
 
     seat: str = Field(description="Such as 12A")
     meal: bool
 
 
 def which_seat() -> Elicit[Seat]:
-    """Asks for it."""
+    """Ask for a seat."""
     return Elicit("Which seat?", Seat)
 
 
 @server.tool()
 async def book(seat: Annotated[Seat, Resolve(which_seat)]) -> str:
-    """Books a flight."""
+    """Book a flight."""
     return f"Booked {seat.seat}, {'with' if seat.meal else 'without'} a meal."
 
 

@@ -24,7 +24,7 @@ Json = dict[str, Any]
 
 
 def calls(tool: str, arguments: Json) -> Json:
-    """What the model says that calls a tool; no two calls have the same id."""
+    """A model's turn that calls a tool; no two calls have the same id."""
     return {
         "type": "tool_use",
         "id": f"toolu_{secrets.token_hex(12)}",
@@ -34,7 +34,7 @@ def calls(tool: str, arguments: Json) -> Json:
 
 
 def says(text: str) -> Json:
-    """What the model says in words."""
+    """A model's turn that says something."""
     return {"type": "text", "text": text}
 
 
@@ -64,15 +64,15 @@ _QUESTIONS: Final[Json] = {
 
 
 def asks() -> Json:
-    """What Claude says that asks its user two questions."""
+    """A turn of Claude that asks its user two questions."""
     return calls("AskUserQuestion", _QUESTIONS)
 
 
 @dataclass
 class Claude:
-    """What is needed to run Claude Code against the script, and what its model was given.
+    """What is needed to run Claude Code against the script, and what its model received.
 
-    ``environment`` is all that Claude Code gets: a home of its own, no account, no traffic of its own.
+    ``environment`` is all that Claude Code gets: its own home, no account and no traffic of its own.
     """
 
     environment: dict[str, str]
@@ -81,7 +81,7 @@ class Claude:
     requests: list[Json] = field(default_factory=list)
 
     def results(self) -> list[Json]:
-        """The results of tools that the model was given, in order."""
+        """Return the tool results that the model received, in order."""
         messages = self.requests[-1]["messages"] if self.requests else []
         return [
             block
@@ -92,7 +92,7 @@ class Claude:
         ]
 
     async def turn(self, **options: Any) -> None:
-        """One turn of Claude Code, which has nothing of this machine's settings, only these options."""
+        """Run one turn of Claude Code, with only these options and none of this machine's settings."""
         chosen = ClaudeAgentOptions(
             cwd=self.folder, env=self.environment, setting_sources=[], **options
         )
@@ -145,7 +145,7 @@ def _events(model: str, block: Json) -> list[Json]:
 
 @asynccontextmanager
 async def scripted(folder: Path, *blocks: Json) -> AsyncIterator[Claude]:
-    """A model that says these blocks, in turn."""
+    """Run a model that sends these blocks, in turn."""
     project = folder / "project"
     project.mkdir()
     claude = Claude({}, project, list(blocks))

@@ -1,4 +1,4 @@
-"""The recipe for Google ADK: the real framework in an environment of its own, a scripted model."""
+"""The recipe for Google ADK: the real framework in its own environment, a scripted model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _START: Final = 120.0
 
 
 def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
-    """A process of the recipe's user, starting."""
+    """Start a process of the recipe's user."""
     return child(
         ROOT / ".venv" / "adk" / "bin" / "python",
         Path(__file__).with_name("environments") / "drive_adk.py",
@@ -33,12 +33,12 @@ def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
     )
 
 
-async def test_people_confirm_reject_and_end_the_turn_also_after_the_process_died(
+async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_died(
     frameworks: None, served: Served, person: Person, tmp_path: Path
 ) -> None:
-    # Both at once, for their start takes long; the first is gone before the second does anything.
+    # Start both at once, because starting is slow; the first ends before the second does anything.
     async with adk(tmp_path, served) as first, adk(tmp_path, served) as second:
-        assert await first.told() == "ready"
+        assert await first.read_json() == "ready"
         running = asyncio.create_task(first.does("both", False, ["7", "8"], "Done."))
         asked = await person.sees()
         assert asked.prompt is not None
@@ -64,9 +64,9 @@ async def test_people_confirm_reject_and_end_the_turn_also_after_the_process_die
         running = asyncio.create_task(first.does("parked", False, ["10"]))
         asked = await person.sees()
         running.cancel()
-        await first.dies()
+        await first.kill()
 
-        assert await second.told() == "ready"
+        assert await second.read_json() == "ready"
         running = asyncio.create_task(second.does("parked", True))
         ended = await person.ends_the_turn()
         assert (await running, ended.id) == ([None, []], asked.id)

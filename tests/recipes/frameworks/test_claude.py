@@ -22,20 +22,20 @@ DONE = says("Done.")
 
 
 def writes(file: Path) -> Json:
-    """What Claude says that writes a file, for which it needs permission."""
+    """Return a call by Claude that writes a file, which needs permission."""
     return calls("Write", {"file_path": str(file), "content": "a note"})
 
 
 @pytest.fixture(autouse=True)
 def nothing_of_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claude Code inherits this process's environment; none of it is for this one."""
+    """Keep this process's environment from Claude Code, which inherits it."""
     for name in [name for name in os.environ if name.startswith(("ANTHROPIC_", "CLAUDE"))]:
         monkeypatch.delenv(name)
 
 
 @pytest.fixture
 def run(recipe: Callable[[str], ModuleType]) -> Any:
-    """The recipe's turn of Claude."""
+    """Run the recipe's turn of Claude."""
     module = recipe("claude_permissions")
 
     async def turn(claude: Claude) -> str | None:
@@ -96,12 +96,12 @@ async def test_a_person_allows_a_tool_as_claude_suggests_and_is_not_asked_again(
 
 
 async def refuses(tool: str, given: Json, _context: object) -> PermissionResultDeny:
-    """Nobody at the terminal allows anything."""
+    """Refuse whatever reaches the terminal."""
     return PermissionResultDeny(message=f"{tool} came to the terminal: {given}")
 
 
 @pytest.mark.rule("HOOK-1")
-async def test_claude_codes_questions_reach_people_by_its_settings_alone(
+async def test_settings_alone_bring_claude_codes_questions_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     file = settings("claude-code-settings.json")
@@ -116,7 +116,7 @@ async def test_claude_codes_questions_reach_people_by_its_settings_alone(
 
 
 @pytest.mark.rule("HOOK-2")
-async def test_by_its_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
+async def test_with_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     async def goes_on_then_stops() -> None:
@@ -135,13 +135,13 @@ async def test_by_its_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
 
 
 async def leaves(_tool: str, _given: Json, _context: object) -> PermissionResultDeny:
-    """Nobody sits at the terminal: what comes there stays there until somebody else has decided."""
+    """Leave whatever reaches the terminal unanswered, as if nobody sat there."""
     await asyncio.Event().wait()
     raise AssertionError("nothing is decided at the terminal")
 
 
 @pytest.mark.rule("HOOK-7")
-async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
+async def test_settings_bring_claude_codes_permission_prompts_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     async def decides() -> list[Ask]:
@@ -159,7 +159,7 @@ async def test_by_its_settings_claude_codes_permission_prompts_reach_people(
 
 
 @pytest.mark.rule("HOOK-7")
-async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end_turn(
+async def test_with_settings_claude_code_is_denied_with_words_and_stops_at_end_turn(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     async def denies_then_stops() -> None:
@@ -180,7 +180,7 @@ async def test_by_its_settings_claude_code_is_denied_with_words_and_stops_at_end
 
 
 @pytest.mark.rule("HOOK-7")
-async def test_a_prompt_that_is_decided_at_the_terminal_is_nobody_elses_any_more(
+async def test_a_prompt_decided_at_the_terminal_no_longer_waits_for_anybody_else(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     async def allows(_tool: str, _given: Json, _context: object) -> PermissionResultAllow:
@@ -198,7 +198,7 @@ async def test_a_prompt_that_is_decided_at_the_terminal_is_nobody_elses_any_more
 
 
 @pytest.mark.rule("HOOK-7")
-async def test_by_its_settings_claude_code_keeps_to_the_suggestion_that_a_person_took(
+async def test_with_settings_claude_code_follows_the_suggestion_that_a_person_accepted(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     file = settings("claude-code-settings.json")
@@ -210,7 +210,7 @@ async def test_by_its_settings_claude_code_keeps_to_the_suggestion_that_a_person
     assert all(note.exists() for note in notes)
 
 
-async def test_claude_codes_questions_reach_people_by_its_permission_prompts_alone(
+async def test_permission_prompts_alone_bring_claude_codes_questions_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     file = settings("claude-code-settings.json")
@@ -245,7 +245,7 @@ async def test_an_mcp_clients_settings_give_the_model_the_tools(
     assert "8443" in json.dumps(result["content"])
 
 
-async def test_what_an_mcp_server_asks_reaches_people_by_the_same_settings(
+async def test_the_same_settings_bring_an_mcp_servers_questions_to_people(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
     travel = {

@@ -1,4 +1,4 @@
-"""The recipe for CrewAI: the real framework in an environment of its own, a scripted model."""
+"""The recipe for CrewAI: the real framework in its own environment, a scripted model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _START: Final = 120.0
 
 
 def crewai(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
-    """A process of the recipe's user, starting."""
+    """Start a process of the recipe's user."""
     return child(
         ROOT / ".venv" / "crewai" / "bin" / "python",
         Path(__file__).with_name("environments") / "drive_crewai.py",
@@ -36,28 +36,28 @@ def crewai(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
 
 
 async def begins(driver: Child) -> list[str]:
-    """Has it start a flow; the flow's id and the ask's."""
+    """Start a flow; return the flow's id and the ask's."""
     status, *more = await driver.does("begin")
     assert status == "ok", more
     found: list[str] = more[0]
     return found
 
 
-async def test_a_flow_is_parked_and_taken_up_by_another_process_with_a_persons_decision(
+async def test_a_parked_flow_is_resumed_by_another_process_with_a_persons_decision(
     frameworks: None, served: Served, person: Person, tmp_path: Path
 ) -> None:
-    # Both at once, for their start takes long; the first is gone before the second does anything.
+    # Start both at once, because starting is slow; the first ends before the second does anything.
     async with crewai(tmp_path, served) as first, crewai(tmp_path, served) as second:
-        assert await first.told() == ["ready"]
+        assert await first.read_json() == ["ready"]
         parked = [await begins(first)]
         asked = await person.answers("publish", "")
         parked.append(await begins(first))
         await person.answers("discard", "It is not faster.")
         parked.append(await begins(first))
         await person.replies("Ask Ada.")
-        await first.dies()
+        await first.kill()
 
-        assert await second.told() == ["ready"]
+        assert await second.read_json() == ["ready"]
         outcomes = [await second.does("go_on", *one) for one in parked]
         flow_id, ask_id = await begins(second)
         waiting = asyncio.create_task(second.does("go_on", flow_id, ask_id))

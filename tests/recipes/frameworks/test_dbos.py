@@ -30,7 +30,7 @@ class Host:
             self.port = free.getsockname()[1]
 
     def process(self, version: str) -> AbstractAsyncContextManager[Child]:
-        """A process of the recipe: it starts the workflow, or finds it parked."""
+        """Start a process of the recipe, which starts the workflow, or finds it parked."""
         environment = {
             "ANSWERBACK_URL": self._served.url,
             "ANSWERBACK_TOKEN": self._served.token,
@@ -49,7 +49,7 @@ class Host:
         )
 
     async def receives(self) -> None:
-        """Returns once webhooks are taken in: what nobody signed is refused then."""
+        """Return once webhooks are received, that is, once an unsigned one is refused."""
         async with asyncio.timeout(_START), aiohttp.ClientSession() as stranger:
             while True:
                 try:
@@ -72,7 +72,7 @@ async def test_a_workflow_whose_process_was_killed_gets_the_answer_once(
 ) -> None:
     async with host.process("7"):
         first = await person.sees()
-    answered = await person.answers(True)  # while nobody is there: the webhook is sent again
+    answered = await person.answers(True)  # the receiver is down, so the webhook is sent again
     async with host.process("7") as second, AsyncClient(served.url, served.token) as agent:
         await host.receives()
         await send_again(agent)
@@ -80,7 +80,7 @@ async def test_a_workflow_whose_process_was_killed_gets_the_answer_once(
     assert answered.id == first.id
 
 
-async def test_an_answer_that_came_twice_is_received_once_and_a_refusal_releases_nothing(
+async def test_an_answer_delivered_twice_is_received_once_and_a_refusal_releases_nothing(
     host: Host, served: Served, person: Person
 ) -> None:
     async with host.process("8") as process, AsyncClient(served.url, served.token) as agent:

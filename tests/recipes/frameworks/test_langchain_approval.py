@@ -23,27 +23,27 @@ PROMPT = {"messages": [("user", "Release it.")]}
 
 
 class Scripted(GenericFakeChatModel):
-    """What a model says, in turn; it may be told of tools."""
+    """A scripted model; it ignores the tools that it is given."""
 
     def bind_tools(self, *_tools: Any, **_more: Any) -> Any:
         return self
 
 
 def calling(*versions: str) -> AIMessage:
-    """What a model says that releases versions."""
+    """Return a model's message that releases versions."""
     calls = [{"name": "release", "args": {"version": one}, "id": f"call-{one}"} for one in versions]
     return AIMessage("", tool_calls=calls)
 
 
 class Host:
-    """The user's process, which may end and be started again."""
+    """The user's process, which may end and be restarted."""
 
     def __init__(self, module: ModuleType, served: Served, file: Path) -> None:
         self._module, self._served, self._file = module, served, file
 
     @asynccontextmanager
     async def process(self, *says: AIMessage) -> AsyncIterator[Any]:
-        """Runs the recipe's agent on the same file of checkpoints; what it runs can be awaited."""
+        """Run the recipe's agent on the same checkpoint file; yield a coroutine function that runs it."""
         async with (
             AsyncSqliteSaver.from_conn_string(str(self._file)) as checkpointer,
             AsyncClient(self._served.url, self._served.token) as answerback,
@@ -59,7 +59,7 @@ class Host:
             yield run
 
     async def results(self) -> list[ToolMessage]:
-        """The results of tools in the thread."""
+        """Return the results of tools in the thread."""
         state = await self._agent.aget_state({"configurable": {"thread_id": str(self._file)}})
         return [one for one in state.values["messages"] if isinstance(one, ToolMessage)]
 
@@ -100,7 +100,7 @@ async def test_edited_arguments_have_to_fit_the_tools_own_schema(
     assert str(result.content).endswith("Version 8 is out.")
 
 
-async def test_each_call_is_decided_by_itself_and_a_denial_has_the_persons_words(
+async def test_each_call_is_decided_separately_and_a_denial_carries_the_persons_words(
     host: Host, person: Person
 ) -> None:
     async with host.process(calling("7", "8"), DONE) as run:
@@ -116,7 +116,7 @@ async def test_each_call_is_decided_by_itself_and_a_denial_has_the_persons_words
     assert str(results[denied].content).endswith("with reason: Not that one.")
 
 
-async def test_end_turn_denies_what_is_left_and_the_model_is_not_called(
+async def test_end_turn_denies_the_rest_and_the_model_is_not_called(
     host: Host, person: Person
 ) -> None:
     async with host.process(calling("7", "8")) as run:

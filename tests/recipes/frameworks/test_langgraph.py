@@ -36,12 +36,12 @@ DONE = AIMessage("Done.")
 
 
 def calling(*ids: str) -> AIMessage:
-    """What a model says that calls the tool, once or several times."""
+    """Return a model's message that calls the tool, once or several times."""
     return AIMessage("", tool_calls=[{"name": "ask_user", "args": FORM, "id": one} for one in ids])
 
 
 class Host:
-    """The user's process: it may end and be started again; its webhooks come to the same address."""
+    """The user's process, which may end and be restarted; its webhooks come to the same address."""
 
     def __init__(self, module: ModuleType, served: Served, file: Path) -> None:
         self._module = module
@@ -56,7 +56,7 @@ class Host:
 
     @asynccontextmanager
     async def process(self, *says: AIMessage, url: str | None = None) -> AsyncIterator[None]:
-        """From start to end; the model says these, in turn."""
+        """Run the process, with a model that says these, in turn."""
         model = GenericFakeChatModel(messages=iter(says))
         async with (
             AsyncSqliteSaver.from_conn_string(str(self._file)) as checkpointer,
@@ -68,7 +68,7 @@ class Host:
             self._runs = None
 
     async def receive(self, request: web.Request) -> web.Response:
-        """A webhook, for the process that runs now."""
+        """Pass a webhook to the current process."""
         response: web.Response = await self._runs.resume(request)
         async with self._received:
             self._statuses.append(response.status)
@@ -76,15 +76,15 @@ class Host:
         return response
 
     async def begins(self) -> None:
-        """Starts the run."""
+        """Start the run."""
         await self._runs.go_on(self._thread_id, {"messages": [("user", "Release it.")]})
 
     async def goes_on(self) -> None:
-        """Continues the run after a crash."""
+        """Continue the run after a crash."""
         await self._runs.go_on(self._thread_id, None)
 
     async def messages(self, *, webhooks: int) -> list[Any]:
-        """What the run has come to once so many webhooks were received and handled."""
+        """Return the run's messages once the given number of webhooks has been received and handled."""
         async with asyncio.timeout(PATIENCE), self._received:
             await self._received.wait_for(lambda: len(self._statuses) >= webhooks)
         state = await self._graph.aget_state({"configurable": {"thread_id": self._thread_id}})
@@ -140,7 +140,7 @@ async def test_two_calls_in_one_message_are_asked_one_after_the_other(
     assert last.content == "Done."
 
 
-async def test_a_process_that_died_before_it_asked_asks_when_it_goes_on(
+async def test_a_process_that_died_before_asking_asks_when_it_resumes(
     host: Host, person: Person
 ) -> None:
     async with host.process(calling("call-1"), url="http://127.0.0.1:9"):
@@ -161,7 +161,7 @@ async def test_end_turn_ends_the_run_without_the_model(host: Host, person: Perso
     assert (last.type, last.content) == ("tool", "The user ended the turn.")
 
 
-async def test_a_webhook_that_comes_again_changes_nothing(
+async def test_a_redelivered_webhook_changes_nothing(
     host: Host, person: Person, served: Served
 ) -> None:
     async with host.process(calling("call-1"), DONE):
@@ -173,7 +173,7 @@ async def test_a_webhook_that_comes_again_changes_nothing(
         assert await host.messages(webhooks=2) == before
 
 
-async def test_a_webhook_that_comes_again_is_no_answer_to_the_next_question(
+async def test_a_redelivered_webhook_does_not_answer_the_next_question(
     host: Host, person: Person, served: Served
 ) -> None:
     async with host.process(calling("call-1"), calling("call-2"), DONE):
@@ -186,7 +186,7 @@ async def test_a_webhook_that_comes_again_is_no_answer_to_the_next_question(
         assert (await person.sees()).json["tool_call_id"] == "call-2"
 
 
-async def test_what_nobody_signed_resumes_nothing(host: Host, person: Person) -> None:
+async def test_an_unsigned_webhook_resumes_nothing(host: Host, person: Person) -> None:
     async with host.process(calling("call-1")), aiohttp.ClientSession() as stranger:
         await host.begins()
         async with stranger.post(f"{host.url}/answers", json={"type": "ask.answered"}) as response:

@@ -20,17 +20,17 @@ set_tracing_disabled(True)
 
 @pytest.fixture
 def run(recipe: Callable[[str], ModuleType]) -> Any:
-    """The recipe's agent, run."""
+    """Run the recipe's agent."""
     return recipe("openai_agents_tool").run
 
 
 def calling(call_id: str, arguments: object = FORM) -> list[Any]:
-    """What a model says that calls the tool."""
+    """Return a model's output that calls the tool."""
     return [function_call("ask_user", arguments, call_id=call_id)]  # type: ignore[arg-type]
 
 
 def outputs(model: ScriptedModel) -> list[str]:
-    """The results of tools that the model was given last."""
+    """Return the tool results that the model received last."""
     assert model.last_call is not None
     given = model.last_call.input
     return [item["output"] for item in given if item.get("type") == "function_call_output"]
@@ -52,7 +52,7 @@ async def test_the_model_registers_the_tool_as_the_service_describes_it(run: Any
     assert "secrets" in getattr(tool, "description", "")
 
 
-async def test_the_model_mends_a_wrong_call(run: Any, person: Person) -> None:
+async def test_the_model_corrects_an_invalid_call(run: Any, person: Person) -> None:
     wrong = {"questions": [{"id": "go", "text": "Release?", "answer_type": "select"}]}
     model = ScriptedModel([calling("oa-2", wrong), calling("oa-3"), DONE])
     await asyncio.gather(run(model, "Release version 7."), person.replies("Not today."))
@@ -61,7 +61,7 @@ async def test_the_model_mends_a_wrong_call(run: Any, person: Person) -> None:
     assert replied == '{"cancelled": true, "answered": {}, "reply": "Not today."}'
 
 
-async def test_arguments_that_are_no_json_go_back_to_the_model(run: Any) -> None:
+async def test_arguments_that_are_not_json_go_back_to_the_model(run: Any) -> None:
     model = ScriptedModel([calling("oa-4", "{broken"), DONE])
     await run(model, "Release version 7.")
     assert outputs(model) == ["The arguments are no JSON. Mend the call."]

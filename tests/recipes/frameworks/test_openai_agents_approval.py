@@ -22,14 +22,14 @@ set_tracing_disabled(True)
 
 
 def calling(*versions: str) -> list[Any]:
-    """What a model says that releases versions."""
+    """Return a model's output that releases versions."""
     return [
         function_call("release", {"version": one}, call_id=secrets.token_hex(8)) for one in versions
     ]
 
 
 def outputs(model: ScriptedModel) -> list[str]:
-    """The results of tools that the model was given last."""
+    """Return the tool results that the model received last."""
     assert model.last_call is not None
     given = model.last_call.input
     return [item["output"] for item in given if item.get("type") == "function_call_output"]
@@ -43,7 +43,7 @@ def module(recipe: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture
 async def started(module: ModuleType, served: Served, tmp_path: Path) -> Any:
-    """Starts the user's process on the same file; the model says what the script has."""
+    """Start the user's process on the same file, with a scripted model."""
     async with AsyncClient(served.url, served.token) as answerback:
 
         @contextmanager
@@ -66,7 +66,7 @@ async def test_what_a_person_approves_runs(started: Any, person: Person) -> None
     assert outputs(model) == ["Version 7 is out."]
 
 
-async def test_what_a_person_always_approves_is_not_asked_again(
+async def test_a_call_that_a_person_always_approves_is_not_asked_again(
     started: Any, person: Person
 ) -> None:
     model = ScriptedModel([calling("7"), calling("8"), DONE])
@@ -76,7 +76,7 @@ async def test_what_a_person_always_approves_is_not_asked_again(
     assert outputs(model) == ["Version 7 is out.", "Version 8 is out."]
 
 
-async def test_a_denial_has_the_persons_words(started: Any, person: Person) -> None:
+async def test_a_denial_carries_the_persons_words(started: Any, person: Person) -> None:
     model = ScriptedModel([calling("7", "8"), DONE])
 
     async def decides() -> None:

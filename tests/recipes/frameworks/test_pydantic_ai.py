@@ -29,12 +29,12 @@ DONE = ModelResponse([TextPart("Released.")])
 
 
 def calling(*ids: str, arguments: dict[str, Any] = FORM) -> ModelResponse:
-    """What a model says that calls the tool, once or several times."""
+    """Return a model's response that calls the tool, once or several times."""
     return ModelResponse([ToolCallPart("ask_user", arguments, one) for one in ids])
 
 
 class Script:
-    """What a model says, in turn, and what it was told."""
+    """The model's script, and the messages that it received."""
 
     def __init__(self, *says: ModelResponse) -> None:
         self._says = list(says)
@@ -46,7 +46,7 @@ class Script:
         return self._says.pop(0)
 
     def results(self) -> list[ToolReturnPart]:
-        """The results of tools that it was told last."""
+        """Return the tool results that it received last."""
         last = self.told[-1]
         assert isinstance(last, ModelRequest)
         return [part for part in last.parts if isinstance(part, ToolReturnPart)]
@@ -60,7 +60,7 @@ def module(recipe: Callable[[str], ModuleType]) -> ModuleType:
 
 @pytest.fixture
 def started(module: ModuleType, served: Served, tmp_path: Path) -> Any:
-    """Starts the user's process on the same file; the model says what the script has."""
+    """Start the user's process on the same file, with a scripted model."""
 
     @asynccontextmanager
     async def process(script: Script) -> AsyncIterator[Any]:
@@ -71,7 +71,7 @@ def started(module: ModuleType, served: Served, tmp_path: Path) -> Any:
     return process
 
 
-async def test_a_parked_run_is_taken_up_by_another_process(started: Any, person: Person) -> None:
+async def test_a_parked_run_is_resumed_by_another_process(started: Any, person: Person) -> None:
     async with started(Script(calling("pa-1"))) as run:
         assert await run.start("Release version 7.") is None
     script = Script(DONE)
@@ -81,7 +81,7 @@ async def test_a_parked_run_is_taken_up_by_another_process(started: Any, person:
     assert [part.content for part in script.results()] == [{"go": True}]
 
 
-async def test_a_process_that_died_while_it_waited_waits_for_the_same_ask(
+async def test_a_process_that_died_while_waiting_waits_for_the_same_ask(
     started: Any, person: Person
 ) -> None:
     async with started(Script(calling("pa-2"))) as run:
@@ -96,7 +96,7 @@ async def test_a_process_that_died_while_it_waited_waits_for_the_same_ask(
     assert last.id == first.id
 
 
-async def test_a_wrong_call_is_mended_by_the_model(started: Any, person: Person) -> None:
+async def test_an_invalid_call_is_corrected_by_the_model(started: Any, person: Person) -> None:
     script = Script(calling("pa-3", arguments=WRONG), calling("pa-4"), DONE)
     async with started(script) as run:
         assert await run.start("Release version 7.") is None
@@ -108,9 +108,7 @@ async def test_a_wrong_call_is_mended_by_the_model(started: Any, person: Person)
     assert result.content == {"cancelled": True, "answered": {}, "reply": "Not today."}
 
 
-async def test_end_turn_takes_nothing_up_again(
-    started: Any, module: ModuleType, person: Person
-) -> None:
+async def test_end_turn_resumes_nothing(started: Any, module: ModuleType, person: Person) -> None:
     async with started(Script(calling("pa-5"))) as run:
         await run.start("Release version 7.")
         ending = asyncio.create_task(person.ends_the_turn())

@@ -27,14 +27,14 @@ DONE = ModelResponse([TextPart("Done.")])
 
 
 def calling(*versions: str) -> ModelResponse:
-    """What a model says that releases versions."""
+    """Return a model's response that releases versions."""
     return ModelResponse(
         [ToolCallPart("release", {"version": one}, secrets.token_hex(8)) for one in versions]
     )
 
 
 class Script:
-    """What a model says, in turn, and what it was told."""
+    """The model's script, and the messages that it received."""
 
     def __init__(self, *says: ModelResponse) -> None:
         self._says = list(says)
@@ -45,7 +45,7 @@ class Script:
         return self._says.pop(0)
 
     def results(self) -> list[tuple[str, str]]:
-        """How the tools that it called last ended, and with what."""
+        """Return how the tools that it called last ended, and with what content."""
         last = self.told[-1]
         assert isinstance(last, ModelRequest)
         parts = [part for part in last.parts if isinstance(part, ToolReturnPart)]
@@ -62,7 +62,7 @@ def module(recipe: Callable[[str], ModuleType]) -> ModuleType:
 async def started(
     module: ModuleType, served: Served, tmp_path: Path
 ) -> AsyncIterator[Callable[[Script], Any]]:
-    """Starts the user's process on the same file; the model says what the script has."""
+    """Start the user's process on the same file, with a scripted model."""
     async with AsyncClient(served.url, served.token) as answerback:
 
         def process(script: Script) -> Any:
@@ -91,7 +91,7 @@ async def test_calls_are_decided_in_one_form_by_another_process(
     ]
 
 
-async def test_a_reply_denies_the_open_call_with_the_persons_words_and_what_is_left(
+async def test_a_reply_denies_the_open_call_and_the_rest_with_the_persons_words(
     started: Callable[[Script], Any], person: Person
 ) -> None:
     script = Script(calling("7", "8", "9"), DONE)

@@ -1,6 +1,6 @@
 """Each tool definition, in each format, as the types and schema checkers of the providers' own SDKs read it.
 
-A field that an SDK does not know is missing from what it reads, or refused.
+A field that an SDK does not know is dropped or refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ OPENAI: dict[tool_definitions.Format, TypeAdapter[Any]] = {
 @EVERY
 @STRICT
 @pytest.mark.parametrize("form", OPENAI)
-def test_openais_types_read_a_definition_whole(
+def test_openais_types_read_the_whole_definition(
     tool: tool_definitions.Tool, form: tool_definitions.Format, strict: bool
 ) -> None:
     made = tool_definitions.format_definition(tool, form, strict=strict)
@@ -43,7 +43,7 @@ def test_openais_types_read_a_definition_whole(
 
 @pytest.mark.rule("API-12")
 @EVERY
-def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tool_definitions.Tool) -> None:
+def test_openais_checker_leaves_a_strict_schema_unchanged(tool: tool_definitions.Tool) -> None:
     schema = strict_schemas.to_strict_schema(tool.parameters)
     assert ensure_strict_json_schema(copy.deepcopy(schema)) == schema
 
@@ -51,14 +51,14 @@ def test_openais_checker_leaves_a_strict_schema_as_it_is(tool: tool_definitions.
 @pytest.mark.rule("API-11", "API-12")
 @EVERY
 @STRICT
-def test_mcps_types_read_a_definition_whole(tool: tool_definitions.Tool, strict: bool) -> None:
+def test_mcps_types_read_the_whole_definition(tool: tool_definitions.Tool, strict: bool) -> None:
     made: Any = tool_definitions.format_definition(tool, "mcp", strict=strict)
     assert McpTool.model_validate(made).model_dump(by_alias=True, exclude_none=True) == made
     jsonschema.Draft202012Validator.check_schema(made["inputSchema"])
 
 
 def without_type_of_enums(value: Any) -> Any:
-    """A schema as Anthropic's SDK writes it: beside ``enum`` it leaves out the type, which says nothing more."""
+    """Return a schema as Anthropic's SDK writes it, without the type next to ``enum``, where it is redundant."""
     if isinstance(value, list):
         return [without_type_of_enums(each) for each in value]
     if not isinstance(value, dict):
@@ -72,7 +72,7 @@ def without_type_of_enums(value: Any) -> Any:
 
 
 @pytest.mark.rule("API-11", "API-12")
-def test_anthropics_and_googles_types_read_a_definition_whole(frameworks: None) -> None:
+def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None) -> None:
     both = [(tool, strict) for tool in tool_definitions.TOOLS for strict in (False, True)]
     made: dict[str, list[Any]] = {
         form: [

@@ -1,8 +1,8 @@
-"""Runs the recipe for Google ADK with a scripted model, told line by line what to do; in ADK's own environment.
+"""Run the recipe for Google ADK with a scripted model, in ADK's own environment, as instructed line by line.
 
-Standard input has a JSON array a line: the session; whether it goes on without a message; and what the model says, in
-turn: words, or versions that it releases. Standard output has what came of it: the last words, and what the model was
-told each time. Called as: drive_adk.py RECIPES DATABASE.
+Each line of standard input is a JSON array: the session; whether it continues without a message; and what the model
+says, in turn: words, or versions that it releases. Each line of standard output has the result: the last words, and
+what the model received each time. Usage: drive_adk.py RECIPES DATABASE.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from typing import Any
 
 recipes, database = sys.argv[1:]
 sys.path.insert(0, recipes)
-sys.dont_write_bytecode = True  # nothing is left beside the recipes
+sys.dont_write_bytecode = True  # leave no files next to the recipes
 
 import adk_confirmation  # type: ignore[import-not-found] # noqa: E402
 from google.adk.models import BaseLlm, LlmResponse  # type: ignore[import-not-found] # noqa: E402
@@ -24,7 +24,7 @@ told: list[Any] = []
 
 
 class Scripted(BaseLlm):  # type: ignore[misc]
-    """A model that says the script."""
+    """A scripted model."""
 
     async def generate_content_async(
         self, request: Any, stream: bool = False
@@ -41,7 +41,7 @@ class Scripted(BaseLlm):  # type: ignore[misc]
 
 
 def tell(result: object) -> None:
-    """Prints a line of JSON."""
+    """Print a line of JSON."""
     sys.stdout.write(f"{json.dumps(result)}\n")
     sys.stdout.flush()
 

@@ -1,7 +1,7 @@
-"""Runs the recipe for CrewAI with a scripted model, told line by line what to do; in CrewAI's own environment.
+"""Run the recipe for CrewAI with a scripted model, in CrewAI's own environment, as instructed line by line.
 
-Standard input has a JSON array a line: ``["begin"]`` or ``["go_on", FLOW, ASK]``; so has standard output
-the results: ``["ok", …]`` or ``["error", NAME, WORDS]``. Called as: drive_crewai.py RECIPES DATABASE.
+Each line of standard input is a JSON array: ``["begin"]`` or ``["go_on", FLOW, ASK]``. So is each line of standard
+output, with the result: ``["ok", …]`` or ``["error", NAME, WORDS]``. Usage: drive_crewai.py RECIPES DATABASE.
 """
 
 import json
@@ -21,7 +21,7 @@ import crewai_feedback  # type: ignore[import-not-found] # noqa: E402
 
 
 class Scripted(BaseLLM):  # type: ignore[misc]
-    """A model that says one thing."""
+    """A model that always says the same."""
 
     def call(self, messages: object, *args: object, **kwargs: object) -> str:
         return "Faster, and fewer bugs."
@@ -38,5 +38,5 @@ for line in sys.stdin:
     what, *arguments = json.loads(line)
     try:
         tell("ok", getattr(crewai_feedback, what)(notes, store, *arguments))
-    except Exception as error:  # noqa: BLE001 # whatever it is, the test is told
+    except Exception as error:  # noqa: BLE001 # the test gets whatever it is
         tell("error", type(error).__name__, str(error))

@@ -1,7 +1,7 @@
-"""Reads tool definitions with the SDKs of Anthropic and Google, in an environment of their own.
+"""Read tool definitions with the SDKs of Anthropic and Google, in their own environment.
 
 Standard input has JSON, ``{"anthropic": […], "gemini": […], "strict": […]}``: definitions in these formats, and strict
-schemas. Standard output has the same as the SDKs read it, where what they do not know is missing.
+schemas. Standard output has the same as the SDKs read it, without the fields that they do not know.
 """
 
 import json
