@@ -60,8 +60,8 @@ class Model:
 
     def sent(self) -> str:
         """Everything in the last request except its tools, as JSON."""
-        told = {key: value for key, value in self.requests[-1].items() if key != "tools"}
-        return json.dumps(told, ensure_ascii=False)
+        rest = {key: value for key, value in self.requests[-1].items() if key != "tools"}
+        return json.dumps(rest, ensure_ascii=False)
 
     async def asked(self, times: int) -> None:
         """Return once the model has been asked for the given number of steps."""
@@ -99,19 +99,21 @@ class Model:
 
     async def _messages(self, request: web.Request) -> web.Response:
         body = await request.json()
-        events = [(one["type"], one) for one in _messages_events(body["model"], self._next(body))]
+        events = [
+            (event["type"], event) for event in _messages_events(body["model"], self._next(body))
+        ]
         return _stream(events)
 
     async def _responses(self, request: web.Request) -> web.Response:
         step = self._next(await request.json())
-        return _stream([(one["type"], one) for one in _responses_events(step)])
+        return _stream([(event["type"], event) for event in _responses_events(step)])
 
     async def _completions(self, request: web.Request) -> web.Response:
         body = await request.json()
         step = self._next(body)
         if not body.get("stream"):
             return web.json_response(_completion(step))
-        return _stream([(None, one) for one in _chunks(step)], end="data: [DONE]\n\n")
+        return _stream([(None, chunk) for chunk in _chunks(step)], end="data: [DONE]\n\n")
 
     async def _generate(self, request: web.Request) -> web.Response:
         body = await request.json()
@@ -126,7 +128,7 @@ class Model:
 def _names(tools: list[Json]) -> Iterator[str]:
     for tool in tools:
         declared = tool.get("functionDeclarations") or [tool.get("function") or tool]
-        yield from (str(one.get("name", one.get("type"))) for one in declared)
+        yield from (str(tool.get("name", tool.get("type"))) for tool in declared)
 
 
 def _stream(events: list[tuple[str | None, Json]], end: str = "") -> web.Response:

@@ -29,7 +29,9 @@ class Connection:
         """Send a request; return its result."""
         number = next(self._ids)
         self.say({"id": number, "method": method, "params": params})
-        response = await self.until(lambda one: one.get("id") == number and "method" not in one)
+        response = await self.until(
+            lambda message: message.get("id") == number and "method" not in message
+        )
         assert "error" not in response, response
         result: Json = response["result"]
         return result
@@ -38,10 +40,10 @@ class Connection:
         """Return the next message that matches."""
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
-            one: Json = json.loads(line)
-            self.received.append(one)
-            if matches(one):
-                return one
+            message: Json = json.loads(line)
+            self.received.append(message)
+            if matches(message):
+                return message
         raise AssertionError(f"it ended: {self.received[-3:]}")
 
     def say(self, message: Json) -> None:

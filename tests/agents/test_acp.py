@@ -68,7 +68,9 @@ async def test_an_ask_that_the_editor_answers_first_is_withdrawn(
     async def answers() -> None:
         asked = await person.sees()
         request = next(
-            one for one in editor.received if one.get("method") == "session/request_permission"
+            message
+            for message in editor.received
+            if message.get("method") == "session/request_permission"
         )
         outcome = {"outcome": "selected", "optionId": "once"}
         editor.say({"id": request["id"], "result": {"outcome": outcome}})

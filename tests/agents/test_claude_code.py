@@ -75,9 +75,9 @@ async def result(process: asyncio.subprocess.Process) -> str:
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
         while line := await process.stdout.readline():
-            told = json.loads(line)
-            if told["type"] == "result":
-                return str(told["result"])
+            message = json.loads(line)
+            if message["type"] == "result":
+                return str(message["result"])
     raise AssertionError("it ended without a result")
 
 

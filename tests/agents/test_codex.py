@@ -81,9 +81,9 @@ async def thread_of(home: Home, program: Connection) -> str:
 async def turn(program: Connection, thread: str, words: str = "Set it up") -> Json:
     """Run one turn to its end."""
     async with asyncio.timeout(PATIENCE):
-        given = [{"type": "text", "text": words}]
-        await program.request("turn/start", threadId=thread, input=given)
-        return await program.until(lambda one: one.get("method") == "turn/completed")
+        prompt = [{"type": "text", "text": words}]
+        await program.request("turn/start", threadId=thread, input=prompt)
+        return await program.until(lambda message: message.get("method") == "turn/completed")
 
 
 async def trusts(home: Home, file: Path) -> None:
@@ -101,8 +101,8 @@ async def trusts(home: Home, file: Path) -> None:
 
 def touches(file: Path) -> Calls:
     """Return a call for which Codex needs permission."""
-    given = {"cmd": f"touch {file}", "sandbox_permissions": "require_escalated"}
-    return Calls("exec_command", {**given, "justification": "To mark it."})
+    arguments = {"cmd": f"touch {file}", "sandbox_permissions": "require_escalated"}
+    return Calls("exec_command", {**arguments, "justification": "To mark it."})
 
 
 async def test_a_person_answers_codexs_question(home: Home, person: Person) -> None:
@@ -184,8 +184,8 @@ async def test_a_killed_bridge_gives_codex_the_answer_once_with_the_next_turn(
         configure(home, model)
         async with driven(home, *BRIDGE) as program:
             thread = await thread_of(home, program)
-            given = [{"type": "text", "text": "Set it up"}]
-            await program.request("turn/start", threadId=thread, input=given)
+            prompt = [{"type": "text", "text": "Set it up"}]
+            await program.request("turn/start", threadId=thread, input=prompt)
             await person.sees()
         await person.answers("8443 (Recommended)")
         for words in ("Go on", "And now?"):

@@ -78,9 +78,9 @@ class Site:
 
     async def act(self, ask: Ask, action: RequestedAction) -> Ask:
         """Act on an ask as a colleague elsewhere."""
-        told = await self.service.apply(Intent(ask.id, action), COLLEAGUE)
-        assert isinstance(told, Acted)
-        return told.ask
+        result = await self.service.apply(Intent(ask.id, action), COLLEAGUE)
+        assert isinstance(result, Acted)
+        return result.ask
 
     def page(self, ask: Ask) -> str:
         """Return the address where the operator answers an ask."""
@@ -88,9 +88,9 @@ class Site:
 
     async def stored(self, ask: Ask) -> Ask:
         """Return the stored ask."""
-        found = await self.service.get(ask.id)
-        assert found is not None
-        return found
+        stored = await self.service.get(ask.id)
+        assert stored is not None
+        return stored
 
 
 async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRunner, str]:

@@ -192,13 +192,13 @@ async def test_axe_finds_no_serious_problem(
         for scheme, width in LOOKS:
             await page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             await page.set_viewport_size({"width": width, "height": 700})
-            found = (await page.evaluate(AXE))["violations"]
-            told = [
-                (one["id"], one["help"], [node["html"] for node in one["nodes"]])
-                for one in found
-                if one["impact"] in SERIOUS
+            violations = (await page.evaluate(AXE))["violations"]
+            serious = [
+                (violation["id"], violation["help"], [node["html"] for node in violation["nodes"]])
+                for violation in violations
+                if violation["impact"] in SERIOUS
             ]
-            assert told == [], (scheme, width)
+            assert serious == [], (scheme, width)
             wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
             assert await page.evaluate(wider) == 0, (scheme, width)
             assert await page.locator("h1:visible").count() == 1

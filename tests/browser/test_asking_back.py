@@ -50,8 +50,8 @@ async def test_ticks_survive_asking_back_and_the_explanation(
         await settled(page)
         await page.get_by_role("button", name="Answer", exact=True).click()
         await expect(page.locator("h1")).to_contain_text("Answered")
-    [given] = (await web_site.stored(ask)).walk.answers
-    assert given.value == ["b", "c"]
+    [answer] = (await web_site.stored(ask)).walk.answers
+    assert answer.value == ["b", "c"]
 
 
 @pytest.mark.rule("CLARIFY-3")
@@ -71,8 +71,8 @@ async def test_an_explanation_does_not_interrupt_somebody_who_is_writing(
         await page.keyboard.type("sentence")
         await page.keyboard.press("Control+Enter")
         await expect(page.locator("h1")).to_contain_text("Answered")
-    [given] = (await web_site.stored(ask)).walk.answers
-    assert given.value == "half a sentence"
+    [answer] = (await web_site.stored(ask)).walk.answers
+    assert answer.value == "half a sentence"
 
 
 @pytest.mark.rule("CARE-1")

@@ -28,7 +28,7 @@ async def open_(page: Page, site: Site, ask: Ask) -> None:
 
 
 async def answers(site: Site, ask: Ask) -> list[object]:
-    return [given.value for given in (await site.stored(ask)).walk.answers]
+    return [answer.value for answer in (await site.stored(ask)).walk.answers]
 
 
 @asynccontextmanager
@@ -183,12 +183,14 @@ async def places(page: Page) -> list[object]:
 
 @pytest.mark.rule("CARE-5")
 @pytest.mark.parametrize("script", [True, False], ids=["with script", "without script"])
-@pytest.mark.parametrize("look", [{}, NARROW, {"viewport": {"width": 700, "height": 330}}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, NARROW, {"viewport": {"width": 700, "height": 330}}], ids=str
+)
 async def test_opening_reply_moves_no_control(
-    browser: Browser, web_site: Site, look: dict[str, Any], script: bool
+    browser: Browser, web_site: Site, options: dict[str, Any], script: bool
 ) -> None:
     ask = await web_site.act(await web_site.ask(BACK_UP, DROP), Answer(value=True))
-    async with tab(browser, java_script_enabled=script, **look) as page:
+    async with tab(browser, java_script_enabled=script, **options) as page:
         await open_(page, web_site, ask)
         await settled(page)
         reply = page.locator("summary", has_text="Reply")
@@ -197,7 +199,7 @@ async def test_opening_reply_moves_no_control(
         await reply.click()
         await expect(page.locator("#reply")).to_be_visible()
         after = await places(page)
-        assert [one for one in before if one not in after] == []
+        assert [place for place in before if place not in after] == []
 
 
 async def test_a_reply_box_opened_by_keyboard_scrolls_into_view(

@@ -26,12 +26,12 @@ ASKED = "Apply the proposed migration?"
 YES = {"do": "yes", "revision": "1", "at": "0"}
 FETCHES = """async (address) => {
   const form = {method: "POST", body: new URLSearchParams({do: "yes", revision: "1", at: "0"})};
-  const told = [];
+  const seen = [];
   for (const options of [{}, {credentials: "include"}, {mode: "no-cors", credentials: "include"},
                          {...form, credentials: "include"}, {...form, mode: "no-cors", credentials: "include"}]) {
-    try { told.push(await (await fetch(address, options)).text()); } catch (error) { told.push(String(error)); }
+    try { seen.push(await (await fetch(address, options)).text()); } catch (error) { seen.push(String(error)); }
   }
-  return told.join();
+  return seen.join();
 }"""
 FRAME = """(address) => new Promise((done) => {
   const frame = document.createElement("iframe");
@@ -60,11 +60,11 @@ class DevServer:
     """An agent's server on another port, which records everything it is sent."""
 
     url: str = ""
-    heard: list[str] = field(default_factory=list)
+    received: list[str] = field(default_factory=list)
 
     async def serve(self, request: web.Request) -> web.Response:
         """Take a request, and answer with a page."""
-        self.heard.append(f"{request.path_qs} {dict(request.headers)} {await request.text()}")
+        self.received.append(f"{request.path_qs} {dict(request.headers)} {await request.text()}")
         return web.Response(text="<!doctype html><h1>Dev server</h1>", content_type="text/html")
 
 
@@ -144,9 +144,9 @@ async def test_a_page_on_another_port_gets_no_key_and_can_read_or_answer_nothing
         assert await page.evaluate("document.cookie + document.referrer + window.name") == ""
         # Even addresses that it cannot know do not help it.
         for address in (api, inbox, victim.link, own, f"{api}/v1/asks", f"{api}/v1/inbox"):
-            told = await page.evaluate(FETCHES, address) + await page.evaluate(FRAME, address)
-            assert victim.ask_id not in told
-            assert ASKED not in told
+            seen = await page.evaluate(FETCHES, address) + await page.evaluate(FRAME, address)
+            assert victim.ask_id not in seen
+            assert ASKED not in seen
         async with page.expect_popup() as opening:
             await page.evaluate(POPUP, victim.link)
         popup = await opening.value
@@ -156,8 +156,10 @@ async def test_a_page_on_another_port_gets_no_key_and_can_read_or_answer_nothing
         assert victim.ask_id not in looked
         assert ASKED not in looked
     secrets = (victim.key, inbox.rpartition("/")[2], own.rpartition(".")[2])
-    assert evil.heard
-    assert not [one for one in evil.heard if any(secret in one for secret in secrets)]
+    assert evil.received
+    assert not [
+        request for request in evil.received if any(secret in request for secret in secrets)
+    ]
     assert await victim.revision() == 1
 
 

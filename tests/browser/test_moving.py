@@ -45,8 +45,8 @@ async def test_arrows_move_between_answered_questions_and_the_review(
             ("ArrowRight", "Question c?"),
         ):
             await moved(page, key, heading)
-        given = [one.value for one in (await web_site.stored(ask)).walk.answers]
-        assert given == ["y", "y"]
+        values = [answer.value for answer in (await web_site.stored(ask)).walk.answers]
+        assert values == ["y", "y"]
         await moved(page, "ArrowLeft", "Question b?")
         await settled(page)
         await page.get_by_role("radio", name="X").check()
@@ -54,7 +54,7 @@ async def test_arrows_move_between_answered_questions_and_the_review(
         await moved(page, "ArrowLeft", "Question b?")
         await page.get_by_role("button", name="Answer").click()
         await expect(page.locator("h1")).to_have_text("Question c?")
-        assert [one.value for one in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
+        assert [answer.value for answer in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
 
 
 async def test_up_and_down_move_through_the_answers_of_the_review(

@@ -45,4 +45,4 @@ async def test_ticks_stay_alongside_free_text_or_the_page_says_that_it_replaces_
         await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
-    assert [given.value for given in ended.walk.answers] == [value]
+    assert [answer.value for answer in ended.walk.answers] == [value]

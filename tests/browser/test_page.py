@@ -60,7 +60,7 @@ async def followed(site: Site) -> None:
 
 async def answers(site: Site, ask: Ask) -> list[object]:
     """Return the collected answers."""
-    return [given.value for given in (await site.stored(ask)).walk.answers]
+    return [answer.value for answer in (await site.stored(ask)).walk.answers]
 
 
 PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobile": True}
@@ -68,15 +68,15 @@ PHONE = {"viewport": {"width": 360, "height": 640}, "has_touch": True, "is_mobil
 
 @pytest.mark.rule("WEB-1")
 @pytest.mark.parametrize(
-    ("script", "look"),
+    ("script", "options"),
     [(True, {}), (False, {}), (True, PHONE)],
     ids=["wide", "without script", "phone"],
 )
 async def test_the_migration_form_is_walked_by_hand(
-    browser: Browser, web_site: Site, script: bool, look: dict[str, Any]
+    browser: Browser, web_site: Site, script: bool, options: dict[str, Any]
 ) -> None:
     ask = await web_site.migration()
-    async with tab(browser, java_script_enabled=script, **look) as page:
+    async with tab(browser, java_script_enabled=script, **options) as page:
         await page.goto(web_site.url + INBOX)
         await page.get_by_role("link", name="Apply the proposed migration?").click()
         await page.get_by_role("button", name="Yes", exact=True).click()

@@ -50,10 +50,10 @@ class Person:
         """Return the only open ask, once there is one."""
         async with asyncio.timeout(self.patience):
             while True:
-                found = await self.front.open_asks()
-                if found:
-                    assert len(found) == 1, [ask.json for ask in found]
-                    return found[0]
+                asks = await self.front.open_asks()
+                if asks:
+                    assert len(asks) == 1, [ask.json for ask in asks]
+                    return asks[0]
                 await asyncio.sleep(_LOOK_AGAIN)
 
     async def does(self, action: str, **more: JsonValue) -> Ask:

@@ -46,9 +46,9 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
         assert 'version: "7"' in str(asked.prompt["context"])
         await person.answers("approve")
         await person.answers("reject")
-        text, told = await running
+        text, received = await running
         assert text == "Done."
-        assert [part["function_response"]["response"] for part in told[-1]] == [
+        assert [part["function_response"]["response"] for part in received[-1]] == [
             {"released": "7"},
             {"error": "This tool call is rejected."},
         ]
@@ -56,10 +56,10 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
         script = (["9"], "A pity.", "Then I wait.")
         running = asyncio.create_task(first.does("reply", False, *script))
         await person.replies("After lunch.")
-        text, told = await running
+        text, received = await running
         assert text == "Then I wait."
-        assert "This tool call is rejected." in str(told[-2])
-        assert told[-1] == [{"text": "After lunch."}]
+        assert "This tool call is rejected." in str(received[-2])
+        assert received[-1] == [{"text": "After lunch."}]
 
         running = asyncio.create_task(first.does("parked", False, ["10"]))
         asked = await person.sees()
@@ -70,6 +70,6 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
         running = asyncio.create_task(second.does("parked", True))
         ended = await person.ends_the_turn()
         assert (await running, ended.id) == ([None, []], asked.id)
-        text, told = await second.does("parked", False, "Never mind.")
+        text, received = await second.does("parked", False, "Never mind.")
         assert text == "Never mind."
-        assert "released" not in str(told)
+        assert "released" not in str(received)

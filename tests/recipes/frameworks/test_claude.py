@@ -95,9 +95,9 @@ async def test_a_person_allows_a_tool_as_claude_suggests_and_is_not_asked_again(
     assert all(note.exists() for note in notes)
 
 
-async def refuses(tool: str, given: Json, _context: object) -> PermissionResultDeny:
+async def refuses(tool: str, arguments: Json, _context: object) -> PermissionResultDeny:
     """Refuse whatever reaches the terminal."""
-    return PermissionResultDeny(message=f"{tool} came to the terminal: {given}")
+    return PermissionResultDeny(message=f"{tool} came to the terminal: {arguments}")
 
 
 @pytest.mark.rule("HOOK-1")
@@ -134,7 +134,7 @@ async def test_with_settings_claude_code_gets_a_reply_and_stops_at_end_turn(
     assert len(claude.requests) == 2
 
 
-async def leaves(_tool: str, _given: Json, _context: object) -> PermissionResultDeny:
+async def leaves(_tool: str, _arguments: Json, _context: object) -> PermissionResultDeny:
     """Leave whatever reaches the terminal unanswered, as if nobody sat there."""
     await asyncio.Event().wait()
     raise AssertionError("nothing is decided at the terminal")
@@ -183,7 +183,7 @@ async def test_with_settings_claude_code_is_denied_with_words_and_stops_at_end_t
 async def test_a_prompt_decided_at_the_terminal_no_longer_waits_for_anybody_else(
     settings: Callable[[str], Path], environment: None, person: Person, tmp_path: Path
 ) -> None:
-    async def allows(_tool: str, _given: Json, _context: object) -> PermissionResultAllow:
+    async def allows(_tool: str, _arguments: Json, _context: object) -> PermissionResultAllow:
         open_asks.append(await person.sees())
         return PermissionResultAllow()
 

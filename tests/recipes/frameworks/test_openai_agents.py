@@ -32,8 +32,8 @@ def calling(call_id: str, arguments: object = FORM) -> list[Any]:
 def outputs(model: ScriptedModel) -> list[str]:
     """Return the tool results that the model received last."""
     assert model.last_call is not None
-    given = model.last_call.input
-    return [item["output"] for item in given if item.get("type") == "function_call_output"]
+    items = model.last_call.input
+    return [item["output"] for item in items if item.get("type") == "function_call_output"]
 
 
 async def test_the_model_gets_the_answer(run: Any, person: Person) -> None:

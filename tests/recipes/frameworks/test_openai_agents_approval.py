@@ -31,8 +31,8 @@ def calling(*versions: str) -> list[Any]:
 def outputs(model: ScriptedModel) -> list[str]:
     """Return the tool results that the model received last."""
     assert model.last_call is not None
-    given = model.last_call.input
-    return [item["output"] for item in given if item.get("type") == "function_call_output"]
+    items = model.last_call.input
+    return [item["output"] for item in items if item.get("type") == "function_call_output"]
 
 
 @pytest.fixture

@@ -38,16 +38,16 @@ class Script:
 
     def __init__(self, *says: ModelResponse) -> None:
         self._says = list(says)
-        self.told: list[ModelMessage] = []
+        self.received: list[ModelMessage] = []
 
     def __call__(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
         assert [tool.name for tool in info.function_tools] == ["ask_user"]
-        self.told = messages
+        self.received = messages
         return self._says.pop(0)
 
     def results(self) -> list[ToolReturnPart]:
         """Return the tool results that it received last."""
-        last = self.told[-1]
+        last = self.received[-1]
         assert isinstance(last, ModelRequest)
         return [part for part in last.parts if isinstance(part, ToolReturnPart)]
 
@@ -101,7 +101,7 @@ async def test_an_invalid_call_is_corrected_by_the_model(started: Any, person: P
     async with started(script) as run:
         assert await run.start("Release version 7.") is None
         assert await run.go_on() is None
-        assert "options" in str(script.told)
+        assert "options" in str(script.received)
         text, _ = await asyncio.gather(run.go_on(), person.replies("Not today."))
     assert text == "Released."
     [result] = script.results()

@@ -38,15 +38,15 @@ class Script:
 
     def __init__(self, *says: ModelResponse) -> None:
         self._says = list(says)
-        self.told: list[ModelMessage] = []
+        self.received: list[ModelMessage] = []
 
     def __call__(self, messages: list[ModelMessage], _info: AgentInfo) -> ModelResponse:
-        self.told = messages
+        self.received = messages
         return self._says.pop(0)
 
     def results(self) -> list[tuple[str, str]]:
         """Return how the tools that it called last ended, and with what content."""
-        last = self.told[-1]
+        last = self.received[-1]
         assert isinstance(last, ModelRequest)
         parts = [part for part in last.parts if isinstance(part, ToolReturnPart)]
         return [(part.outcome, str(part.content)) for part in parts]

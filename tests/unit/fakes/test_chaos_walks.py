@@ -24,17 +24,17 @@ ENDED: dict[str, Any] = {"type": "ended"}
 def make_walk() -> Walk:
     """Attempt a yes with an unknown outcome; then a no, Back and two yeses that are accepted."""
     walk = Walk("form-1", "slack", "ask_1")
-    walk.tries(1, value=True)
-    walk.accepted(walk.tries(1, value=False))
-    walk.accepted(walk.tries(2, BACK))
-    walk.accepted(walk.tries(3, value=True))
-    walk.accepted(walk.tries(4, value=True))
+    walk.attempt(1, value=True)
+    walk.accepted(walk.attempt(1, value=False))
+    walk.accepted(walk.attempt(2, BACK))
+    walk.accepted(walk.attempt(3, value=True))
+    walk.accepted(walk.attempt(4, value=True))
     return walk
 
 
 def judge(walk: Walk, *lines: dict[str, Any], **answers: bool) -> None:
     ask = {"status": "answered", "revision": len(lines) + 1, "answers": answers}
-    walk.told = ask
+    walk.outcome = ask
     verify(walk, ask, [*lines, ENDED])
 
 
@@ -46,7 +46,7 @@ def test_any_attempt_at_a_question_may_count_if_one_outcome_is_unknown(first: bo
 
 def test_an_attempt_at_a_revision_that_accepted_another_does_not_count() -> None:
     walk = make_walk()
-    walk.tries(4, value=False)
+    walk.attempt(4, value=False)
     lines = (answered(0, value=True), BACKED, answered(0, value=True), answered(1, value=False))
     with pytest.raises(AssertionError, match="at revision 4"):
         judge(walk, *lines, q0=True, q1=False)

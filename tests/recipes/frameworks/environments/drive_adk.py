@@ -20,7 +20,7 @@ from google.adk.models import BaseLlm, LlmResponse  # type: ignore[import-not-fo
 from google.genai import types  # type: ignore[import-not-found] # noqa: E402
 
 script: list[Any] = []
-told: list[Any] = []
+received: list[Any] = []
 
 
 class Scripted(BaseLlm):  # type: ignore[misc]
@@ -30,7 +30,7 @@ class Scripted(BaseLlm):  # type: ignore[misc]
         self, request: Any, stream: bool = False
     ) -> AsyncGenerator[Any, None]:
         last = request.contents[-1]
-        told.append(last.model_dump(mode="json", exclude_none=True)["parts"])
+        received.append(last.model_dump(mode="json", exclude_none=True)["parts"])
         says = script.pop(0)
         if isinstance(says, str):
             parts = [types.Part(text=says)]
@@ -53,12 +53,12 @@ async def main() -> None:
         tell("ready")
         while line := await asyncio.to_thread(sys.stdin.readline):
             session, goes_on, *script[:] = json.loads(line)
-            told.clear()
+            received.clear()
             message = types.Content(role="user", parts=[types.Part(text="Release it.")])
             text = await adk_confirmation.run(
                 runner, answerback, session, None if goes_on else message
             )
-            tell([text, told])
+            tell([text, received])
 
 
 asyncio.run(main())

@@ -16,7 +16,7 @@ sys.path.insert(0, recipes)
 
 from crewai import BaseLLM  # type: ignore[import-not-found] # noqa: E402
 
-sys.dont_write_bytecode = True  # nothing is left beside the recipes
+sys.dont_write_bytecode = True  # leave no files next to the recipes
 import crewai_feedback  # type: ignore[import-not-found] # noqa: E402
 
 

@@ -12,12 +12,12 @@ from anthropic.types import ToolParam  # type: ignore[import-not-found]
 from google.genai.types import Tool  # type: ignore[import-not-found,import-untyped,unused-ignore]
 from pydantic import TypeAdapter
 
-given = json.load(sys.stdin)
+definitions = json.load(sys.stdin)
 tool_param = TypeAdapter(ToolParam)
-tool = Tool.model_validate({"functionDeclarations": given["gemini"]})
+tool = Tool.model_validate({"functionDeclarations": definitions["gemini"]})
 read = {
-    "anthropic": [tool_param.validate_python(each) for each in given["anthropic"]],
+    "anthropic": [tool_param.validate_python(each) for each in definitions["anthropic"]],
     "gemini": tool.model_dump(by_alias=True, exclude_none=True)["functionDeclarations"],
-    "strict": [transform_schema(each) for each in given["strict"]],
+    "strict": [transform_schema(each) for each in definitions["strict"]],
 }
 json.dump(read, sys.stdout)
