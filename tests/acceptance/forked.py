@@ -33,7 +33,7 @@ from tests.meta.project import PYTHONPATH
 CLOCK_OFF: Final = "CLOCK_OFF"
 """The environment variable that sets the process's clock off by the given number of seconds."""
 CONTEXT: Final = multiprocessing.get_context("forkserver")
-"""Forks from a process that has imported everything that commands, and the writers to stores, need."""
+"""Forks processes from one that has imported everything that commands, and the writers to stores, need."""
 CONTEXT.set_forkserver_preload(
     [
         __name__,

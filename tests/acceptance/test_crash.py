@@ -51,7 +51,7 @@ class Client:
         self.number = number
         self.asks: list[Known] = []
         self.acknowledged = asyncio.Event()
-        """Set once anything was acknowledged since the service was started."""
+        """Set once anything has been acknowledged since the service started."""
 
     async def act_until_cut_off(self, url: str, headers: dict[str, str]) -> None:
         """Continue for as long as the service answers."""

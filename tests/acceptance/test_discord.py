@@ -41,7 +41,7 @@ class Run:
     folder: Path
     port: int
     server: postgres.Server | None
-    """PostgreSQL's, where asks are stored there."""
+    """The PostgreSQL server, if it stores the asks."""
 
 
 @pytest.fixture(params=RUNS, ids=":".join)

@@ -36,7 +36,7 @@ sys.stdin.readline()
 print(b"answered" in line.recv(100000), flush=True)
 sys.stdin.readline()
 """
-"""An agent: it waits for an ask, reads the response when it is told to, and stays."""
+"""An agent that waits for an ask, reads the response only when instructed to, and stays."""
 
 
 async def submit(http: aiohttp.ClientSession) -> str:

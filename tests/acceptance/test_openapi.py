@@ -14,7 +14,7 @@ from tests.keys import bearer
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 12
-"""Random requests an operation and phase; with them it takes about half a minute."""
+"""Random requests per operation and phase; with this many, the test takes about half a minute."""
 
 
 @pytest.mark.long

@@ -28,7 +28,7 @@ QUESTIONS = 9
 RUNS = [("socket", "sqlite"), ("http", "sqlite"), ("http", "postgresql")]
 """How clicks come in, and where asks are stored."""
 CHANCES = 2
-"""How often the process is killed around a click, at a random moment."""
+"""How many times the process is killed around a click, at a random moment."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Town:
     folder: Path
     environment: dict[str, str]
     server: postgres.Server | None
-    """PostgreSQL's, where asks are stored there."""
+    """The PostgreSQL server, if it stores the asks."""
 
     @asynccontextmanager
     async def up(self) -> AsyncIterator[tuple[Process, aiohttp.ClientSession]]:

@@ -39,7 +39,7 @@ ARRIVED = {
     ("bot/answerback/http/request_body.py", "receive_body"),
     ("bot/answerback/http/unverified_connections.py", "mark_request_verified"),
 }
-"""What reads a request, and notes that it is known who sent it: after both the payload has arrived."""
+"""The functions that read a request and verify its sender: once both have run, the payload has arrived."""
 QUESTIONS = [
     {"id": name, "text": f"{name}?", "answer_type": "boolean"} for name in ("one", "two", "three")
 ]
@@ -159,7 +159,7 @@ class Prompt:
     ask_id: str
     answers: Callable[[], Awaitable[object]]
     goes_back: Callable[[Callable[[], None]], Awaitable[object]]
-    """Calls its argument just before the request of the Back is sent."""
+    """Call the argument just before the request of the Back is sent."""
 
 
 @asynccontextmanager

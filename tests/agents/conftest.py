@@ -29,13 +29,13 @@ BINARIES = ROOT / ".venv" / "agents" / "node_modules" / ".bin"
 PATIENCE = 150.0
 """Seconds for one run of an agent."""
 LATE = "(asked earlier with "
-"""What is in the words of every late answer."""
+"""A phrase in the text of every late answer."""
 NOWHERE = "http://127.0.0.1:9"
 OFFLINE = {
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), NOWHERE),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
 }
-"""What keeps every agent on loopback: whatever it looks for elsewhere is refused at once."""
+"""Keeps every agent on loopback: any request elsewhere is refused at once."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ from tests.recipes.receiving import listening
 
 _MAX_BODY: Final = 16 * 2**20
 _LOOKS: Final = "list_mcp_resources"
-"""A tool of Codex's, called until Codex offers what is next: its first request does not wait for MCP servers."""
+"""A Codex tool, called until Codex offers the next step's tool: its first request does not wait for MCP servers."""
 Json = dict[str, Any]
 
 
@@ -54,7 +54,7 @@ class Model:
     steps: list[Step]
     url: str = ""
     requests: list[Json] = field(default_factory=list)
-    """The bodies of the requests that got a step."""
+    """The bodies of the requests that were answered with a step."""
     tools: set[str] = field(default_factory=set)
     """The names of the tools that were offered."""
 

@@ -20,7 +20,7 @@ class Connection:
 
     def __init__(self, process: asyncio.subprocess.Process, **more: str) -> None:
         self.received: list[Json] = []
-        """What came so far."""
+        """Every message received so far."""
         self._process = process
         self._more = more
         self._ids = itertools.count(1)

@@ -28,7 +28,7 @@ STREAM = (
     *("--input-format", "stream-json", "--output-format", "stream-json", "--verbose"),
     *("--permission-prompt-tool", "stdio"),
 )
-"""As a program drives it: where nothing can decide about permissions there is no AskUserQuestion."""
+"""Options of a program that drives it: if nothing can decide about permissions, there is no AskUserQuestion."""
 TRAVEL = {
     "type": "stdio",
     "command": sys.executable,

@@ -19,7 +19,7 @@ QUESTION = {
     ],
 }
 ASKS = Calls("mcp_answerback_ask_user_question", {"questions": [QUESTION]})
-"""Without a terminal Gemini CLI withholds every tool that is called ask_user, ours as its own."""
+"""Without a terminal, Gemini CLI withholds every tool called ask_user, whether its own or ours."""
 
 
 def environment(model: Model) -> dict[str, str]:

@@ -24,7 +24,7 @@ EXPECTED = (
     "Failed to load resource: the server responded with a status of 4",
     "Failed to load resource: net::ERR_FAILED",
 )
-"""What Chromium logs of every page with an error status, and of what a test cuts off."""
+"""What Chromium logs for every page with an error status, and for requests that a test cuts off."""
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")

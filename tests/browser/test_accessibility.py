@@ -48,7 +48,7 @@ YES_NO: Final = {"id": "b", "text": "Apply it?", "answer_type": "boolean", "cont
 SERIOUS: Final = {"serious", "critical"}
 KEYS: Final = {KEY: OPERATOR, "abp_alice": ALICE}
 LOOKS: Final[tuple[tuple[Literal["light", "dark"], int], ...]] = (("light", 1024), ("dark", 320))
-"""Each colour and each width once: no colour depends on the width, and no place on the colours."""
+"""Each colour scheme and each width once: no colour depends on the width, and no layout on the colour scheme."""
 AXE: Final = "axe.run({resultTypes: ['violations'], selectors: false})"
 State = Callable[[Page, Site], Awaitable[None]]
 

@@ -33,9 +33,9 @@ class Served:
 
     url: str
     token: str
-    """The agent's."""
+    """The agent's token."""
     people_token: str
-    """Of a front end, which answers for people."""
+    """The token of a front end, which answers on behalf of people."""
     webhook_secret: str
 
 

@@ -29,7 +29,7 @@ M = TypeVar("M")
 
 LABELS: Final = Labels()
 _ABOUT: Final = re.compile(r"(\w+-\d+) question \d")
-"""How a message says which form it shows."""
+"""Matches a message's text; the group is the name of the form that it shows."""
 LONGEST: Final = 180.0
 """Seconds within which any form is answered, whatever breaks: several leases, and a person who tries again."""
 _LOOK: Final = 0.05

@@ -27,7 +27,7 @@ class Walk:
     surface: str
     ask_id: str = ""
     attempts: dict[int, list[Attempt]] = field(default_factory=dict)
-    """By the revision that they saw."""
+    """Every attempt, by the revision that its author saw."""
     outcome: dict[str, Any] | None = None
     """How it ended, as reported to the agent that waited for it."""
     _time: int = 0

@@ -17,10 +17,10 @@ from claude_agent_sdk import ClaudeAgentOptions, ClaudeSDKClient
 from tests.recipes.receiving import listening
 
 START: Final = 120.0
-"""Seconds after which a test gives up Claude Code, which is large and has to be started."""
+"""Seconds after which a test gives up on Claude Code, which is large and slow to start."""
 _MAX_BODY: Final = 8 * 2**20
 Json = dict[str, Any]
-"""Bodies of another's API, looked into as tests like."""
+"""Bodies of a third-party API, inspected freely by the tests."""
 
 
 def calls(tool: str, arguments: Json) -> Json:

@@ -12,7 +12,7 @@ from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person, Served
 
 _START: Final = 120.0
-"""Seconds within which ADK has to be imported; it is large."""
+"""Seconds within which ADK, which is large, has to be imported."""
 
 
 def adk(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:

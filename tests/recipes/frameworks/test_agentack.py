@@ -27,8 +27,8 @@ _TRIED: Final = (
     ("printf 'agentack-route-probe\\n' > agentack-route.txt", "deny"),
     ("echo agentack-route-probe > agentack-route.txt", "deny"),
 )
-"""What agentack has Claude Code try, and what a person decides each time."""
-_FOUND: Final = {
+"""What agentack makes Claude Code try, and what a person decides each time."""
+_EXPECTED: Final = {
     "Probe isolation": "PASS",
     "Approval required": "PASS",
     # If a decision came by a hook, Claude Code says that a hook made it, even if a person answered there. agentack does
@@ -110,8 +110,8 @@ async def traced(front: AsyncClient, asks: list[Ask], captured: list[Json]) -> l
         asked, answered = [
             one for one in record["entries"] if one["type"] in ("request", "response")
         ]
-        given: Json = answered["response"]["answered"]
-        assert given["by"]["user_id"] == "U7"
+        decision: Json = answered["response"]["answered"]
+        assert decision["by"]["user_id"] == "U7"
         shown = re.search(r"^command: (.*)$", asked["request"]["context"], re.MULTILINE)
         assert shown is not None
         presented = {**line["action"], "parameters": {"command": shown[1]}}
@@ -119,7 +119,7 @@ async def traced(front: AsyncClient, asks: list[Ask], captured: list[Json]) -> l
         lines += [
             event("action_proposed", line["observed_at"], **of, action=line["action"]),
             event("approval_requested", asked["at"], **approval, action=presented),
-            event("approval_decision", answered["at"], **approval, decision=given["value"]),
+            event("approval_decision", answered["at"], **approval, decision=decision["value"]),
         ]
         if (done := ran.get(line["tool_use_id"])) is not None:
             at = done["observed_at"]
@@ -167,7 +167,7 @@ async def test_agentack_finds_no_action_that_people_did_not_decide(
             asked.append(await person.answers(decision))
         await checking
     found = json.loads(checker.report.read_text())["result"]["checks"]
-    assert {one["label"]: one["status"] for one in found} == _FOUND
+    assert {one["label"]: one["status"] for one in found} == _EXPECTED
     results = [one["content"] for one in claude.results()]
     assert results == ["agentack-approve-probe", *["Permission denied by hook"] * 3]
 

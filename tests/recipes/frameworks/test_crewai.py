@@ -12,7 +12,7 @@ from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person, Served
 
 _START: Final = 120.0
-"""Seconds within which CrewAI has to be imported, some of it at the first flow; it is large."""
+"""Seconds within which CrewAI, which is large, has to be imported; part of that happens at the first flow."""
 
 
 def crewai(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
