@@ -55,7 +55,7 @@ async def test_whatever_breaks_accepted_actions_hold_and_nothing_happens_twice(
             people, faults = People(staged, chance), Faults(staged, chance)
             try:
                 async with asyncio.TaskGroup() as group:
-                    watching = group.create_task(_stalls(stalls := [0.0]))
+                    watching = group.create_task(_measure_stalls(stalls := [0.0]))
                     group.create_task(people.act())
                     async with asyncio.TaskGroup() as healing:
                         for _ in range(rounds):
@@ -72,7 +72,7 @@ async def test_whatever_breaks_accepted_actions_hold_and_nothing_happens_twice(
 
 async def _verify(staged: Stage, people: People) -> None:
     """Assert that everything accepted holds, happened once, and was delivered and shown."""
-    await _settled(staged)
+    await _wait_until_settled(staged)
     bodies: dict[str, set[bytes]] = {}
     for delivery in staged.receiver.received:
         bodies.setdefault(delivery.event["data"]["id"], set()).add(delivery.body)
@@ -97,7 +97,7 @@ async def _verify(staged: Stage, people: People) -> None:
     print(f"{len(people.walks)} forms, {epochs} epochs")  # noqa: T201
 
 
-async def _stalls(stalls: list[float]) -> None:
+async def _measure_stalls(stalls: list[float]) -> None:
     """Measure how long this process stalls: on a busy machine, the people and the platforms may be the slow ones."""
     while True:
         since = time.monotonic()
@@ -105,7 +105,7 @@ async def _stalls(stalls: list[float]) -> None:
         stalls.append(time.monotonic() - since - 0.1)
 
 
-async def _settled(staged: Stage) -> None:
+async def _wait_until_settled(staged: Stage) -> None:
     """Return once every webhook has been delivered, and every message shows what is stored."""
     pending = """SELECT (SELECT count(*) FROM deliveries WHERE state <> 'delivered')
         + (SELECT count(*) FROM asks WHERE shown_revision < revision OR status = 'open')"""

@@ -146,17 +146,17 @@ async def test_everything_acknowledged_is_stored_once_whenever_the_service_is_ki
             process.signal(signal.SIGKILL)
             async with asyncio.timeout(10):
                 await asyncio.gather(*acting)
-        assert await asyncio.to_thread(intact, tmp_path / "answerback.db")
+        assert await asyncio.to_thread(is_intact, tmp_path / "answerback.db")
     async with serving(tmp_path) as (_, url), aiohttp.ClientSession(url) as http:
         asks = [known for client in clients for known in client.asks if known.id is not None]
         for known in asks:
             await verify(http, known)
-        count = await stored(http)
-        assert count == len(asks) + await lost_in_sending(http, clients)
+        count = await count_asks(http)
+        assert count == len(asks) + await count_unacknowledged(http, clients)
     assert len(asks) > points, "hardly anything was going on when the service was killed"
 
 
-async def stored(http: aiohttp.ClientSession) -> int:
+async def count_asks(http: aiohttp.ClientSession) -> int:
     """Return how many asks there are."""
     count = 0
     after: str | None = ""
@@ -167,7 +167,7 @@ async def stored(http: aiohttp.ClientSession) -> int:
     return count
 
 
-async def lost_in_sending(http: aiohttp.ClientSession, clients: list[Client]) -> int:
+async def count_unacknowledged(http: aiohttp.ClientSession, clients: list[Client]) -> int:
     """Return how many submissions were stored without an acknowledgement: their keys find them."""
     found = 0
     for client in clients:
@@ -180,7 +180,7 @@ async def lost_in_sending(http: aiohttp.ClientSession, clients: list[Client]) ->
     return found
 
 
-def intact(path: Path) -> bool:
+def is_intact(path: Path) -> bool:
     """Return whether SQLite finds the file intact."""
     if not path.exists():
         return True  # killed before the first ask was stored, or the store is not SQLite

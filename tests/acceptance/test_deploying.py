@@ -87,7 +87,7 @@ def _copy(name: str, place: Path) -> None:
 
 
 @asynccontextmanager
-async def _running(
+async def _run_service(
     command: list[str], folder: Path, environment: Mapping[str, str]
 ) -> AsyncIterator[str]:
     """Run a deployed service until the end of the context, when it must end cleanly; yield its address."""
@@ -117,7 +117,7 @@ async def _running(
             await child.communicate()
 
 
-async def _takes_an_ask(url: str, token: str) -> None:
+async def _expect_ask_accepted(url: str, token: str) -> None:
     headers = {"Authorization": f"Bearer {token}"}
     async with aiohttp.ClientSession(url) as http:
         async with http.get("/readyz") as ready:
@@ -129,7 +129,7 @@ async def _takes_an_ask(url: str, token: str) -> None:
             assert taken.status == 201, await taken.text()
 
 
-def _configured(file: Path) -> str:
+def _write_configuration(file: Path) -> str:
     """Write a configuration with one agent; return its token."""
     token = new_token()
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -140,7 +140,7 @@ def _configured(file: Path) -> str:
 async def test_the_container_file_installs_a_working_service(
     installed: Path, tmp_path: Path
 ) -> None:
-    token = _configured(tmp_path / "answerback.toml")
+    token = _write_configuration(tmp_path / "answerback.toml")
     image = dict(_instructions(1))
     environment = dict(part.split("=", 1) for part in shlex.split(image["ENV"]))
     assert environment.pop("PATH") == f"{_TARGET}/bin:$PATH"
@@ -149,12 +149,12 @@ async def test_the_container_file_installs_a_working_service(
     )
     entry, *rest = [part for name in ("ENTRYPOINT", "CMD") for part in _strings(image[name])]
     arguments = [part.replace("/etc/", f"{tmp_path}/") for part in rest]
-    async with _running(
+    async with _run_service(
         [str(installed / "bin" / entry), *arguments],
         tmp_path,
         {**environment, "ANSWERBACK_SERVER__PORT": "0"},
     ) as url:
-        await _takes_an_ask(url, token)
+        await _expect_ask_accepted(url, token)
     assert (tmp_path / "answerback.db").exists()
 
 
@@ -218,7 +218,7 @@ def test_the_image_builds_and_its_command_runs() -> None:
 
 
 async def test_the_unit_starts_a_working_service(installed: Path, tmp_path: Path) -> None:
-    token = _configured(tmp_path / "etc" / "answerback" / "answerback.toml")
+    token = _write_configuration(tmp_path / "etc" / "answerback" / "answerback.toml")
     (tmp_path / "var" / "lib" / "answerback").mkdir(parents=True)
     here = _UNIT.read_text("utf-8").replace(_TARGET, str(installed))
     here = re.sub(r"(?<=[ /=])/(etc|var)/", rf"{tmp_path}/\1/", here)
@@ -235,8 +235,8 @@ async def test_the_unit_starts_a_working_service(installed: Path, tmp_path: Path
     async with asyncio.timeout(_PATIENCE):
         assert await checked.wait() == 0
     assert float(service["TimeoutStopSec"]) <= _PATIENCE
-    async with _running(shlex.split(service["ExecStart"]), tmp_path, environment) as url:
-        await _takes_an_ask(url, token)
+    async with _run_service(shlex.split(service["ExecStart"]), tmp_path, environment) as url:
+        await _expect_ask_accepted(url, token)
     assert (tmp_path / "var" / "lib" / "answerback" / "answerback.db").exists()
 
 

@@ -89,7 +89,7 @@ async def _drain(process: Process) -> None:
         pass
 
 
-async def submitted(
+async def submit(
     address: str, channel: Channel, ann: Person, questions: list[dict[str, Any]] = QUESTIONS
 ) -> str:
     body = {
@@ -106,7 +106,7 @@ async def submitted(
         return str((await response.json())["id"])
 
 
-async def ask_of(address: str, ask_id: str) -> dict[str, Any]:
+async def get_ask(address: str, ask_id: str) -> dict[str, Any]:
     async with (
         aiohttp.ClientSession() as http,
         http.get(f"{address}/v1/asks/{ask_id}") as response,
@@ -131,14 +131,14 @@ async def test_kill_9_at_any_moment_loses_nothing_and_repeats_nothing(run: Run) 
         ask: dict[str, Any] = {}
         for kill in range(KILLS + 1):
             async with up(discord, run) as (process, address):
-                ask_id = ask_id or await submitted(address, channel, ann)
-                number = await shown_correctly(address, ask_id, ann, channel)
+                ask_id = ask_id or await submit(address, channel, ann)
+                number = await wait_until_shown(address, ask_id, ann, channel)
                 assert number == 0 or number >= confirmed
                 if kill == KILLS:
-                    await to_the_end(ann, channel)
-                    ask = await ask_of(address, ask_id)
+                    await answer_to_the_end(ann, channel)
+                    ask = await get_ask(address, ask_id)
                     break
-                confirmed = await clicked_until_killed(process, ann, channel, number, chance)
+                confirmed = await click_until_killed(process, ann, channel, number, chance)
         assert ask["status"] == "answered"
         assert ask["answers"] == {f"q{n}": True for n in range(1, 9)}
         posts = [m for m in channel.messages.values() if m.author_id == discord.bot.id]
@@ -155,7 +155,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) 
         ann = discord.person("ann", guild)
         async with up(discord, run) as (process, address):
             two = [question, {**question, "id": "more"}]
-            ask_id = await submitted(address, channel, ann, two)
+            ask_id = await submit(address, channel, ann, two)
             await ann.until(lambda: is_posted(ann, channel))
             process.child.kill()
             await process.child.wait()
@@ -164,13 +164,13 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) 
         for _ in range(2):
             async with up(discord, run) as (_, address):
                 await ann.until(lambda: "✅" in said.reactions)
-                assert (await ask_of(address, ask_id))["answers"] == {"why": "because"}
+                assert (await get_ask(address, ask_id))["answers"] == {"why": "because"}
                 await ann.finds("because", channel)
 
 
-async def shown_correctly(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
+async def wait_until_shown(address: str, ask_id: str, ann: Person, channel: Channel) -> int:
     """Wait until the message shows what is stored; return the number of the question."""
-    prompt = (await ask_of(address, ask_id))["prompt"]
+    prompt = (await get_ask(address, ask_id))["prompt"]
     stored = int(prompt["position"]) if prompt else 0
     await ann.until(
         lambda: is_posted(ann, channel) and question_shown(ann, channel) == stored, timeout=15
@@ -186,7 +186,7 @@ def is_posted(ann: Person, channel: Channel) -> bool:
     return True
 
 
-async def clicked_until_killed(
+async def click_until_killed(
     process: Process, ann: Person, channel: Channel, number: int, chance: random.Random
 ) -> int:
     """Click Yes through the form while the process is killed; return the question after the last confirmed click."""
@@ -209,7 +209,7 @@ def is_confirmed(click: Interaction) -> bool:
     return click.state == "answered"
 
 
-async def to_the_end(ann: Person, channel: Channel) -> None:
+async def answer_to_the_end(ann: Person, channel: Channel) -> None:
     while question_shown(ann, channel):
         done = await ann.click("Yes", channel=channel)
         assert done.answered

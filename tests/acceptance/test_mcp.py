@@ -29,7 +29,7 @@ GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 Connect = Callable[[], AbstractAsyncContextManager[Client]]
 
 
-def connecting(service: Service, transport: str) -> Connect:
+def connector(service: Service, transport: str) -> Connect:
     """Return a function that connects a client: to the endpoint, or to a bridge that it starts."""
     if transport == "http":
         return lambda: mcp_client(f"{service.url}/mcp")
@@ -47,19 +47,19 @@ async def test_an_ask_is_walked_despite_timeouts_and_a_killed_service(
     tmp_path: Path, transport: str
 ) -> None:
     async with restartable(tmp_path) as service:
-        connect = connecting(service, transport)
+        connect = connector(service, transport)
         async with connect() as client:
-            ask_id = await asked_and_given_up(client, service)
+            ask_id = await ask_and_give_up(client, service)
             if transport == "stdio":
-                await refused_in_words(client)
+                await expect_refusal_in_words(client)
                 # The bridge outlives the service: its client notices nothing.
-                waiting = asyncio.create_task(answer_of(client, ask_id))
-                await restarted_and_answered(service, ask_id)
+                waiting = asyncio.create_task(wait_for_answer(client, ask_id))
+                await restart_and_answer(service, ask_id)
                 async with asyncio.timeout(PATIENCE):
                     assert await waiting == {"answer_type": "boolean", "answer": True}
         if transport == "http":
-            waiting = asyncio.create_task(answer_over_lost_lines(connect, ask_id))
-            await restarted_and_answered(service, ask_id)
+            waiting = asyncio.create_task(answer_despite_cut_connections(connect, ask_id))
+            await restart_and_answer(service, ask_id)
             async with asyncio.timeout(PATIENCE):
                 assert await waiting == {"answer_type": "boolean", "answer": True}
         async with connect() as client:
@@ -69,7 +69,7 @@ async def test_an_ask_is_walked_despite_timeouts_and_a_killed_service(
     assert withdrawn.structured_content["reason"] == "withdrawn"
 
 
-async def asked_and_given_up(client: Client, service: Service) -> str:
+async def ask_and_give_up(client: Client, service: Service) -> str:
     """Return an ask whose client timed out before anybody answered; a progress message had named it."""
     words: list[str] = []
 
@@ -85,7 +85,7 @@ async def asked_and_given_up(client: Client, service: Service) -> str:
     return ask_id
 
 
-async def refused_in_words(client: Client) -> None:
+async def expect_refusal_in_words(client: Client) -> None:
     """Assert that the bridge passes on the service's words."""
     assert (await client.call_tool("ask_user", {"questions": []})).is_error
     unknown = await client.call_tool("get_answer", {"ask_id": "ask_0"})
@@ -95,23 +95,23 @@ async def refused_in_words(client: Client) -> None:
     assert "ask_user_question" in [tool.name for tool in (await client.list_tools()).tools]
 
 
-async def restarted_and_answered(service: Service, ask_id: str) -> None:
+async def restart_and_answer(service: Service, ask_id: str) -> None:
     await service.kill()
     await service.start()
     await service.answer(ask_id)
 
 
-async def answer_over_lost_lines(connect: Connect, ask_id: str) -> Any:
+async def answer_despite_cut_connections(connect: Connect, ask_id: str) -> Any:
     """Return the answer, as a client gets it that reconnects whenever its connection is cut."""
     while True:
         try:
             async with connect() as client:
-                return await answer_of(client, ask_id)
+                return await wait_for_answer(client, ask_id)
         except* (MCPError, httpx2.HTTPError):
             await asyncio.sleep(0.1)
 
 
-async def answer_of(client: Client, ask_id: str) -> Any:
+async def wait_for_answer(client: Client, ask_id: str) -> Any:
     while True:
         result = await client.call_tool("wait_for_answer", {"ask_id": ask_id})
         if not result.is_error and result.structured_content.get("status") != "pending":

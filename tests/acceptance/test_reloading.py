@@ -21,7 +21,7 @@ pytestmark = pytest.mark.acceptance
 QUESTION = {"id": "apply", "text": "Apply the secret plan?", "answer_type": "boolean"}
 
 
-async def logged(process: Process, action: str) -> dict[str, Any]:
+async def next_log_line(process: Process, action: str) -> dict[str, Any]:
     """Return the log's next line about this action."""
     assert process.child.stderr is not None
     async with asyncio.timeout(PATIENCE):
@@ -55,20 +55,20 @@ async def status(url: str, token: str) -> int:
 async def test_agents_come_and_go_without_a_restart(tmp_path: Path) -> None:
     configure(tmp_path, "ann", "bob")
     async with serving(tmp_path) as (process, url):
-        assert (await logged(process, "started"))["address"] == url
+        assert (await next_log_line(process, "started"))["address"] == url
         assert [await status(url, name) for name in ("ann", "bob", "cleo")] == [200, 200, 401]
         configure(tmp_path, "ann", "cleo", more="[slack]\nresponders = ['U1']\n")
         process.signal(signal.SIGHUP)
-        await logged(process, "reloaded")
-        assert "slack" in (await logged(process, "restart_needed"))["event"]
+        await next_log_line(process, "reloaded")
+        assert "slack" in (await next_log_line(process, "restart_needed"))["event"]
         assert [await status(url, name) for name in ("ann", "bob", "cleo")] == [200, 401, 200]
         (tmp_path / "answerback.toml").write_text("[agents.dan]\ncolour = 'red'\n")
         process.signal(signal.SIGHUP)
-        assert "colour" in (await logged(process, "reload_refused"))["event"]
+        assert "colour" in (await next_log_line(process, "reload_refused"))["event"]
         assert [await status(url, name) for name in ("ann", "dan")] == [200, 401]
         configure(tmp_path)
         process.signal(signal.SIGHUP)
-        assert "agents" in (await logged(process, "restart_needed"))["event"]
+        assert "agents" in (await next_log_line(process, "restart_needed"))["event"]
         assert [await status(url, name) for name in ("ann", "dan")] == [401, 401]
 
 
@@ -78,19 +78,19 @@ async def test_a_token_is_revoked_without_a_restart(tmp_path: Path) -> None:
     configure(tmp_path, "ann", "bob", more=f"{comment}default_route = 'web'\n\n")
     before = (tmp_path / "answerback.toml").read_text()
     async with serving(tmp_path) as (process, url):
-        await logged(process, "started")
+        await next_log_line(process, "started")
         code, _, output = await run("token", "revoke", "bob", folder=tmp_path)
         assert code == 0, output
-        await logged(process, "agents_reloaded")
+        await next_log_line(process, "agents_reloaded")
         assert [await status(url, name) for name in ("ann", "bob")] == [200, 401]
         assert before.startswith((tmp_path / "answerback.toml").read_text().rstrip("\n"))
         (tmp_path / "answerback.toml").write_text("[agents.ann]\ncolour = 'red'\n")
-        assert "colour" in (await logged(process, "reload_refused"))["event"]
+        assert "colour" in (await next_log_line(process, "reload_refused"))["event"]
         configure(tmp_path, "ann")
-        await logged(process, "agents_reloaded")
+        await next_log_line(process, "agents_reloaded")
         _, _, output = await run("token", "revoke", "ann", folder=tmp_path)
         assert "the last agent" in output
-        assert "agents" in (await logged(process, "restart_needed"))["event"]
+        assert "agents" in (await next_log_line(process, "restart_needed"))["event"]
         assert [await status(url, name) for name in ("ann", "bob")] == [401, 401]
 
 
@@ -107,9 +107,9 @@ async def test_the_log_has_a_line_for_everything_that_happens_to_an_ask(tmp_path
             }
             async with http.post("/v1/asks", json=body) as response:
                 ask = (await response.json())["id"]
-            line = await logged(process, "submitted")
+            line = await next_log_line(process, "submitted")
             assert (line["ask_id"], line["agent"], line["surface"]) == (ask, "ann", "web")
             async with http.delete(f"/v1/asks/{ask}"):
                 pass
-            assert (await logged(process, "withdrawn"))["ask_id"] == ask
-            assert (await logged(process, "delivery"))["ask_id"] == ask
+            assert (await next_log_line(process, "withdrawn"))["ask_id"] == ask
+            assert (await next_log_line(process, "delivery"))["ask_id"] == ask

@@ -36,9 +36,7 @@ PLACES = {
 }
 
 
-async def submitted(
-    http: aiohttp.ClientSession, *questions: dict[str, Any], **envelope: Any
-) -> str:
+async def submit(http: aiohttp.ClientSession, *questions: dict[str, Any], **envelope: Any) -> str:
     body = {"name": "ask_user", "arguments": {"questions": [*questions]}, **envelope}
     async with http.post("/v1/asks", json=body) as response:
         assert response.status == 201, await response.text()
@@ -77,14 +75,14 @@ class World:
             "ANSWERBACK_DISCORD__API_URL": self.discord.api_url,
         }
 
-    def open_doors(self) -> None:
+    def connect_platforms(self) -> None:
         """Make the platforms call the proxy."""
         self.slack.deliver_to(f"{self.town.public.url}/slack/events")
         self.discord.application.interactions_endpoint_url = (
             f"{self.town.public.url}/discord/interactions"
         )
 
-    async def is_shown(self) -> None:
+    async def wait_until_shown(self) -> None:
         """Return once every message shows its ask: words typed before that are too early for the question."""
         behind = "SELECT 1 FROM asks WHERE shown_revision < revision"
         async with asyncio.timeout(40):
@@ -102,7 +100,7 @@ class World:
         [message] = (one for one in self.slack.messages("C0OPS") if one.user == BOT_USER)
         return message
 
-    async def typed_on_discord(self, words: str) -> None:
+    async def type_on_discord(self, words: str) -> None:
         """Reply to the message as Ann, and wait until her words are accepted."""
         [mine] = self._on_discord()
         said = self.ann.replies(mine, words)
@@ -125,7 +123,7 @@ async def world(
     async with FakeSlack() as slack, FakeDiscord() as discord:
         made = World(slack, discord, postgres_server, database)
         async with town(tmp_path, database, made.environment) as made.town:
-            made.open_doors()
+            made.connect_platforms()
             yield made
 
 
@@ -135,9 +133,9 @@ async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_at_once(wo
     took = []
     async with first, second:
         for _ in range(20):
-            ask_id = await submitted(first, GO, to="web")
+            ask_id = await submit(first, GO, to="web")
             waiting = asyncio.create_task(ended(second, ask_id))
-            await _waits(world.town.replicas[1].url)
+            await _wait_for_a_waiter(world.town.replicas[1].url)
             since = time.monotonic()
             await act(first, ask_id, action="answer", value=True)
             ask = await waiting
@@ -148,7 +146,7 @@ async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_at_once(wo
     assert (await world.town.replicas[1].ready())["missed_notifications"] == 0
 
 
-async def _waits(url: str) -> None:
+async def _wait_for_a_waiter(url: str) -> None:
     """Return once somebody waits at a replica."""
     async with aiohttp.ClientSession(url) as http:
         while True:
@@ -162,8 +160,8 @@ async def test_forms_are_walked_with_each_request_going_to_a_different_replica(
     world: World,
 ) -> None:
     async with world.town.agent() as http:
-        await _walked_on_slack(world, http)
-        await _walked_on_discord(world, http)
+        await _walk_on_slack(world, http)
+        await _walk_on_discord(world, http)
         async with Client(f"{world.town.replicas[0].url}/mcp") as client:
             asking = asyncio.create_task(client.call_tool("ask_user", {"question": "Which port?"}))
             ask_id = await _newest(http)
@@ -184,9 +182,9 @@ async def test_a_walk_continues_at_the_survivor_when_the_replica_of_its_last_cli
     stopping, surviving = world.town.replicas
     ann, public = world.ann, world.town.public
     async with world.town.agent(surviving.url) as http:
-        slack = await submitted(http, GO, SURE, to="slack:C0OPS", responders=["U0ADA"])
+        slack = await submit(http, GO, SURE, to="slack:C0OPS", responders=["U0ADA"])
         to = f"discord:{world.channel.id}"
-        discord = await submitted(http, GO, SURE, to=to, responders=[str(ann.id)])
+        discord = await submit(http, GO, SURE, to=to, responders=[str(ann.id)])
         waiting = [asyncio.create_task(ended(http, ask_id)) for ask_id in (slack, discord)]
         await world.slack.until(lambda: world.slack.messages("C0OPS"), timeout=40)
         await ann.finds_control("Yes", world.channel, timeout=40)
@@ -214,8 +212,8 @@ async def _newest(http: aiohttp.ClientSession) -> str:
                 return str(asks[0]["id"])
 
 
-async def _walked_on_slack(world: World, http: aiohttp.ClientSession) -> None:
-    ask_id = await submitted(http, GO, PLACES, WHY, to="slack:C0OPS", responders=["U0ADA"])
+async def _walk_on_slack(world: World, http: aiohttp.ClientSession) -> None:
+    ask_id = await submit(http, GO, PLACES, WHY, to="slack:C0OPS", responders=["U0ADA"])
     waiting = asyncio.create_task(ended(http, ask_id))
     await world.slack.until(lambda: world.slack.messages("C0OPS"))
     [message] = world.slack.messages("C0OPS")
@@ -230,14 +228,14 @@ async def _walked_on_slack(world: World, http: aiohttp.ClientSession) -> None:
     await world.slack.until(lambda: said.reactions)
 
 
-async def _walked_on_discord(world: World, http: aiohttp.ClientSession) -> None:
+async def _walk_on_discord(world: World, http: aiohttp.ClientSession) -> None:
     ann, to = world.ann, f"discord:{world.channel.id}"
-    ask_id = await submitted(http, GO, WHY, GO | {"id": "sure"}, to=to, responders=[str(ann.id)])
+    ask_id = await submit(http, GO, WHY, GO | {"id": "sure"}, to=to, responders=[str(ann.id)])
     waiting = asyncio.create_task(ended(http, ask_id))
     await ann.finds_control("Yes", world.channel)
     assert (await ann.click("Yes", channel=world.channel)).answered
     await ann.finds("Why?", world.channel)
-    await world.typed_on_discord("because")
+    await world.type_on_discord("because")
     await ann.finds_control("Yes", world.channel)
     assert (await ann.click("Yes", channel=world.channel)).answered
     assert (await waiting)["answers"] == {"go": True, "why": "because", "sure": True}
@@ -250,13 +248,13 @@ async def test_a_killed_leader_is_replaced_and_nothing_is_lost(world: World) -> 
     async with world.town.agent() as http:
         leader = await world.town.leader()
         to, mine = f"discord:{world.channel.id}", [str(world.ann.id)]
-        ask_id = await submitted(http, WHY, WHY | {"id": "more"}, to=to, responders=mine)
+        ask_id = await submit(http, WHY, WHY | {"id": "more"}, to=to, responders=mine)
         waiting = asyncio.create_task(ended(http, ask_id))
-        await world.is_shown()
-        await world.typed_on_discord("first")
-        await world.is_shown()
+        await world.wait_until_shown()
+        await world.type_on_discord("first")
+        await world.wait_until_shown()
         await world.town.kill(leader)
-        await world.typed_on_discord("second")
+        await world.type_on_discord("second")
         ask = await waiting
         assert ask["answers"] == {"why": "first", "more": "second"}
         assert await world.town.leader() is not leader
@@ -271,22 +269,22 @@ async def test_a_leader_paused_for_longer_than_its_lease_changes_nothing_when_it
     async with world.town.agent() as http:
         leader = await world.town.leader()
         to, mine = f"discord:{world.channel.id}", [str(world.ann.id)]
-        ask_id = await submitted(
+        ask_id = await submit(
             http, WHY, WHY | {"id": "more"}, WHY | {"id": "last"}, to=to, responders=mine
         )
-        await world.is_shown()
+        await world.wait_until_shown()
         leader.signal(signal.SIGSTOP)
         world.town.api.targets.remove(leader.url)
         world.town.public.targets.remove(leader.public)
-        await world.typed_on_discord("first")  # it also waits in the paused leader's socket
-        await world.is_shown()
-        await world.typed_on_discord("second")
+        await world.type_on_discord("first")  # it also waits in the paused leader's socket
+        await world.wait_until_shown()
+        await world.type_on_discord("second")
         leader.signal(signal.SIGCONT)
         async with asyncio.timeout(20):
             while (await leader.ready())["leads"]["discord"]:  # noqa: ASYNC110 it signals nobody
                 await asyncio.sleep(0.1)
-        await world.is_shown()
-        await world.typed_on_discord("third")
+        await world.wait_until_shown()
+        await world.type_on_discord("third")
         ask = await ended(http, ask_id)
         assert ask["answers"] == {"why": "first", "more": "second", "last": "third"}
         async with http.get(f"/v1/asks/{ask_id}/record") as response:
@@ -300,7 +298,7 @@ async def test_a_restart_of_the_database_loses_no_answer(
     world: World, postgres_server: postgres.Server
 ) -> None:
     async with world.town.agent() as http:
-        ask_id = await submitted(http, GO, PLACES, to="slack:C0OPS", responders=["U0ADA"])
+        ask_id = await submit(http, GO, PLACES, to="slack:C0OPS", responders=["U0ADA"])
         waiting = asyncio.create_task(ended(http, ask_id))
         await world.slack.until(lambda: world.slack.messages("C0OPS"))
         [message] = world.slack.messages("C0OPS")
@@ -326,9 +324,9 @@ async def test_a_cut_listening_connection_is_reopened_and_delays_nobody_for_more
         world.town.agent(first.url) as one,
         world.town.agent(second.url) as other,
     ):
-        ask_id = await submitted(one, GO, to="web")
+        ask_id = await submit(one, GO, to="web")
         waiting = asyncio.create_task(ended(other, ask_id))
-        await _waits(second.url)
+        await _wait_for_a_waiter(second.url)
         listening = f"datname = '{name}' AND query LIKE 'LISTEN%'"
         cut = f"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE {listening}"
         assert len(postgres_server.run(cut)) == 2

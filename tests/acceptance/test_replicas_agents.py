@@ -33,7 +33,7 @@ def structured(result: CallToolResult) -> dict[str, Any]:
     return dict(result.structured_content)
 
 
-async def somebody_waits(two: Town) -> None:
+async def wait_for_a_waiter(two: Town) -> None:
     """Return once a replica has somebody waiting."""
     for replica in itertools.cycle(two.replicas):
         async with aiohttp.ClientSession(replica.url) as http, http.get("/metrics") as response:
@@ -41,7 +41,7 @@ async def somebody_waits(two: Town) -> None:
                 return
 
 
-async def answered(http: aiohttp.ClientSession, ask_id: str, value: object) -> None:
+async def answer(http: aiohttp.ClientSession, ask_id: str, value: object) -> None:
     """Answer an ask, as a person."""
     action = {"action": "answer", "value": value}
     async with http.post(f"/v1/asks/{ask_id}/actions", json=action) as response:
@@ -59,8 +59,8 @@ async def test_an_ask_submitted_at_one_replica_can_be_awaited_at_the_other(
         ask = {"ask_id": pending["ask_id"]}
         for _ in two.replicas:
             waiting = asyncio.create_task(client.call_tool("wait_for_answer", ask))
-            await somebody_waits(two)
-            await answered(http, pending["ask_id"], "8420")
+            await wait_for_a_waiter(two)
+            await answer(http, pending["ask_id"], "8420")
             assert structured(await waiting) == {"answer_type": "text", "answer": "8420"}
             pending = structured(await client.call_tool("ask_user", PORT | {"wait_seconds": 0}))
             ask = {"ask_id": pending["ask_id"]}
@@ -77,6 +77,6 @@ async def test_a_late_answer_is_delivered_once_whichever_replica_is_asked_for_it
         asked = structured(
             await client.call_tool("ask_user", PORT | conversation | {"mode": "async"})
         )
-        await answered(http, asked["ask_id"], "8420")
+        await answer(http, asked["ask_id"], "8420")
         found = [await client.call_tool("check_answers", conversation) for _ in range(4)]
         assert sum("8420" in str(result.content) for result in found) == 1

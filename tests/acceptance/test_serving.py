@@ -36,7 +36,7 @@ async def test_serve_stops_at_once_and_cleanly_while_callers_wait(tmp_path: Path
         ]
         stream = await http.get(f"/v1/asks/{ask['id']}/events")
         await stream.content.readline()
-        await waiting(http, 21)
+        await wait_for_callers(http, 21)
         process.signal(signal.SIGTERM)
         for response in await asyncio.gather(*waits):
             assert response.status == 202
@@ -81,7 +81,7 @@ async def test_serve_ends_with_one_sentence_if_its_database_cannot_be_used(
     assert "right" not in err
 
 
-async def waiting(http: aiohttp.ClientSession, count: int) -> None:
+async def wait_for_callers(http: aiohttp.ClientSession, count: int) -> None:
     """Return once the given number of callers wait, which only the metric shows from outside."""
     async with asyncio.timeout(10):
         while True:

@@ -83,7 +83,7 @@ label = "Alice Adams"
         yield World(folder, process, api, site, inside)
 
 
-async def logged(up: World) -> list[str]:
+async def read_log(up: World) -> list[str]:
     """Return what the log says about ignored headers, once the service has ended."""
     up.process.child.terminate()
     _, _, err = await up.process.ended()
@@ -118,7 +118,7 @@ async def test_a_person_signed_in_by_the_proxy_answers_under_that_name(tmp_path:
                 "known": "proxy",
             }
         ]
-        assert await logged(up) == []
+        assert await read_log(up) == []
 
 
 @pytest.mark.rule("AUTH-15", "SURFACE-9")
@@ -161,7 +161,7 @@ async def test_the_header_counts_only_on_the_proxys_connections(tmp_path: Path) 
             assert (await local.http.get(f"{up.api}/v1/asks/{ask['id']}")).status == 200
         entries = await up.record(ask)
         assert [one["type"] for one in entries] == ["request"]
-        (once,) = await logged(up)
+        (once,) = await read_log(up)
         assert "web.trusted_proxies does not list" in once
 
 
@@ -179,7 +179,7 @@ async def test_a_misconfigured_proxy_names_nobody(tmp_path: Path, headers: str, 
                 page = await bob.open(up.path(ask))
                 assert page.status == 200
                 assert "You are" not in page.text
-        (once,) = await logged(up)
+        (once,) = await read_log(up)
         assert why in once
 
 

@@ -71,7 +71,7 @@ class Town:
         shown = [n for n in range(QUESTIONS) if f"Question {n}?" in text.splitlines()]
         return shown[-1] if LABELS.yes in self.ada.sees(self.message()).buttons else None
 
-    async def shows(self, number: int | None) -> None:
+    async def wait_until_shown(self, number: int | None) -> None:
         """Wait until the message shows this question, or the record if None."""
         await self.slack.until(lambda: self.number() == number)
 
@@ -81,12 +81,12 @@ async def town(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[
     mode, store = request.param
     with postgres.database_of(request, tmp_path, store) as database:
         server = None if store == "sqlite" else request.getfixturevalue("postgres_server")
-        async with made_in(tmp_path, mode, database, server) as made:
+        async with town_in(tmp_path, mode, database, server) as made:
             yield made
 
 
 @asynccontextmanager
-async def made_in(
+async def town_in(
     folder: Path, mode: str, database: str, server: postgres.Server | None
 ) -> AsyncIterator[Town]:
     """Yield a town whose service runs on this database."""
@@ -122,13 +122,13 @@ async def test_a_walk_continues_after_every_kill_and_nothing_is_doubled(town: To
     # between the post and the note that it was sent
     slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
     async with town.up() as (_, http):
-        ask_id = (await submitted(http))["id"]
+        ask_id = (await submit(http))["id"]
         await slack.until(lambda: slack.messages(CHANNEL))
     slack.faults.clear()
 
     # between a commit and the update that shows it
     async with town.up() as (process, _):
-        await town.shows(0)
+        await town.wait_until_shown(0)
         slack.faults.add("chat.update", hang=True, times=None)
         ack = await town.ada.click(town.message(), LABELS.yes)
         assert ack is not None
@@ -142,7 +142,7 @@ async def test_a_walk_continues_after_every_kill_and_nothing_is_doubled(town: To
     chance, acked = random.Random(7), False
     for _ in range(CHANCES):
         async with town.up() as (process, http):
-            done = await caught_up(town, http, ask_id, done, acked=acked)
+            done = await wait_until_caught_up(town, http, ask_id, done, acked=acked)
             clicking = asyncio.create_task(town.ada.click(town.message(), LABELS.yes))
             await asyncio.sleep(chance.uniform(0, 0.012))
             process.signal(signal.SIGKILL)
@@ -150,12 +150,12 @@ async def test_a_walk_continues_after_every_kill_and_nothing_is_doubled(town: To
             acked = ack is not None and ack.ok
 
     async with town.up() as (_, http):
-        done = await caught_up(town, http, ask_id, done, acked=acked)
+        done = await wait_until_caught_up(town, http, ask_id, done, acked=acked)
         for number in range(done, QUESTIONS):
-            await town.shows(number)
+            await town.wait_until_shown(number)
             await town.ada.click(town.message(), LABELS.yes)
-        await town.shows(None)
-        ended = await stored(http, ask_id)
+        await town.wait_until_shown(None)
+        ended = await get_ask(http, ask_id)
         assert ended["status"] == "answered"
         assert ended["answers"] == {f"q{n}": True for n in range(QUESTIONS)}
     assert "Answered by ada" in town.ada.sees(town.message()).text
@@ -167,7 +167,7 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town
     slack, question = town.slack, {"id": "why", "text": "Why?", "answer_type": "text"}
     slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
     async with town.up() as (process, http):
-        ask = await submitted(http, [question, {**question, "id": "more"}])
+        ask = await submit(http, [question, {**question, "id": "more"}])
         await slack.until(lambda: slack.messages(CHANNEL))
         process.signal(signal.SIGKILL)
     slack.faults.clear()
@@ -177,18 +177,18 @@ async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town
     for _ in range(2):
         async with town.up() as (_, http):
             await slack.until(lambda: said.reactions)
-            assert (await stored(http, ask["id"]))["answers"] == {"why": "because"}
+            assert (await get_ask(http, ask["id"]))["answers"] == {"why": "because"}
             await slack.until(lambda: "because" in town.ada.sees(live).text)
 
 
-async def caught_up(
+async def wait_until_caught_up(
     town: Town, http: aiohttp.ClientSession, ask_id: str, before: int, *, acked: bool
 ) -> int:
     """Return how many answers are stored, once the message shows them all; acknowledged ones are among them."""
-    counted = len((await stored(http, ask_id))["answers"])
+    counted = len((await get_ask(http, ask_id))["answers"])
     assert counted in {before, before + 1}
     assert counted == before + 1 or not acked
-    await town.shows(counted)
+    await town.wait_until_shown(counted)
     return counted
 
 
@@ -197,7 +197,7 @@ MANY = [
 ]
 
 
-async def submitted(
+async def submit(
     http: aiohttp.ClientSession, questions: Sequence[dict[str, str]] = MANY
 ) -> dict[str, Any]:
     """Submit an ask with these questions, or with many yes-or-no questions."""
@@ -213,7 +213,7 @@ async def submitted(
         return told
 
 
-async def stored(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
+async def get_ask(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
     """Return the stored ask."""
     async with http.get(f"/v1/asks/{ask_id}") as response:
         told: dict[str, Any] = await response.json()

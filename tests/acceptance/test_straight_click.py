@@ -72,7 +72,7 @@ class Trace:
         self.committed.clear()
         self._begun = True
 
-    def called(self, frame: FrameType, event: str, _argument: object) -> None:
+    def on_profile_event(self, frame: FrameType, event: str, _argument: object) -> None:
         """Handle a profiling event; see `sys.setprofile`."""
         if not self._begun or self.committed.is_set() or event not in {"call", "return"}:
             return
@@ -84,7 +84,7 @@ class Trace:
                 if name.startswith(SOURCE_FOLDERS) and name not in self.files:
                     self.files.append(name)
 
-    def stated(self, statement: str) -> None:
+    def on_statement(self, statement: str) -> None:
         """Handle a statement that SQLite is about to run."""
         if statement == "COMMIT":
             self.committed.set()
@@ -95,15 +95,15 @@ def tracing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Trace]:
     """Trace this thread, and every thread and database connection created within the context."""
     trace, connect = Trace(), sqlite3.connect
 
-    def connected(*args: Any, **options: Any) -> sqlite3.Connection:
+    def traced_connect(*args: Any, **options: Any) -> sqlite3.Connection:
         connection: sqlite3.Connection = connect(*args, **options)
-        connection.set_trace_callback(trace.stated)
+        connection.set_trace_callback(trace.on_statement)
         return connection
 
-    monkeypatch.setattr(sqlite3, "connect", connected)
+    monkeypatch.setattr(sqlite3, "connect", traced_connect)
     before = sys.getprofile()
-    threading.setprofile(trace.called)
-    sys.setprofile(trace.called)
+    threading.setprofile(trace.on_profile_event)
+    sys.setprofile(trace.on_profile_event)
     try:
         yield trace
     finally:
@@ -127,7 +127,7 @@ async def service(folder: Path, **tables: object) -> AsyncIterator[RunningServic
         yield up
 
 
-async def submitted(up: RunningService, to: str, *responders: str) -> str:
+async def submit(up: RunningService, to: str, *responders: str) -> str:
     """Submit an ask with three questions; return its id."""
     body = {"name": "ask_user", "arguments": {"questions": QUESTIONS}, "to": to}
     if responders:
@@ -140,7 +140,7 @@ async def submitted(up: RunningService, to: str, *responders: str) -> str:
         return str((await told.json())["id"])
 
 
-async def settled(up: RunningService, ask_id: str, revision: int) -> None:
+async def wait_until_settled(up: RunningService, ask_id: str, revision: int) -> None:
     """Wait until the ask is at a revision and has nothing left to show."""
     async with asyncio.timeout(10):
         while True:
@@ -175,8 +175,8 @@ async def slack(folder: Path) -> AsyncIterator[Prompt]:
         }
         async with service(folder, slack=table) as up:
             world.deliver_to(f"{up.public_url}/slack/events")
-            ask_id = await submitted(up, "slack:C0OPS", ada.id)
-            await settled(up, ask_id, 1)
+            ask_id = await submit(up, "slack:C0OPS", ada.id)
+            await wait_until_settled(up, ask_id, 1)
             [message] = world.messages("C0OPS")
 
             async def back(begin: Callable[[], None]) -> None:
@@ -201,8 +201,8 @@ async def discord(folder: Path) -> AsyncIterator[Prompt]:
         async with service(folder, discord=table) as up:
             url = f"{up.public_url}/discord/interactions"
             world.application.interactions_endpoint_url = url
-            ask_id = await submitted(up, f"discord:{channel.id}", str(ann.id))
-            await settled(up, ask_id, 1)
+            ask_id = await submit(up, f"discord:{channel.id}", str(ann.id))
+            await wait_until_settled(up, ask_id, 1)
 
             async def back(begin: Callable[[], None]) -> None:
                 begin()
@@ -215,7 +215,7 @@ async def discord(folder: Path) -> AsyncIterator[Prompt]:
 async def web(folder: Path) -> AsyncIterator[Prompt]:
     """On the web page."""
     async with service(folder) as up, aiohttp.ClientSession() as http:
-        ask_id = await submitted(up, "web")
+        ask_id = await submit(up, "web")
         assert up.entrances is not None
         address = await up.entrances.answering_url(ask_id)
         visitor = Reader(http, "")
@@ -243,9 +243,9 @@ async def test_a_back_runs_through_few_files_before_its_commit(
         async with surface(tmp_path) as prompt:
             for revision in (2, 4, 6):
                 await prompt.answers()
-                await settled(prompt.up, prompt.ask_id, revision)
+                await wait_until_settled(prompt.up, prompt.ask_id, revision)
                 await prompt.goes_back(trace.begin)
-                await settled(prompt.up, prompt.ask_id, revision + 1)
+                await wait_until_settled(prompt.up, prompt.ask_id, revision + 1)
                 assert trace.committed.is_set()
                 traced.append([*trace.files])
     fewest = min(traced, key=len)  # housekeeping may run alongside one of them

@@ -17,7 +17,7 @@ FORM = {"questions": [{"id": "apply", "text": "Apply?", "answer_type": "boolean"
 FILES = 128
 
 
-async def public(process: Process) -> tuple[str, int]:
+async def public_address(process: Process) -> tuple[str, int]:
     """Return the public listener's address, which is printed after the agents'."""
     line = await process.line()
     parts = urlsplit(line.removeprefix("public on "))
@@ -28,12 +28,12 @@ async def public(process: Process) -> tuple[str, int]:
 async def test_strangers_leave_the_agents_their_descriptors(tmp_path: Path) -> None:
     environment = {"ANSWERBACK_PUBLIC__PORT": "0"}
     async with serving(tmp_path, environment, files=FILES) as (process, url):
-        host, port = await public(process)
+        host, port = await public_address(process)
         connections = [await asyncio.open_connection(host, port) for _ in range(2 * FILES)]
         for number, (_, writer) in enumerate(connections):
             writer.write((b"", b"POST /slack/ev", b"GET /a/-/ HTTP/1.1\r\nHost: x\r\n")[number % 3])
         async with aiohttp.ClientSession(url) as http:
-            waits = [await submitted(http) for _ in range(20)]
+            waits = [await submit(http) for _ in range(20)]
             assert {one.status for one in await asyncio.gather(*waits)} == {202}
         closed = await asyncio.gather(
             *(asyncio.wait_for(reader.read(), PATIENCE) for reader, _ in connections[:FILES]),
@@ -45,7 +45,7 @@ async def test_strangers_leave_the_agents_their_descriptors(tmp_path: Path) -> N
         await asyncio.gather(*(w.wait_closed() for _, w in connections), return_exceptions=True)
 
 
-async def submitted(http: aiohttp.ClientSession) -> asyncio.Task[aiohttp.ClientResponse]:
+async def submit(http: aiohttp.ClientSession) -> asyncio.Task[aiohttp.ClientResponse]:
     """Submit an ask whose agent keeps waiting for the answer."""
     async with http.post("/v1/asks", json={"name": "ask_user", "arguments": FORM}) as response:
         assert response.status == 201

@@ -16,7 +16,7 @@ COMMAND = ("answerback", "acp", "--", "opencode", "acp")
 
 
 @asynccontextmanager
-async def edited(home: Home, model: Model) -> AsyncIterator[tuple[Connection, str]]:
+async def editor_session(home: Home, model: Model) -> AsyncIterator[tuple[Connection, str]]:
     """Open a session as an editor; yield the connection and the session's id."""
     await opencode.connect(home, model, permission={"bash": "ask"})
     environment = {**opencode.ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
@@ -27,7 +27,7 @@ async def edited(home: Home, model: Model) -> AsyncIterator[tuple[Connection, st
         yield editor, session["sessionId"]
 
 
-async def prompted(editor: Connection, session: str) -> Json:
+async def send_prompt(editor: Connection, session: str) -> Json:
     """Send a prompt; return how its turn ended."""
     prompt = [{"type": "text", "text": "Set it up"}]
     async with asyncio.timeout(PATIENCE):
@@ -39,10 +39,10 @@ async def test_a_person_can_allow_in_the_thread_what_the_editor_is_asked_too(
 ) -> None:
     note = home.project / "note.txt"
     async with (
-        scripted(opencode.touches(note), Says("Done.")) as model,
-        edited(home, model) as (editor, session),
+        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        editor_session(home, model) as (editor, session),
     ):
-        ended, ask = await asyncio.gather(prompted(editor, session), person.answers("once"))
+        ended, ask = await asyncio.gather(send_prompt(editor, session), person.answers("once"))
     assert ended["stopReason"] == "end_turn"
     assert note.exists()
     assert ask.json["conversation"] == session
@@ -53,10 +53,10 @@ async def test_a_person_can_allow_in_the_thread_what_the_editor_is_asked_too(
 async def test_a_person_denies_it(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
     async with (
-        scripted(opencode.touches(note), Says("Done.")) as model,
-        edited(home, model) as (editor, session),
+        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        editor_session(home, model) as (editor, session),
     ):
-        await asyncio.gather(prompted(editor, session), person.replies("Not there."))
+        await asyncio.gather(send_prompt(editor, session), person.replies("Not there."))
     assert not note.exists()
 
 
@@ -78,8 +78,8 @@ async def test_an_ask_that_the_editor_answers_first_is_withdrawn(
         assert ended.status == "withdrawn"
 
     async with (
-        scripted(opencode.touches(note), Says("Done.")) as model,
-        edited(home, model) as (editor, session),
+        scripted(opencode.touch_call(note), Says("Done.")) as model,
+        editor_session(home, model) as (editor, session),
     ):
-        await asyncio.gather(prompted(editor, session), answers())
+        await asyncio.gather(send_prompt(editor, session), answers())
     assert note.exists()

@@ -46,13 +46,13 @@ def environment(model: Model) -> dict[str, str]:
     }
 
 
-async def prints(home: Home, model: Model, *words: str) -> None:
+async def run_claude(home: Home, model: Model, *words: str) -> None:
     """Run `claude -p` once."""
     await home.run("claude", "-p", *words, **environment(model))
 
 
 @asynccontextmanager
-async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Process]:
+async def drive(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.Process]:
     """Start one to which a program gave a prompt."""
     message = {"role": "user", "content": "Set it up"}
     async with home.started("claude", "-p", *STREAM, environment=environment(model)) as process:
@@ -61,7 +61,7 @@ async def driven(home: Home, model: Model) -> AsyncIterator[asyncio.subprocess.P
         yield process
 
 
-async def kept(home: Home, words: str) -> None:
+async def wait_until_saved(home: Home, words: str) -> None:
     """Return once a person's words are in the file from which `--continue` resumes the conversation."""
     async with asyncio.timeout(PATIENCE):
         while not any(  # noqa: ASYNC110 - another program writes it
@@ -70,7 +70,7 @@ async def kept(home: Home, words: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def result(process: asyncio.subprocess.Process) -> str:
+async def final_result(process: asyncio.subprocess.Process) -> str:
     """Return its final output."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
@@ -81,15 +81,15 @@ async def result(process: asyncio.subprocess.Process) -> str:
     raise AssertionError("it ended without a result")
 
 
-def writes(file: Path) -> Calls:
+def write_call(file: Path) -> Calls:
     """Return a call for which Claude Code needs permission."""
     return Calls("Write", {"file_path": str(file), "content": "a note"})
 
 
 async def test_a_person_answers_claude_codes_question(home: Home, person: Person) -> None:
     await home.connect("claude")
-    async with scripted(ASKS, Says("Done.")) as model, driven(home, model) as claude:
-        said, _ = await asyncio.gather(result(claude), person.answers("8080"))
+    async with scripted(ASKS, Says("Done.")) as model, drive(home, model) as claude:
+        said, _ = await asyncio.gather(final_result(claude), person.answers("8080"))
     assert said == "Done."
     assert '\\"Which port?\\"=\\"8080\\"' in model.sent()
 
@@ -99,17 +99,17 @@ async def test_a_person_allows_a_tool_that_claude_code_asks_about(
 ) -> None:
     note = home.project / "note.txt"
     await home.connect("claude")
-    async with scripted(writes(note), Says("Done.")) as model:
-        await asyncio.gather(prints(home, model, "Set it up"), person.answers("allow"))
+    async with scripted(write_call(note), Says("Done.")) as model:
+        await asyncio.gather(run_claude(home, model, "Set it up"), person.answers("allow"))
     assert note.read_text() == "a note"
 
 
 async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
     await home.connect("claude")
-    async with scripted(writes(note), Says("Done.")) as model:
+    async with scripted(write_call(note), Says("Done.")) as model:
         await asyncio.gather(
-            prints(home, model, "Set it up"), person.replies("Write to notes/ instead.")
+            run_claude(home, model, "Set it up"), person.replies("Write to notes/ instead.")
         )
     assert not note.exists()
     assert "Write to notes/ instead." in model.sent()
@@ -123,7 +123,7 @@ async def test_a_person_answers_an_elicitation_by_claude_codes_mcp_server(
     words = ("--mcp-config", servers, "--allowedTools", "mcp__travel", "--", "Book a seat")
     async with scripted(Calls("mcp__travel__book", {}), Says("Done.")) as model:
         await asyncio.gather(
-            prints(home, model, *words), person.answers({"seat": "12A", "meal": True})
+            run_claude(home, model, *words), person.answers({"seat": "12A", "meal": True})
         )
     assert "Booked 12A, with a meal." in model.sent()
 
@@ -133,11 +133,11 @@ async def test_a_killed_claude_code_gets_the_answer_once_with_the_next_prompt(
 ) -> None:
     await home.connect("claude")
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
-        async with driven(home, model):
+        async with drive(home, model):
             await person.sees()
-            await kept(home, "Set it up")
+            await wait_until_saved(home, "Set it up")
         await person.answers("8443")
-        await prints(home, model, "--continue", "Go on")
+        await run_claude(home, model, "--continue", "Go on")
         assert model.sent().count(LATE) == 1
-        await prints(home, model, "--continue", "And now?")
+        await run_claude(home, model, "--continue", "And now?")
         assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation

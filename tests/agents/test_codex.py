@@ -53,7 +53,7 @@ def configure(home: Home, model: Model) -> Path:
     return file
 
 
-async def codex(home: Home, model: Model) -> None:
+async def run_codex(home: Home, model: Model) -> None:
     """Run a connected Codex once."""
     configure(home, model)
     await home.connect("codex")
@@ -62,7 +62,7 @@ async def codex(home: Home, model: Model) -> None:
 
 
 @asynccontextmanager
-async def driven(home: Home, *command: str) -> AsyncIterator[Connection]:
+async def drive(home: Home, *command: str) -> AsyncIterator[Connection]:
     """Run an app server, or the bridge in front of it; yield the program's end of the connection."""
     environment = {**ENVIRONMENT, "ANSWERBACK_URL": home.service.url}
     async with home.started(*command, environment=environment) as process:
@@ -86,9 +86,9 @@ async def turn(program: Connection, thread: str, words: str = "Set it up") -> Js
         return await program.until(lambda message: message.get("method") == "turn/completed")
 
 
-async def trusts(home: Home, file: Path) -> None:
+async def trust_hooks(home: Home, file: Path) -> None:
     """Trust Codex's hooks, as a person would."""
-    async with driven(home, *SERVER) as program:
+    async with drive(home, *SERVER) as program:
         listed = await program.request("hooks/list", cwds=[str(home.project)])
     hooks = [hook for each in listed["data"] for hook in each["hooks"]]
     assert len(hooks) == 3
@@ -99,7 +99,7 @@ async def trusts(home: Home, file: Path) -> None:
     file.write_text("\n".join([file.read_text(), *tables]))
 
 
-def touches(file: Path) -> Calls:
+def touch_call(file: Path) -> Calls:
     """Return a call for which Codex needs permission."""
     arguments = {"cmd": f"touch {file}", "sandbox_permissions": "require_escalated"}
     return Calls("exec_command", {**arguments, "justification": "To mark it."})
@@ -107,7 +107,7 @@ def touches(file: Path) -> Calls:
 
 async def test_a_person_answers_codexs_question(home: Home, person: Person) -> None:
     async with scripted(ASKS, Says("Done.")) as model:
-        await asyncio.gather(codex(home, model), person.answers("8080"))
+        await asyncio.gather(run_codex(home, model), person.answers("8080"))
     assert len(model.requests) == 2
     assert "The user answered: " in model.sent()
     assert '\\"8080\\"' in model.sent()
@@ -116,7 +116,7 @@ async def test_a_person_answers_codexs_question(home: Home, person: Person) -> N
 async def test_codex_asks_with_the_mcp_tool(home: Home, person: Person) -> None:
     question = {"question": "Which port?", "answer_type": "text"}
     async with scripted(Calls("mcp__answerback/ask_user", question), Says("Done.")) as model:
-        await asyncio.gather(codex(home, model), person.answers("8443"))
+        await asyncio.gather(run_codex(home, model), person.answers("8443"))
     assert len(model.requests) == 2
     assert "8443" in model.sent()
 
@@ -125,7 +125,7 @@ async def test_a_person_decides_codexs_permission_requests_through_the_hook(
     home: Home, person: Person
 ) -> None:
     notes = [home.project / name for name in ("one.txt", "two.txt")]
-    steps = (touches(notes[0]), touches(notes[1]), Says("Done."))
+    steps = (touch_call(notes[0]), touch_call(notes[1]), Says("Done."))
 
     async def decides() -> None:
         await person.answers("allow")
@@ -134,8 +134,8 @@ async def test_a_person_decides_codexs_permission_requests_through_the_hook(
     async with scripted(*steps) as model:
         file = configure(home, model)
         await home.connect("codex")
-        await trusts(home, file)
-        async with driven(home, *SERVER) as program:
+        await trust_hooks(home, file)
+        async with drive(home, *SERVER) as program:
             await asyncio.gather(turn(program, await thread_of(home, program)), decides())
     assert [note.exists() for note in notes] == [True, False]
     assert "One is enough." in model.sent()
@@ -160,7 +160,7 @@ BRIDGE = ("answerback", "bridge", "codex", "--", *SERVER)
 
 async def test_codex_gets_peoples_answers_through_the_bridge(home: Home, person: Person) -> None:
     notes = [home.project / name for name in ("one.txt", "two.txt")]
-    steps = (ASKS, touches(notes[0]), touches(notes[1]), Says("Done."))
+    steps = (ASKS, touch_call(notes[0]), touch_call(notes[1]), Says("Done."))
 
     async def answers() -> None:
         await person.answers("8080", "accept")
@@ -168,7 +168,7 @@ async def test_codex_gets_peoples_answers_through_the_bridge(home: Home, person:
 
     async with scripted(*steps) as model:
         configure(home, model)
-        async with driven(home, *BRIDGE) as program:
+        async with drive(home, *BRIDGE) as program:
             thread = await thread_of(home, program)
             _, _ = await asyncio.gather(turn(program, thread), answers())
     assert '{\\"answers\\":{\\"port\\":{\\"answers\\":[\\"8080\\"]}}}' in json.dumps(
@@ -182,14 +182,14 @@ async def test_a_killed_bridge_gives_codex_the_answer_once_with_the_next_turn(
 ) -> None:
     async with scripted(ASKS, Says("Understood."), Says("Nothing new.")) as model:
         configure(home, model)
-        async with driven(home, *BRIDGE) as program:
+        async with drive(home, *BRIDGE) as program:
             thread = await thread_of(home, program)
             prompt = [{"type": "text", "text": "Set it up"}]
             await program.request("turn/start", threadId=thread, input=prompt)
             await person.sees()
         await person.answers("8443 (Recommended)")
         for words in ("Go on", "And now?"):
-            async with driven(home, *BRIDGE) as program:
+            async with drive(home, *BRIDGE) as program:
                 await program.request("thread/resume", threadId=thread)
                 await turn(program, thread, words)
             assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation

@@ -48,15 +48,15 @@ async def serving(home: Home) -> AsyncIterator[tuple[str, aiohttp.ClientSession]
     """Run `opencode serve` with the bridge; yield the server's address and a client for it."""
     port = str(free_port())
     async with home.started("opencode", "serve", "--port", port, environment=ENVIRONMENT) as server:
-        url = await line_with(server, "http://")
+        url = await last_word_of_line(server, "http://")
         bridge = ("answerback", "bridge", "opencode", url, "--url", home.service.url)
         async with home.started(*bridge, stderr=STDOUT) as process:
-            await line_with(process, "Connected")
+            await last_word_of_line(process, "Connected")
             async with aiohttp.ClientSession(url) as http:
                 yield url, http
 
 
-async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
+async def last_word_of_line(process: asyncio.subprocess.Process, words: str) -> str:
     """Return the last word of the first line that contains these words."""
     assert process.stdout is not None
     async with asyncio.timeout(PATIENCE):
@@ -66,7 +66,7 @@ async def line_with(process: asyncio.subprocess.Process, words: str) -> str:
     raise AssertionError(f"it ended, and said nothing of {words}")
 
 
-async def prompted(http: aiohttp.ClientSession, how: str = "message") -> None:
+async def send_prompt(http: aiohttp.ClientSession, how: str = "message") -> None:
     """Send a prompt in a new session and wait for the end of the turn, or return at once with `prompt_async`."""
     async with http.post("/session", json={}) as response:
         session = (await response.json())["id"]
@@ -90,31 +90,31 @@ async def test_a_person_answers_opencodes_question(home: Home, person: Person) -
     async with scripted(Calls("question", {"questions": [QUESTION]}), Says("Done.")) as model:
         await connect(home, model)
         async with serving(home) as (_, http):
-            await asyncio.gather(prompted(http), person.answers("8080"))
+            await asyncio.gather(send_prompt(http), person.answers("8080"))
     assert len(model.requests) == 2
     assert 'User has answered your questions: \\"Which port?\\"=\\"8080\\"' in model.sent()
 
 
-def touches(file: Path) -> Calls:
+def touch_call(file: Path) -> Calls:
     """Return a call for which opencode needs permission here."""
     return Calls("bash", {"command": f"touch {file}", "description": "Makes a file"})
 
 
 async def test_a_person_allows_a_tool_that_opencode_asks_about(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
-    async with scripted(touches(note), Says("Done.")) as model:
+    async with scripted(touch_call(note), Says("Done.")) as model:
         await connect(home, model, permission={"bash": "ask"})
         async with serving(home) as (_, http):
-            await asyncio.gather(prompted(http), person.answers("once"))
+            await asyncio.gather(send_prompt(http), person.answers("once"))
     assert note.exists()
 
 
 async def test_a_person_denies_it_in_words(home: Home, person: Person) -> None:
     note = home.project / "note.txt"
-    async with scripted(touches(note), Says("Done.")) as model:
+    async with scripted(touch_call(note), Says("Done.")) as model:
         await connect(home, model, permission={"bash": "ask"})
         async with serving(home) as (_, http):
-            await asyncio.gather(prompted(http), person.replies("Not there."))
+            await asyncio.gather(send_prompt(http), person.replies("Not there."))
     assert not note.exists()
     assert "Not there." in model.sent()
 
@@ -124,7 +124,7 @@ async def test_a_killed_opencode_continues_with_the_answer_once(home: Home, pers
     async with scripted(asks, Says("Understood."), Says("Done.")) as model:
         await connect(home, model)
         async with serving(home) as (_, http):
-            await prompted(http, "prompt_async")
+            await send_prompt(http, "prompt_async")
             await person.sees()
         await person.answers("8080")
         async with serving(home):

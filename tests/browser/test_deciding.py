@@ -32,7 +32,7 @@ async def answers(site: Site, ask: Ask) -> list[object]:
 
 
 @asynccontextmanager
-async def still(browser: Browser, site: Site, ask: Ask) -> AsyncIterator[Page]:
+async def frozen_page(browser: Browser, site: Site, ask: Ask) -> AsyncIterator[Page]:
     """Open a page whose clock stands still until the test advances it."""
     async with tab(browser) as page:
         await page.clock.install(time=1_000)
@@ -75,7 +75,7 @@ async def test_keys_count_only_half_a_second_after_a_page_opens(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP)
-    async with still(browser, web_site, ask) as page:
+    async with frozen_page(browser, web_site, ask) as page:
         yes = page.get_by_role("button", name="Yes", exact=True)
         await page.clock.run_for(499)
         await page.keyboard.press("1")
@@ -96,7 +96,7 @@ async def test_a_second_press_of_enter_does_not_answer_the_next_question(
 ) -> None:
     choice = {"id": "c", "text": "Which?", "answer_type": "select", "options": ["x", "y"]}
     ask = await web_site.ask(choice, {**choice, "id": "d", "text": "And?", "default": "y"})
-    async with still(browser, web_site, ask) as page:
+    async with frozen_page(browser, web_site, ask) as page:
         await page.clock.run_for(500)
         await page.keyboard.press("1")
         await page.keyboard.press("Enter")
@@ -124,7 +124,7 @@ async def test_keys_and_clicks_are_ignored_right_after_somebody_else_answers(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP, DROP)
-    async with still(browser, web_site, ask) as page:
+    async with frozen_page(browser, web_site, ask) as page:
         await page.clock.run_for(2_000)
         await page.get_by_role("button", name="Yes", exact=True).focus()
         async with page.expect_response("**/a/ask_*"):
@@ -158,7 +158,7 @@ async def test_the_pointer_is_ignored_for_half_a_second(
 @pytest.mark.rule("CARE-2")
 async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_site: Site) -> None:
     ask = await web_site.ask(BACK_UP)
-    async with still(browser, web_site, ask) as page:
+    async with frozen_page(browser, web_site, ask) as page:
         await page.clock.run_for(2_000)
         await page.get_by_role("button", name="End Turn").click()
         dialog = page.get_by_role("dialog", name="End the turn?")
@@ -173,7 +173,7 @@ async def test_the_dialog_that_ends_the_turn_waits_too(browser: Browser, web_sit
 # --- moving controls ------------------------------------------------------------------------------------
 
 
-async def places(page: Page) -> list[object]:
+async def button_positions(page: Page) -> list[object]:
     """Return the position of every button on the screen."""
     return [
         (await button.text_content(), await button.bounding_box())
@@ -195,10 +195,10 @@ async def test_opening_reply_moves_no_control(
         await settled(page)
         reply = page.locator("summary", has_text="Reply")
         await reply.scroll_into_view_if_needed()
-        before = await places(page)
+        before = await button_positions(page)
         await reply.click()
         await expect(page.locator("#reply")).to_be_visible()
-        after = await places(page)
+        after = await button_positions(page)
         assert [place for place in before if place not in after] == []
 
 
@@ -217,7 +217,7 @@ async def test_a_reply_box_opened_by_keyboard_scrolls_into_view(
 # --- truncated content -----------------------------------------------------------------------------------
 
 
-async def cut(box: Locator) -> bool:
+async def is_truncated(box: Locator) -> bool:
     """Return whether a box shows less than it holds."""
     return bool(await box.evaluate("box => box.scrollHeight > box.clientHeight + 1"))
 
@@ -231,7 +231,7 @@ async def test_a_long_context_says_that_it_is_truncated_and_scrolls_by_keyboard(
         await open_(page, web_site, ask)
         await settled(page)
         box = page.get_by_role("region", name="Context")
-        assert await cut(box)
+        assert await is_truncated(box)
         sign = page.get_by_text("More below")
         await expect(sign).to_be_visible()
         await expect(sign).to_be_in_viewport()
@@ -244,7 +244,7 @@ async def test_a_long_context_says_that_it_is_truncated_and_scrolls_by_keyboard(
         await page.keyboard.press("Home")
         await expect(sign).to_be_visible()
         await page.get_by_role("link", name="Show in full").click()
-        assert not await cut(page.locator("#context"))
+        assert not await is_truncated(page.locator("#context"))
         await expect(sign).to_have_count(0)
     assert await answers(web_site, ask) == []
 
@@ -254,7 +254,7 @@ async def test_nothing_is_truncated_without_a_script(browser: Browser, web_site:
     ask = await web_site.ask({**DROP, "context": LONG})
     async with tab(browser, java_script_enabled=False) as page:
         await open_(page, web_site, ask)
-        assert not await cut(page.locator("#context"))
+        assert not await is_truncated(page.locator("#context"))
 
 
 async def test_a_context_that_fits_is_not_a_tab_stop(browser: Browser, web_site: Site) -> None:

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 OPTIONS = [{"value": "x", "label": "X"}, {"value": "y", "label": "Y"}]
 
 
-async def reviewed(site: Site, answered: int) -> Ask:
+async def ask_with_review(site: Site, answered: int) -> Ask:
     questions = [{"id": n, "prompt": f"Question {n}?", "options": OPTIONS} for n in ("a", "b", "c")]
     ask = await site.ask(name="question", arguments={"questions": questions})
     for _ in range(answered):
@@ -23,7 +23,7 @@ async def reviewed(site: Site, answered: int) -> Ask:
     return ask
 
 
-async def moved(page: Page, key: str, heading: str) -> None:
+async def press_and_expect(page: Page, key: str, heading: str) -> None:
     await settled(page)
     await page.keyboard.press(key)
     await expect(page.locator("h1")).to_have_text(heading)
@@ -33,7 +33,7 @@ async def moved(page: Page, key: str, heading: str) -> None:
 async def test_arrows_move_between_answered_questions_and_the_review(
     browser: Browser, web_site: Site
 ) -> None:
-    ask = await reviewed(web_site, 2)
+    ask = await ask_with_review(web_site, 2)
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
         for key, heading in (
@@ -44,14 +44,14 @@ async def test_arrows_move_between_answered_questions_and_the_review(
             ("ArrowRight", "Question c?"),
             ("ArrowRight", "Question c?"),
         ):
-            await moved(page, key, heading)
+            await press_and_expect(page, key, heading)
         values = [answer.value for answer in (await web_site.stored(ask)).walk.answers]
         assert values == ["y", "y"]
-        await moved(page, "ArrowLeft", "Question b?")
+        await press_and_expect(page, "ArrowLeft", "Question b?")
         await settled(page)
         await page.get_by_role("radio", name="X").check()
-        await moved(page, "ArrowRight", "Question b?")
-        await moved(page, "ArrowLeft", "Question b?")
+        await press_and_expect(page, "ArrowRight", "Question b?")
+        await press_and_expect(page, "ArrowLeft", "Question b?")
         await page.get_by_role("button", name="Answer").click()
         await expect(page.locator("h1")).to_have_text("Question c?")
         assert [answer.value for answer in (await web_site.stored(ask)).walk.answers] == ["y", "x"]
@@ -60,7 +60,7 @@ async def test_arrows_move_between_answered_questions_and_the_review(
 async def test_up_and_down_move_through_the_answers_of_the_review(
     browser: Browser, web_site: Site
 ) -> None:
-    ask = await reviewed(web_site, 3)
+    ask = await ask_with_review(web_site, 3)
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
         await settled(page)
@@ -70,8 +70,8 @@ async def test_up_and_down_move_through_the_answers_of_the_review(
             await expect(edits.nth(place)).to_be_focused()
         await page.keyboard.press("Enter")
         await expect(page.locator("h1")).to_have_text("Question c?")
-        await moved(page, "ArrowLeft", "Check your answers")
-        await moved(page, "ArrowLeft", "Question c?")
+        await press_and_expect(page, "ArrowLeft", "Check your answers")
+        await press_and_expect(page, "ArrowLeft", "Question c?")
 
 
 @pytest.mark.rule("WEB-6")
@@ -84,5 +84,5 @@ async def test_arrows_move_nothing_where_back_discards_answers(
     )
     async with tab(browser) as page:
         await page.goto(web_site.page(ask))
-        await moved(page, "ArrowLeft", "And?")
+        await press_and_expect(page, "ArrowLeft", "And?")
     assert len((await web_site.stored(ask)).walk.answers) == 1

@@ -51,7 +51,7 @@ async def open_(page: Page, site: Site, ask: Ask) -> None:
     await page.goto(site.page(ask))
 
 
-async def followed(site: Site) -> None:
+async def wait_until_followed(site: Site) -> None:
     """Return once a page follows something."""
     async with asyncio.timeout(WAIT):
         while not site.service.signals.count:  # noqa: ASYNC110 - counted, not signalled
@@ -173,7 +173,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
     ask = await web_site.migration()
     async with tab(browser) as page:
         await open_(page, web_site, ask)
-        await followed(web_site)
+        await wait_until_followed(web_site)
         ask = await web_site.act(ask, Answer(value=True))
         await expect(page.locator("h1")).to_have_text("Which environment?")
         said = "Assistant asks [2/3] Anyone here may answer. Which environment?"
@@ -182,7 +182,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
         await page.get_by_label("staging").check()
         await page.get_by_role("button", name="Answer").click()
         await expect(page.locator("h1")).to_have_text("Optional note for the migration log")
-        await followed(web_site)
+        await wait_until_followed(web_site)
         await web_site.act(await web_site.stored(ask), EndTurn())
         await expect(page.locator("h1")).to_contain_text("Turn ended")
     assert await answers(web_site, ask) == [True, "staging"]
@@ -212,7 +212,7 @@ async def test_text_being_typed_is_never_discarded(browser: Browser, web_site: S
     ask = await web_site.ask(TEXT, {**TEXT, "id": "u", "text": "And now?"})
     async with tab(browser) as page:
         await open_(page, web_site, ask)
-        await followed(web_site)
+        await wait_until_followed(web_site)
         await page.locator("#text").fill("a long thought")
         await web_site.act(ask, Answer(value="Kim's"))
         await expect(page.locator("#live")).to_contain_text("What you entered is still here")
@@ -229,11 +229,11 @@ async def test_the_inbox_shows_new_asks_live(browser: Browser, web_site: Site) -
     async with tab(browser) as page:
         await page.goto(web_site.url + INBOX)
         await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
-        await followed(web_site)
+        await wait_until_followed(web_site)
         ask = await web_site.ask(TEXT)
         await expect(page.get_by_role("link", name="Say something")).to_be_visible()
         await expect(page).to_have_title("(1) Waiting for an answer · Answerback")
-        await followed(web_site)
+        await wait_until_followed(web_site)
         await web_site.act(ask, EndTurn())
         await expect(page.get_by_text("Nothing is waiting")).to_be_visible()
 

@@ -38,7 +38,7 @@ def compiled(environments: None, tmp_path_factory: pytest.TempPathFactory) -> Pa
     return folder
 
 
-async def driven(folder: Path, served: Served, driver: str, *script: str) -> Any:
+async def run_driver(folder: Path, served: Served, driver: str, *script: str) -> Any:
     """Run a driver and return what it prints."""
     environment = {
         "ANSWERBACK_URL": served.url,
@@ -53,7 +53,7 @@ async def driven(folder: Path, served: Served, driver: str, *script: str) -> Any
 async def test_plain_fetch_submits_waits_and_acts_once(
     compiled: Path, served: Served, person: Person
 ) -> None:
-    got = await driven(compiled, served, "drive_fetch.mjs")
+    got = await run_driver(compiled, served, "drive_fetch.mjs")
     assert got["asked"]["id"] == got["again"]["id"] == got["ended"]["id"]
     decision = {"behavior": "allow"}
     assert got["ended"]["tool_result"]["structured"]["hookSpecificOutput"]["decision"] == decision
@@ -64,7 +64,9 @@ async def test_plain_fetch_submits_waits_and_acts_once(
 async def test_an_approved_call_runs_and_a_denial_carries_the_persons_words(
     compiled: Path, served: Served, person: Person
 ) -> None:
-    running = asyncio.create_task(driven(compiled, served, "drive_ai_sdk.mjs", "7,8,9", "Done."))
+    running = asyncio.create_task(
+        run_driver(compiled, served, "drive_ai_sdk.mjs", "7,8,9", "Done.")
+    )
     asked = await person.sees()
     assert asked.prompt is not None
     assert "release" in str(asked.prompt["text"])
@@ -86,7 +88,7 @@ async def test_end_turn_runs_nothing_and_does_not_call_the_model(
     compiled: Path, served: Served, person: Person
 ) -> None:
     got, _ = await asyncio.gather(
-        driven(compiled, served, "drive_ai_sdk.mjs", "10", "never"), person.ends_the_turn()
+        run_driver(compiled, served, "drive_ai_sdk.mjs", "10", "never"), person.ends_the_turn()
     )
     assert (got["text"], got["left"]) == (None, 1)
     assert got["results"] == []

@@ -29,7 +29,7 @@ async def agent(served: Served) -> AsyncIterator[AsyncClient]:
         yield client
 
 
-async def delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
+async def wait_until_delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
     """Return once the ask's record shows the given number of accepted deliveries."""
     async with asyncio.timeout(PATIENCE):
         while True:
@@ -40,7 +40,7 @@ async def delivered(agent: AsyncClient, ask_id: str, tries: int) -> None:
             await asyncio.sleep(0.02)
 
 
-async def refused(url: str) -> int:
+async def status_without_secret(url: str) -> int:
     """Return the status that a sender without the secret gets."""
     forged = {"webhook-id": "msg_1", "webhook-timestamp": "1", "webhook-signature": "v1,bm8="}
     async with (
@@ -65,11 +65,11 @@ async def test_python_gets_each_outcome_once_and_nothing_unsigned(
         async with asyncio.timeout(PATIENCE):
             ask = await got.get()
         assert (ask.id, ask.answers) == (asked.id, {"answer": True})
-        await delivered(agent, asked.id, 1)
+        await wait_until_delivered(agent, asked.id, 1)
         await send_again(agent)
-        await delivered(agent, asked.id, 2)
+        await wait_until_delivered(agent, asked.id, 2)
         assert got.empty()
-        assert await refused(f"{url}/answers") == 401
+        assert await status_without_secret(f"{url}/answers") == 401
 
 
 @asynccontextmanager
@@ -109,11 +109,11 @@ async def test_javascript_gets_each_outcome_once_and_nothing_unsigned(
             ask = json.loads(await printed.readline())
         assert (ask["id"], ask["status"]) == (asked.id, "cancelled")
         assert ask["result"]["structured"]["reply"] == "After lunch."
-        await delivered(agent, asked.id, 1)
+        await wait_until_delivered(agent, asked.id, 1)
         await send_again(agent)
-        await delivered(agent, asked.id, 2)
+        await wait_until_delivered(agent, asked.id, 2)
         again = await agent.submit("ask_user", QUESTION, to="web", callback={"url": url})
         await person.answers(False)
         async with asyncio.timeout(PATIENCE):
             assert json.loads(await printed.readline())["id"] == again.id
-        assert await refused(url) == 401
+        assert await status_without_secret(url) == 401

@@ -99,7 +99,7 @@ class Checker:
                 await asyncio.sleep(0.02)
 
 
-async def traced(front: AsyncClient, asks: list[Ask], captured: list[Json]) -> list[Json]:
+async def build_trace(front: AsyncClient, asks: list[Ask], captured: list[Json]) -> list[Json]:
     """Return a trace in agentack's format: what Claude tried and ran, and what people saw and decided by the record."""
     tried = [line for line in captured if line["event"] == "PreToolUse"]
     ran = {line["tool_use_id"]: line for line in captured if line["event"] == "PostToolUse"}
@@ -134,13 +134,13 @@ def event(kind: str, at: object, **more: object) -> Json:
     return {"schema_version": 2, "type": kind, "timestamp": at, "session_id": "claude", **more}
 
 
-def executed(proposed: Json, blocked: Json) -> Json:
+def execution_event(proposed: Json, blocked: Json) -> Json:
     """Return the trace's line for an action that ran although it was denied."""
     names = ("action_id", "intent_id", "approval_id")
     return {"action": proposed["action"], **{name: blocked[name] for name in names}}
 
 
-def checked(trace: Path, lines: list[Json]) -> Json:
+def check_trace(trace: Path, lines: list[Json]) -> Json:
     """Return agentack's verdict on a trace."""
     trace.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     report = trace.with_suffix(".json")
@@ -171,9 +171,11 @@ async def test_agentack_finds_no_action_that_people_did_not_decide(
     results = [one["content"] for one in claude.results()]
     assert results == ["agentack-approve-probe", *["Permission denied by hook"] * 3]
 
-    lines = await traced(person.front, asked, captured)
-    assert checked(tmp_path / "trace.jsonl", lines)["findings"] == []
+    lines = await build_trace(person.front, asked, captured)
+    assert check_trace(tmp_path / "trace.jsonl", lines)["findings"] == []
     swapped = [*lines]
-    swapped[-2] = event("action_executed", lines[-2]["timestamp"], **executed(lines[-4], lines[-2]))
-    rules = checked(tmp_path / "swapped.jsonl", swapped)["rule_counts"]
+    swapped[-2] = event(
+        "action_executed", lines[-2]["timestamp"], **execution_event(lines[-4], lines[-2])
+    )
+    rules = check_trace(tmp_path / "swapped.jsonl", swapped)["rule_counts"]
     assert {"ACK002", "ACK007"} <= rules.keys(), "the checker sees what would be wrong"

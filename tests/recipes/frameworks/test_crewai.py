@@ -35,7 +35,7 @@ def crewai(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
     )
 
 
-async def begins(driver: Child) -> list[str]:
+async def start_flow(driver: Child) -> list[str]:
     """Start a flow; return the flow's id and the ask's."""
     status, *more = await driver.does("begin")
     assert status == "ok", more
@@ -49,17 +49,17 @@ async def test_a_parked_flow_is_resumed_by_another_process_with_a_persons_decisi
     # Start both at once, because starting is slow; the first ends before the second does anything.
     async with crewai(tmp_path, served) as first, crewai(tmp_path, served) as second:
         assert await first.read_json() == ["ready"]
-        parked = [await begins(first)]
+        parked = [await start_flow(first)]
         asked = await person.answers("publish", "")
-        parked.append(await begins(first))
+        parked.append(await start_flow(first))
         await person.answers("discard", "It is not faster.")
-        parked.append(await begins(first))
+        parked.append(await start_flow(first))
         await person.replies("Ask Ada.")
         await first.kill()
 
         assert await second.read_json() == ["ready"]
         outcomes = [await second.does("go_on", *one) for one in parked]
-        flow_id, ask_id = await begins(second)
+        flow_id, ask_id = await start_flow(second)
         waiting = asyncio.create_task(second.does("go_on", flow_id, ask_id))
         await person.ends_the_turn()
         outcomes.append(await waiting)

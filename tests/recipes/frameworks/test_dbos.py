@@ -48,7 +48,7 @@ class Host:
             seconds=_START,
         )
 
-    async def receives(self) -> None:
+    async def wait_until_receiving(self) -> None:
         """Return once webhooks are received, that is, once an unsigned one is refused."""
         async with asyncio.timeout(_START), aiohttp.ClientSession() as stranger:
             while True:
@@ -74,7 +74,7 @@ async def test_a_workflow_whose_process_was_killed_gets_the_answer_once(
         first = await person.sees()
     answered = await person.answers(True)  # the receiver is down, so the webhook is sent again
     async with host.process("7") as second, AsyncClient(served.url, served.token) as agent:
-        await host.receives()
+        await host.wait_until_receiving()
         await send_again(agent)
         assert await second.line() == "Version 7 is out."
     assert answered.id == first.id

@@ -75,11 +75,11 @@ class Host:
             self._received.notify_all()
         return response
 
-    async def begins(self) -> None:
+    async def start(self) -> None:
         """Start the run."""
         await self._runs.go_on(self._thread_id, {"messages": [("user", "Release it.")]})
 
-    async def goes_on(self) -> None:
+    async def resume(self) -> None:
         """Continue the run after a crash."""
         await self._runs.go_on(self._thread_id, None)
 
@@ -107,7 +107,7 @@ async def test_the_webhook_resumes_a_run_that_another_process_parked(
     host: Host, person: Person
 ) -> None:
     async with host.process(calling("call-1")):
-        await host.begins()
+        await host.start()
     async with host.process(DONE):
         await person.answers(False, "The audit is not over.")
         *_, result, last = await host.messages(webhooks=1)
@@ -118,7 +118,7 @@ async def test_the_webhook_resumes_a_run_that_another_process_parked(
 
 async def test_a_run_that_asks_twice_is_parked_twice(host: Host, person: Person) -> None:
     async with host.process(calling("call-1"), calling("call-2"), DONE):
-        await host.begins()
+        await host.start()
         await person.answers(True)
         await host.messages(webhooks=1)
         await person.replies("Ask me tomorrow.")
@@ -131,7 +131,7 @@ async def test_two_calls_in_one_message_are_asked_one_after_the_other(
     host: Host, person: Person
 ) -> None:
     async with host.process(calling("call-1", "call-2"), DONE):
-        await host.begins()
+        await host.start()
         await person.answers(True)
         await host.messages(webhooks=1)
         await person.answers(True)
@@ -145,17 +145,17 @@ async def test_a_process_that_died_before_asking_asks_when_it_resumes(
 ) -> None:
     async with host.process(calling("call-1"), url="http://127.0.0.1:9"):
         with pytest.raises(UnreachableError):
-            await host.begins()
+            await host.start()
     async with host.process(DONE):
-        await host.goes_on()
-        await host.goes_on()
+        await host.resume()
+        await host.resume()
         await person.answers(True)
         assert (await host.messages(webhooks=1))[-1].content == "Done."
 
 
 async def test_end_turn_ends_the_run_without_the_model(host: Host, person: Person) -> None:
     async with host.process(calling("call-1"), DONE):
-        await host.begins()
+        await host.start()
         await person.ends_the_turn()
         last = (await host.messages(webhooks=1))[-1]
     assert (last.type, last.content) == ("tool", "The user ended the turn.")
@@ -165,7 +165,7 @@ async def test_a_redelivered_webhook_changes_nothing(
     host: Host, person: Person, served: Served
 ) -> None:
     async with host.process(calling("call-1"), DONE):
-        await host.begins()
+        await host.start()
         await person.answers(True)
         before = await host.messages(webhooks=1)
         async with AsyncClient(served.url, served.token) as agent:
@@ -177,7 +177,7 @@ async def test_a_redelivered_webhook_does_not_answer_the_next_question(
     host: Host, person: Person, served: Served
 ) -> None:
     async with host.process(calling("call-1"), calling("call-2"), DONE):
-        await host.begins()
+        await host.start()
         await person.answers(True)
         before = await host.messages(webhooks=1)
         async with AsyncClient(served.url, served.token) as agent:
@@ -188,7 +188,7 @@ async def test_a_redelivered_webhook_does_not_answer_the_next_question(
 
 async def test_an_unsigned_webhook_resumes_nothing(host: Host, person: Person) -> None:
     async with host.process(calling("call-1")), aiohttp.ClientSession() as stranger:
-        await host.begins()
+        await host.start()
         async with stranger.post(f"{host.url}/answers", json={"type": "ask.answered"}) as response:
             assert response.status == 401
         assert (await host.messages(webhooks=1))[-1].type == "ai"
