@@ -105,7 +105,7 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
 
 
 @pytest.mark.rule("CLI-4")
-async def test_a_form_is_walked_by_keyboard_although_somebody_else_answers_first(
+async def test_a_form_is_walked_by_keyboard_even_if_somebody_else_is_faster_once(
     tmp_path: Path,
 ) -> None:
     async with restartable(tmp_path) as service:

@@ -83,7 +83,7 @@ async def _verify(staged: Stage, people: People) -> None:
                 http, "GET", f"/v1/asks/{walk.ask_id}/record?limit=1000"
             )
             walks.verify(walk, ask, record["entries"])
-            if walk.surface != "mcp":  # which has no webhooks
+            if walk.surface != "mcp":  # MCP has no webhooks
                 assert len(bodies[walk.ask_id]) == 1, (
                     f"{walk.name} was delivered with different bodies"
                 )

@@ -148,7 +148,7 @@ async def test_kill_9_at_any_moment_loses_nothing_and_repeats_nothing(run: Run) 
 
 
 @pytest.mark.rule("TYPED-8")
-async def test_words_typed_while_the_process_is_killed_are_taken_once(run: Run) -> None:
+async def test_words_typed_while_the_process_is_killed_are_accepted_once(run: Run) -> None:
     question = {"id": "why", "text": "Why?", "answer_type": "text"}
     async with FakeDiscord() as discord:
         channel = discord.add_channel(guild := discord.add_guild())

@@ -128,7 +128,9 @@ async def world(
 
 
 @pytest.mark.rule("CLAIM-9")
-async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_at_once(world: World) -> None:
+async def test_an_answer_at_one_replica_reaches_a_waiter_at_the_other_immediately(
+    world: World,
+) -> None:
     first, second = (world.town.agent(one.url) for one in world.town.replicas)
     took = []
     async with first, second:

@@ -153,7 +153,7 @@ async def test_serve_reports_a_port_in_use_in_words(tmp_path: Path) -> None:
         ({"ANSWERBACK_ROUTES__A__TO": "pager:1"}, "routes.a.to"),
     ],
 )
-async def test_serve_with_a_wrong_configuration_says_what_to_do(
+async def test_serve_with_an_invalid_configuration_says_what_to_do(
     tmp_path: Path, environment: dict[str, str], words: str
 ) -> None:
     settings = {"ANSWERBACK_SERVER__PORT": "0", **environment}

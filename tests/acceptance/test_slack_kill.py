@@ -163,7 +163,7 @@ async def test_a_walk_continues_after_every_kill_and_nothing_is_doubled(town: To
 
 @pytest.mark.rule("TYPED-8")
 @pytest.mark.acceptance
-async def test_words_typed_while_the_process_is_killed_are_taken_once(town: Town) -> None:
+async def test_words_typed_while_the_process_is_killed_are_accepted_once(town: Town) -> None:
     slack, question = town.slack, {"id": "why", "text": "Why?", "answer_type": "text"}
     slack.faults.add("chat.postMessage", hang=True, when="after", times=None)
     async with town.up() as (process, http):

@@ -219,7 +219,9 @@ async def test_the_announcement_states_the_whole_decision(browser: Browser, peop
 
 
 @pytest.mark.rule("WEB-1", "WEB-9")
-async def test_the_history_is_searched_by_keyboard_alone(browser: Browser, peopled: Site) -> None:
+async def test_the_history_can_be_searched_by_keyboard_alone(
+    browser: Browser, peopled: Site
+) -> None:
     await filled(peopled)
     async with tab(browser) as page:
         await page.goto(peopled.url + INBOX)

@@ -71,7 +71,7 @@ async def test_a_number_key_and_enter_answer_a_yes_or_no(browser: Browser, web_s
 
 
 @pytest.mark.rule("CARE-2")
-async def test_keys_count_only_half_a_second_after_a_page_opens(
+async def test_keys_are_ignored_for_half_a_second_after_a_page_opens(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP)

@@ -98,7 +98,7 @@ async def test_the_migration_form_is_walked_by_hand(
 
 
 @pytest.mark.rule("WEB-1")
-async def test_the_form_is_walked_by_keyboard_alone(browser: Browser, web_site: Site) -> None:
+async def test_the_form_can_be_walked_by_keyboard_alone(browser: Browser, web_site: Site) -> None:
     ask = await web_site.migration()
     async with tab(browser) as page:
         await open_(page, web_site, ask)

@@ -29,7 +29,7 @@ class Child:
         """Return the next line, parsed as JSON."""
         return json.loads(await self.line())
 
-    async def does(self, *what: object) -> Any:
+    async def call(self, *what: object) -> Any:
         """Send it a line of JSON; return its reply."""
         assert self._process.stdin is not None
         self._process.stdin.write(f"{json.dumps(what)}\n".encode())

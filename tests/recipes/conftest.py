@@ -56,7 +56,7 @@ class Person:
                     return asks[0]
                 await asyncio.sleep(_LOOK_AGAIN)
 
-    async def does(self, action: str, **more: JsonValue) -> Ask:
+    async def act(self, action: str, **more: JsonValue) -> Ask:
         """Act on the open ask."""
         ask = await self.sees()
         return await self.front.act(
@@ -70,17 +70,17 @@ class Person:
         """Answer as many questions as there are values; return the ask after the last."""
         ask = None
         for value in values:
-            ask = await self.does("answer", value=value)
+            ask = await self.act("answer", value=value)
         assert ask is not None
         return ask
 
     async def replies(self, text: str) -> Ask:
         """End the ask with a reply."""
-        return await self.does("reply", text=text)
+        return await self.act("reply", text=text)
 
     async def ends_the_turn(self) -> Ask:
         """End the turn, and with it the ask."""
-        return await self.does("end_turn")
+        return await self.act("end_turn")
 
 
 @pytest.fixture(scope="session")

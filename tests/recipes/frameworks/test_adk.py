@@ -39,7 +39,7 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
     # Start both at once, because starting is slow; the first ends before the second does anything.
     async with adk(tmp_path, served) as first, adk(tmp_path, served) as second:
         assert await first.read_json() == "ready"
-        running = asyncio.create_task(first.does("both", False, ["7", "8"], "Done."))
+        running = asyncio.create_task(first.call("both", False, ["7", "8"], "Done."))
         asked = await person.sees()
         assert asked.prompt is not None
         assert "release" in str(asked.prompt["text"])
@@ -54,22 +54,22 @@ async def test_people_confirm_reject_and_end_the_turn_even_after_the_process_die
         ]
 
         script = (["9"], "A pity.", "Then I wait.")
-        running = asyncio.create_task(first.does("reply", False, *script))
+        running = asyncio.create_task(first.call("reply", False, *script))
         await person.replies("After lunch.")
         text, received = await running
         assert text == "Then I wait."
         assert "This tool call is rejected." in str(received[-2])
         assert received[-1] == [{"text": "After lunch."}]
 
-        running = asyncio.create_task(first.does("parked", False, ["10"]))
+        running = asyncio.create_task(first.call("parked", False, ["10"]))
         asked = await person.sees()
         running.cancel()
         await first.kill()
 
         assert await second.read_json() == "ready"
-        running = asyncio.create_task(second.does("parked", True))
+        running = asyncio.create_task(second.call("parked", True))
         ended = await person.ends_the_turn()
         assert (await running, ended.id) == ([None, []], asked.id)
-        text, received = await second.does("parked", False, "Never mind.")
+        text, received = await second.call("parked", False, "Never mind.")
         assert text == "Never mind."
         assert "released" not in str(received)

@@ -37,7 +37,7 @@ def crewai(folder: Path, served: Served) -> AbstractAsyncContextManager[Child]:
 
 async def start_flow(driver: Child) -> list[str]:
     """Start a flow; return the flow's id and the ask's."""
-    status, *more = await driver.does("begin")
+    status, *more = await driver.call("begin")
     assert status == "ok", more
     found: list[str] = more[0]
     return found
@@ -58,9 +58,9 @@ async def test_a_parked_flow_is_resumed_by_another_process_with_a_persons_decisi
         await first.kill()
 
         assert await second.read_json() == ["ready"]
-        outcomes = [await second.does("go_on", *one) for one in parked]
+        outcomes = [await second.call("go_on", *one) for one in parked]
         flow_id, ask_id = await start_flow(second)
-        waiting = asyncio.create_task(second.does("go_on", flow_id, ask_id))
+        waiting = asyncio.create_task(second.call("go_on", flow_id, ask_id))
         await person.ends_the_turn()
         outcomes.append(await waiting)
     assert asked.json["metadata"] == {"flow_id": parked[0][0]}

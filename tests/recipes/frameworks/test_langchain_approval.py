@@ -70,7 +70,7 @@ def host(recipe: Callable[[str], ModuleType], served: Served, tmp_path: Path) ->
     return Host(recipe("langchain_approval"), served, tmp_path / "runs.db")
 
 
-async def test_what_a_person_approves_runs(host: Host, person: Person) -> None:
+async def test_an_approved_call_runs(host: Host, person: Person) -> None:
     async with host.process(calling("7"), DONE) as run:
         running = asyncio.create_task(run())
         asked = await person.sees()
@@ -126,7 +126,7 @@ async def test_end_turn_denies_the_rest_and_the_model_is_not_called(
     assert [one.status for one in results] == ["error", "error"]
 
 
-async def test_a_process_that_died_goes_on_with_the_same_ask(host: Host, person: Person) -> None:
+async def test_a_process_that_died_resumes_with_the_same_ask(host: Host, person: Person) -> None:
     async with host.process(calling("7")) as run:
         waiting = asyncio.create_task(run())
         first = await person.sees()

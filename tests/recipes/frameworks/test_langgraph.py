@@ -153,7 +153,7 @@ async def test_a_process_that_died_before_asking_asks_when_it_resumes(
         assert (await host.messages(webhooks=1))[-1].content == "Done."
 
 
-async def test_end_turn_ends_the_run_without_the_model(host: Host, person: Person) -> None:
+async def test_end_turn_ends_the_run_without_calling_the_model(host: Host, person: Person) -> None:
     async with host.process(calling("call-1"), DONE):
         await host.start()
         await person.ends_the_turn()

@@ -43,7 +43,7 @@ async def test_the_model_gets_the_answer(run: Any, person: Person) -> None:
     assert outputs(model) == ['{"go": true}']
 
 
-async def test_the_model_registers_the_tool_as_the_service_describes_it(run: Any) -> None:
+async def test_the_model_sees_the_tool_as_the_service_describes_it(run: Any) -> None:
     model = ScriptedModel([DONE])
     await run(model, "Say it is done.")
     assert model.first_call is not None
@@ -67,7 +67,7 @@ async def test_arguments_that_are_not_json_go_back_to_the_model(run: Any) -> Non
     assert outputs(model) == ["The arguments are no JSON. Mend the call."]
 
 
-async def test_end_turn_ends_the_run_without_the_model(run: Any, person: Person) -> None:
+async def test_end_turn_ends_the_run_without_calling_the_model(run: Any, person: Person) -> None:
     model = ScriptedModel([calling("oa-5")])
     text, _ = await asyncio.gather(run(model, "Release version 7."), person.ends_the_turn())
     assert text == "The user ended the turn."

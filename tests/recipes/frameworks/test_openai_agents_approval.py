@@ -53,7 +53,7 @@ async def started(module: ModuleType, served: Served, tmp_path: Path) -> Any:
         yield process
 
 
-async def test_what_a_person_approves_runs(started: Any, person: Person) -> None:
+async def test_an_approved_call_runs(started: Any, person: Person) -> None:
     model = ScriptedModel([calling("7"), DONE])
     with started(model) as run:
         running = asyncio.create_task(run.start("Release it."))
@@ -103,7 +103,7 @@ async def test_end_turn_runs_nothing_and_does_not_call_the_model(
     assert not (tmp_path / "run.json").exists()
 
 
-async def test_a_process_that_died_goes_on_with_the_same_ask(started: Any, person: Person) -> None:
+async def test_a_process_that_died_resumes_with_the_same_ask(started: Any, person: Person) -> None:
     with started(ScriptedModel([calling("7")])) as run:
         waiting = asyncio.create_task(run.start("Release it."))
         first = await person.sees()

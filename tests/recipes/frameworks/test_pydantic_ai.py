@@ -81,7 +81,7 @@ async def test_a_parked_run_is_resumed_by_another_process(started: Any, person: 
     assert [part.content for part in script.results()] == [{"go": True}]
 
 
-async def test_a_process_that_died_while_waiting_waits_for_the_same_ask(
+async def test_a_process_that_died_while_waiting_waits_again_for_the_same_ask(
     started: Any, person: Person
 ) -> None:
     async with started(Script(calling("pa-2"))) as run:

@@ -91,7 +91,7 @@ async def test_calls_are_decided_in_one_form_by_another_process(
     ]
 
 
-async def test_a_reply_denies_the_open_call_and_the_rest_with_the_persons_words(
+async def test_a_reply_denies_the_open_call_with_the_persons_words_and_the_rest_too(
     started: Callable[[Script], Any], person: Person
 ) -> None:
     script = Script(calling("7", "8", "9"), DONE)
@@ -111,7 +111,7 @@ async def test_a_reply_denies_the_open_call_and_the_rest_with_the_persons_words(
     ]
 
 
-async def test_a_process_that_died_while_it_waited_goes_on_with_the_same_ask(
+async def test_a_process_that_died_while_waiting_resumes_with_the_same_ask(
     started: Callable[[Script], Any], person: Person
 ) -> None:
     run = started(Script(calling("7")))
