@@ -89,18 +89,18 @@ class Child:
         """Kill it with -9."""
         self.send_signal(signal.SIGKILL)
 
-    async def communicate(self, given: bytes | None = None) -> tuple[bytes, bytes]:
+    async def communicate(self, data: bytes | None = None) -> tuple[bytes, bytes]:
         """Write to it, and read the rest of its output until it ends."""
         out, err, _, _ = await asyncio.gather(
-            _rest(self.stdout), _rest(self.stderr), self._give(given), self.wait()
+            _rest(self.stdout), _rest(self.stderr), self._give(data), self.wait()
         )
         return out, err
 
-    async def _give(self, given: bytes | None) -> None:
+    async def _give(self, data: bytes | None) -> None:
         if self.stdin is None:
             return
         try:
-            self.stdin.write(given or b"")
+            self.stdin.write(data or b"")
             await self.stdin.drain()
         except (BrokenPipeError, ConnectionResetError):
             pass  # it ended without reading

@@ -105,7 +105,7 @@ async def _run_service(
             first = (await child.stdout.readline()).decode()
         if not first.startswith("listening on "):
             _, err = await child.communicate()
-            raise AssertionError(f"it said {first!r} and then: {err.decode()}")
+            raise AssertionError(f"it printed {first!r} and then: {err.decode()}")
         yield re.sub(r"//[\d.]+:", "//127.0.0.1:", first.removeprefix("listening on ").strip())
         child.send_signal(signal.SIGTERM)
         async with asyncio.timeout(_PATIENCE):

@@ -128,7 +128,7 @@ async def test_an_agent_that_keeps_its_number_gets_each_answer_once_whatever_is_
                 while True:
                     found, following = await late(http, f"&after={number}")
                     if rng.random() < 0.3:
-                        continue  # the agent was killed before it had kept anything
+                        continue  # the agent was killed before it had stored anything
                     got.extend(found)
                     number = following or number
                     ask_id = await submit(http)

@@ -39,4 +39,4 @@ async def test_every_request_gets_a_response_as_described(tmp_path: Path) -> Non
         assert process.child.returncode is None
         async with aiohttp.ClientSession(url) as http, http.get("/v1/asks") as response:
             asks = (await response.json())["asks"]
-    assert asks, "no valid call was among what was sent"
+    assert asks, "no valid call was sent"

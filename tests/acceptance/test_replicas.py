@@ -172,7 +172,7 @@ async def test_forms_are_walked_with_each_request_going_to_a_different_replica(
             assert "8420" in str(result.content)
     assert world.posts() == (1, 1)
     for proxy in (world.town.api, world.town.public):
-        assert len(set(proxy.taken)) == 2, "both replicas have done something"
+        assert len(set(proxy.taken)) == 2, "both replicas took requests"
     found = [(await one.ready())["missed_notifications"] for one in world.town.replicas]
     assert found == [0, 0]
 

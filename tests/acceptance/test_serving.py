@@ -71,9 +71,9 @@ async def test_serve_ends_with_one_sentence_if_its_database_cannot_be_used(
     with postgres_server.database() as name:
         if spoil is not None:
             postgres_server.run(spoil, name)
-        told = {"ANSWERBACK_STORAGE__URL": postgres_server.url(name, user=user)}
-        told["ANSWERBACK_SERVER__PORT"] = "0"
-        async with command("serve", folder=tmp_path, environment=told) as process:
+        variables = {"ANSWERBACK_STORAGE__URL": postgres_server.url(name, user=user)}
+        variables["ANSWERBACK_SERVER__PORT"] = "0"
+        async with command("serve", folder=tmp_path, environment=variables) as process:
             code, out, err = await process.ended()
     assert (code, out) == (1, "")
     assert sentence in err

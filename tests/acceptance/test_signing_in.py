@@ -154,8 +154,8 @@ async def test_the_header_counts_only_on_the_proxys_connections(tmp_path: Path) 
                 assert "You are" not in page.text
                 assert "You need your key to answer" in page.text
                 for _ in range(3):
-                    told = await agent.press(page, up.path(ask), "answer", {"text": "x"})
-                    assert told.status == 403
+                    response = await agent.press(page, up.path(ask), "answer", {"text": "x"})
+                    assert response.status == 403
                 assert (await agent.open("/inbox/me")).status == 403
         async with reader(up.api) as local:
             assert (await local.http.get(f"{up.api}/v1/asks/{ask['id']}")).status == 200

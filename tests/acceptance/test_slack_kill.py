@@ -208,13 +208,13 @@ async def submit(
         "responders": ["U0ADA"],
     }
     async with http.post("/v1/asks", json=body) as response:
-        told: dict[str, Any] = await response.json()
-        assert response.status == 201, told
-        return told
+        ask: dict[str, Any] = await response.json()
+        assert response.status == 201, ask
+        return ask
 
 
 async def get_ask(http: aiohttp.ClientSession, ask_id: str) -> dict[str, Any]:
     """Return the stored ask."""
     async with http.get(f"/v1/asks/{ask_id}") as response:
-        told: dict[str, Any] = await response.json()
-        return told
+        ask: dict[str, Any] = await response.json()
+        return ask

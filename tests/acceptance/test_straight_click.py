@@ -134,10 +134,10 @@ async def submit(up: RunningService, to: str, *responders: str) -> str:
         body["responders"] = list(responders)
     async with (
         aiohttp.ClientSession() as http,
-        http.post(f"{up.api_url}/v1/asks", json=body) as told,
+        http.post(f"{up.api_url}/v1/asks", json=body) as response,
     ):
-        assert told.status == 201, await told.text()
-        return str((await told.json())["id"])
+        assert response.status == 201, await response.text()
+        return str((await response.json())["id"])
 
 
 async def wait_until_settled(up: RunningService, ask_id: str, revision: int) -> None:
@@ -223,8 +223,8 @@ async def web(folder: Path) -> AsyncIterator[Prompt]:
         async def press(what: str, begin: Callable[[], None] = lambda: None) -> None:
             page = await visitor.open(address)
             begin()
-            told = await visitor.press(page, address, what, follow=False)
-            assert told.status == 303, told.text
+            response = await visitor.press(page, address, what, follow=False)
+            assert response.status == 303, response.text
 
         yield Prompt(up, ask_id, lambda: press("yes"), lambda begin: press("back", begin))
 

@@ -83,16 +83,16 @@ def assert_prompt(expected: Case, ask: Case) -> None:
 async def act(http: aiohttp.ClientSession, before: Case, step: Case) -> Case:
     path = f"/v1/asks/{before['id']}"
     async with http.post(f"{path}/actions", json=step["do"]) as response:
-        told = await response.json(content_type=None)
-        assert response.status == step["http"], told
+        body = await response.json(content_type=None)
+        assert response.status == step["http"], body
     async with http.get(path) as response:
         ask: Case = await response.json()
     if step["http"] == 200:
-        assert told == ask
+        assert body == ask
         assert ask["revision"] == before["revision"] + 1
     else:
         assert ask == before
-        assert told.get("errors") or step["http"] != 422
+        assert body.get("errors") or step["http"] != 422
     assert_prompt(step.get("prompt", {}), ask)
     return ask
 

@@ -63,7 +63,7 @@ async def last_word_of_line(process: asyncio.subprocess.Process, words: str) -> 
         async for line in process.stdout:
             if words in line.decode():
                 return line.decode().split()[-1]
-    raise AssertionError(f"it ended, and said nothing of {words}")
+    raise AssertionError(f"it ended without printing {words}")
 
 
 async def send_prompt(http: aiohttp.ClientSession, how: str = "message") -> None:

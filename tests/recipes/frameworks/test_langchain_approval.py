@@ -50,9 +50,9 @@ class Host:
         ):
             self._agent = self._module.agent_of(Scripted(messages=iter(says)), checkpointer)
 
-            async def run(given: Any = PROMPT) -> str | None:
+            async def run(inputs: Any = PROMPT) -> str | None:
                 got: str | None = await self._module.run(
-                    self._agent, answerback, str(self._file), given
+                    self._agent, answerback, str(self._file), inputs
                 )
                 return got
 
