@@ -96,7 +96,7 @@ class HttpEndpoint:
         """Compute the expected signature, hashing in small chunks.
 
         Hashing 2,048 bytes or more at once releases the interpreter's lock to the thread that writes the database,
-        and a click then takes 9 % more processor time (`tests.benchmarks.clever`, ``hash_at_once``).
+        and a click then takes 9 % more processor time (`tests.benchmarks.optimisations`, ``hash_at_once``).
         """
         mac = self._mac.copy()
         mac.update(b"v0:" + timestamp.encode() + b":")
@@ -144,7 +144,7 @@ def parse_click(text: str) -> ClickPayload | None:
     """Parse a click's fields that are used; None if the text is not a click.
 
     Most of the payload is a copy of the message, which is skipped: turning it into objects would take a seventh of a
-    click's processor time (`tests.benchmarks.clever`, ``whole_payloads``).
+    click's processor time (`tests.benchmarks.optimisations`, ``whole_payloads``).
     """
     try:
         payload = _CLICK_DECODER.decode(text)

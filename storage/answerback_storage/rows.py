@@ -157,7 +157,8 @@ def lookup_columns(ask: Ask) -> Row:
 def is_step(old: Ask, new: Ask) -> bool:
     """Return whether ``new``, derived from ``old``, certainly has the same `lookup_columns`, without building them.
 
-    Writing those columns with every change takes 10 % more CPU time (`tests.benchmarks.clever`, ``every_column``).
+    Writing those columns with every change takes 10 % more CPU time
+    (``every_column`` in `tests.benchmarks.optimisations`).
     """
     return (
         new.outcome is old.outcome

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import aiohttp
 
 from tests.acceptance.process import PATIENCE, Process, serving
-from tests.keys import bearer
-from tests.unit.bot.outbox_parts import SECRET
+from tests.person_keys import bearer
+from tests.unit.bot.outbox_support import SECRET
 
 Json = dict[str, Any]
 T = TypeVar("T")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from coverage import Coverage
 
-from tests.acceptance.forked import Child, forked
+from tests.acceptance.forked_process import Child, forked
 
 PATIENCE = 30.0
 """Seconds within which a process has to act or end: several times what it takes on a busy machine."""

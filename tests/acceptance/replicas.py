@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import web
 
 from tests.acceptance.process import PATIENCE, Process, serving
-from tests.keys import bearer
+from tests.person_keys import bearer
 from tests.postgres import free_port
 
 _HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length", "host"})

@@ -17,7 +17,7 @@ import pytest
 from answerback.ports.person_key import hash_of
 from answerback_client import AsyncClient
 from tests.acceptance.agents import restartable
-from tests.acceptance.forked import Child, forked
+from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE, command, serving
 
 pytestmark = pytest.mark.acceptance

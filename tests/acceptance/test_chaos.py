@@ -17,9 +17,9 @@ import pytest
 
 from tests import postgres
 from tests.acceptance.chaos import fencing, walks
+from tests.acceptance.chaos.cluster import Stage, stage
 from tests.acceptance.chaos.faults import Faults
 from tests.acceptance.chaos.people import People, request_until_answered
-from tests.acceptance.chaos.stage import Stage, stage
 from tests.pooler import program
 
 ROUNDS: Final = int(os.environ.get("CHAOS_ROUNDS", "24"))

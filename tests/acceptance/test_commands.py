@@ -19,7 +19,7 @@ import pytest_asyncio
 
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import Process, command, run, serving
-from tests.keys import bearer, read_person_key
+from tests.person_keys import bearer, read_person_key
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]
 

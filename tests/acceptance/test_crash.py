@@ -16,7 +16,7 @@ import aiohttp
 import pytest
 
 from tests.acceptance.process import QUIET, serving
-from tests.keys import bearer
+from tests.person_keys import bearer
 from tests.postgres import STORES, database_of
 
 POINTS = int(os.environ.get("CRASH_POINTS", "50"))

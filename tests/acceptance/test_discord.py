@@ -19,7 +19,7 @@ from tests.acceptance.process import Process, serving
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.discord.sight import NotPossibleError
+from tests.fakes.discord.visible_message import NotPossibleError
 from tests.fakes.discord.world import Channel
 
 pytestmark = pytest.mark.acceptance

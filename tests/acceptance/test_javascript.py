@@ -20,7 +20,7 @@ from tests.acceptance.agents import restartable
 from tests.acceptance.process import PATIENCE
 from tests.fakes.receiver import receiving
 from tests.meta.project import PYTHONPATH
-from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET
+from tests.unit.bot.outbox_support import OTHER_SECRET, SECRET
 
 pytestmark = pytest.mark.acceptance
 

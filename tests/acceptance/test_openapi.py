@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from tests.acceptance.process import serving
-from tests.keys import bearer
+from tests.person_keys import bearer
 
 CONFIG = Path(__file__).with_name("schemathesis.toml")
 EXAMPLES = 12

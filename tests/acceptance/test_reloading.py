@@ -14,7 +14,7 @@ import pytest
 from answerback.ports.person_key import hash_of
 from tests.acceptance.process import PATIENCE, Process, run, serving
 from tests.fakes.receiver import receiving
-from tests.unit.bot.outbox_parts import SECRET
+from tests.unit.bot.outbox_support import SECRET
 
 pytestmark = pytest.mark.acceptance
 

@@ -15,9 +15,9 @@ import aiohttp
 import pytest
 
 from tests import postgres
-from tests.acceptance.forked import forked
+from tests.acceptance.forked_process import forked
 from tests.acceptance.process import PATIENCE, command, run, serving
-from tests.keys import read_person_key
+from tests.person_keys import read_person_key
 from tests.unit.adapters.web.reader import reader
 
 pytestmark = pytest.mark.acceptance

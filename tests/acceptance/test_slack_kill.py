@@ -17,7 +17,7 @@ import pytest
 from answerback.core.labels import Labels
 from tests import postgres
 from tests.acceptance.process import Process, serving
-from tests.fakes import unhurried
+from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
@@ -111,7 +111,7 @@ async def town_in(
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make Slack wait as long as a busy machine needs; it notices a killed process at once."""
-    unhurried.slack(monkeypatch)
+    long_timeouts.slack(monkeypatch)
 
 
 @pytest.mark.rule("PLACE-5", "DATA-2", "DATA-3")

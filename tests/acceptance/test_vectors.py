@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.process import serving
-from tests.keys import bearer
+from tests.person_keys import bearer
 from tests.postgres import STORES, database_of
 
 pytestmark = [pytest.mark.acceptance, pytest.mark.asyncio(loop_scope="module")]

@@ -13,7 +13,7 @@ import pytest
 from tests.acceptance.agents import eventually
 from tests.acceptance.process import command, serving
 from tests.acceptance.test_commands import FORM, form, free_port
-from tests.keys import bearer
+from tests.person_keys import bearer
 
 pytestmark = pytest.mark.acceptance
 

@@ -12,7 +12,7 @@ import pytest
 from answerback_client import verify_webhook
 from tests.acceptance.agents import eventually, restartable
 from tests.fakes.receiver import never, receiving
-from tests.unit.bot.outbox_parts import SECRET
+from tests.unit.bot.outbox_support import SECRET
 
 pytestmark = pytest.mark.acceptance
 

@@ -31,7 +31,7 @@ import aiohttp
 import uvloop
 from aiohttp import web
 
-from tests.keys import bearer
+from tests.person_keys import bearer
 
 COUNTS: Final = tuple(
     int(count) for count in os.environ.get("BENCH_AGENTS", "1,300,3000").split(",")

@@ -38,7 +38,7 @@ from tests.benchmarks.processes import (
 from tests.benchmarks.slack import CHANNEL, CLIENTS, FORM, Clicker, hammer, verify_all_stored
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.slack.server import FakeSlack
-from tests.keys import bearer
+from tests.person_keys import bearer
 
 ROUNDS: Final = int(os.environ.get("BENCH_ROUNDS", "8"))
 SECONDS: Final = 1.0

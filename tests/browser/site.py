@@ -21,7 +21,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Submission
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
-from tests.stores import open_store
+from tests.surface_setups import open_store
 
 SECRET: Final = b"the secret of every site in tests"
 KEY: Final = "abk_the-key-of-every-site-in-tests"

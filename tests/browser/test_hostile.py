@@ -18,7 +18,7 @@ from answerback.runtime import app
 from answerback.runtime.config import ServerSettings, Settings, StorageSettings
 from tests.browser.conftest import settled, tab
 from tests.browser.site import MIGRATION
-from tests.keys import bearer, read_person_key
+from tests.person_keys import bearer, read_person_key
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

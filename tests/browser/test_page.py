@@ -12,7 +12,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.walker import Answer, EndTurn
 from tests.browser.conftest import settled, tab
 from tests.browser.site import INBOX, Site
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
 

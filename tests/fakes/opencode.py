@@ -9,7 +9,7 @@ from typing import Any
 
 from aiohttp import encode_basic_auth, web
 
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 Json = dict[str, Any]
 

@@ -6,8 +6,8 @@ from itertools import chain
 
 import pytest
 
-from tests.meta.installing import CLIENT, FOLDERS, project
 from tests.meta.project import ROOT
+from tests.meta.wheels import CLIENT, FOLDERS, project
 
 _PIN = re.compile(
     r"^([a-z0-9._-]+)==(\S+?)(?: ;.*?)? \\\n((?:    --hash=sha256:[0-9a-f]{64}.*\n)+)", re.M

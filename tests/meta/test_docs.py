@@ -23,7 +23,7 @@ from answerback.core.walker import Source
 from answerback.dialects.detection import TOOL_NAMES
 from answerback.dialects.registry import DIALECTS
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
-from tests.meta import made_docs
+from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
 
@@ -44,10 +44,10 @@ def test_every_configuration_key_is_documented() -> None:
     assert _undocumented(list(platform_variables()), page) == []
 
 
-@pytest.mark.parametrize("part", made_docs.PARTS)
+@pytest.mark.parametrize("part", generated_docs.PARTS)
 def test_generated_parts_are_up_to_date(part: str) -> None:
-    _, make = made_docs.PARTS[part]
-    assert made_docs.read_part(part) == make(), "run python -m tests.meta.made_docs"
+    _, make = generated_docs.PARTS[part]
+    assert generated_docs.read_part(part) == make(), "run python -m tests.meta.generated_docs"
 
 
 def test_every_metric_is_documented() -> None:

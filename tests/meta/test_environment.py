@@ -12,7 +12,7 @@ import pytest
 from blockbuster import BlockingError
 
 import answerback
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 
 def test_no_variable_of_ours_reaches_a_test() -> None:

@@ -1,7 +1,7 @@
 """Every limit of a contract or platform is read by the code that obeys it, and tested at its edge.
 
 Each constant is changed to the next smaller and the next larger number, in freshly imported packages. Then the tests
-that guard it (`tests.edges`) run, and one of them has to fail each time.
+that guard it (`tests.limit_edges`) run, and one of them has to fail each time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from types import CodeType, ModuleType
 
 import pytest
 
-from tests.edges import Test, edge_tests_by_constant
+from tests.limit_edges import Test, edge_tests_by_constant
 from tests.meta.project import SOURCE_FOLDERS, module_name, sources, tree
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.meta.installing import CLIENT, NO_PACKAGES, build, closure, environment, project
 from tests.meta.project import PACKAGES, ROOT, SOURCE_FOLDERS, files
+from tests.meta.wheels import CLIENT, NO_PACKAGES, build, closure, environment, project
 
 pytestmark = pytest.mark.long
 

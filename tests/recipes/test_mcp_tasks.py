@@ -10,8 +10,8 @@ import pytest
 
 from answerback_client import AsyncClient
 from tests.acceptance.process import serving
-from tests.keys import bearer
 from tests.meta.project import ROOT
+from tests.person_keys import bearer
 from tests.recipes.children import Child, child
 from tests.recipes.conftest import Person
 

@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.meta import made_docs
+from tests.meta import generated_docs
 from tests.meta.project import RECIPES, ROOT
 
 _FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
@@ -18,12 +18,16 @@ _FENCE = re.compile(r"^```\w*\n.*?^```$", re.DOTALL | re.MULTILINE)
 
 def _shown() -> set[tuple[str, ...]]:
     """Return the recipes that the pages show: a file, or a file and one of its regions."""
-    return {tuple(part.split()[1:]) for part in made_docs.PARTS if part.startswith("recipe ")}
+    return {tuple(part.split()[1:]) for part in generated_docs.PARTS if part.startswith("recipe ")}
 
 
 def test_every_code_block_on_the_pages_is_part_of_a_recipe() -> None:
-    page = "\n".join(page.read_text("utf-8") for page in made_docs.RECIPE_PAGES)
-    copied = {made_docs.read_part(part) for part in made_docs.PARTS if part.startswith("recipe ")}
+    page = "\n".join(page.read_text("utf-8") for page in generated_docs.RECIPE_PAGES)
+    copied = {
+        generated_docs.read_part(part)
+        for part in generated_docs.PARTS
+        if part.startswith("recipe ")
+    }
     written = [block for block in _FENCE.findall(page) if block not in copied]
     assert written == [], (
         "put these into a file in docs/recipes, and a test of it into tests/recipes"

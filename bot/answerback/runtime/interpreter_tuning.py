@@ -13,7 +13,7 @@ _GC_THRESHOLD: Final = 50_000
 _SWITCH_SECONDS: Final = 0.0005
 """How long a busy event loop keeps the GIL when the writing thread wants it.
 
-At Python's 5 ms, a click takes 9 % more CPU (`tests.benchmarks.clever`, ``usual_switching``)."""
+At Python's 5 ms, a click takes 9 % more CPU (`tests.benchmarks.optimisations`, ``usual_switching``)."""
 
 
 @contextmanager

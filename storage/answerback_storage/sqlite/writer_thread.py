@@ -121,7 +121,7 @@ class JobThread(Generic[C]):
     def _hand_over(self, known: int) -> None:
         # Hand over only once a round of the loop has added no more jobs. A thread woken by the first of many jobs
         # repeatedly takes the interpreter lock from the loop that reads the others. Without this, a click takes 6 %
-        # more CPU time (`tests.benchmarks.clever`, `job_by_job`). A job that comes alone is not delayed.
+        # more CPU time (`tests.benchmarks.optimisations`, `job_by_job`). A job that comes alone is not delayed.
         if known < len(self._collected) < _MAX_COLLECTED:
             self._loop.call_soon(self._hand_over, len(self._collected))
         elif self._collected:

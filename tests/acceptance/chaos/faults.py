@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Final
 
 from answerback_chat.leader_lease import LEASE
-from tests.acceptance.chaos.stage import Machine, Stage
+from tests.acceptance.chaos.cluster import Machine, Stage
 from tests.fakes.receiver import status
 
 _PAST_ANY_CLAIM: Final = 10.0

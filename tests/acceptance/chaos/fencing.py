@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final
 
-from tests.acceptance.chaos.stage import Stage
+from tests.acceptance.chaos.cluster import Stage
 
 _WATCH: Final = (
     """CREATE TABLE acted (n bigserial, ask_id text, connection text, fenced boolean, holder text,

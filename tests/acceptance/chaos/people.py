@@ -17,11 +17,11 @@ import aiohttp
 
 from answerback.core.labels import Labels
 from answerback_chat.control_codec import Control, Verb, decode
+from tests.acceptance.chaos.cluster import Stage
 from tests.acceptance.chaos.mcp_agent import McpAgent
-from tests.acceptance.chaos.stage import Stage
 from tests.acceptance.chaos.walks import BACK, Walk
 from tests.acceptance.replicas import ended
-from tests.fakes.discord.sight import view_message
+from tests.fakes.discord.visible_message import view_message
 from tests.fakes.discord.world import Message as Posted
 from tests.fakes.slack.workspace import BOT_USER, Snapshot
 

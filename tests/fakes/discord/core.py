@@ -14,7 +14,7 @@ from tests.fakes.discord.faults import Faults
 from tests.fakes.discord.gateway import Gateway
 from tests.fakes.discord.mentions import pings
 from tests.fakes.discord.problems import Payload
-from tests.fakes.discord.shapes import (
+from tests.fakes.discord.wire_json import (
     channel_json,
     gateway_message,
     member_json,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from aiohttp import WSMsgType, web
 
 from tests.fakes.discord.problems import Payload
-from tests.fakes.discord.shapes import guild_json
+from tests.fakes.discord.wire_json import guild_json
 from tests.fakes.discord.world import Guild
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from nacl.signing import SigningKey
 from tests.fakes.discord.core import Discord, with_files
 from tests.fakes.discord.problems import Payload, RefusalError, error_tree, invalid
 from tests.fakes.discord.rules import EPHEMERAL, check_callback, check_message
-from tests.fakes.discord.shapes import channel_json, member_json, message_json, user_json
+from tests.fakes.discord.wire_json import channel_json, member_json, message_json, user_json
 from tests.fakes.discord.world import Channel, Message, User
 
 PING, COMMAND, COMPONENT, MODAL_SUBMIT = 1, 2, 3, 5

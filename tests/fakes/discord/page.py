@@ -9,11 +9,11 @@ from yarl import URL
 
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.interactions import Interactions
-from tests.fakes.discord.looks import document, index_html, message_html, modal_html
+from tests.fakes.discord.page_html import document, index_html, message_html, modal_html
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.problems import RefusalError
 from tests.fakes.discord.rules import CHECKBOX, CHECKBOXES, walk
-from tests.fakes.discord.sight import Control, NotPossibleError
+from tests.fakes.discord.visible_message import Control, NotPossibleError
 from tests.fakes.discord.world import Channel
 
 

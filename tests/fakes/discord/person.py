@@ -7,6 +7,7 @@ goes to the app in the real payload shapes, and every click ends `answered` or `
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from tests.fakes.discord.client_payloads import resolved, submitted, values_of
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.interactions import (
     COMMAND,
@@ -17,9 +18,7 @@ from tests.fakes.discord.interactions import (
 )
 from tests.fakes.discord.problems import Payload, RefusalError
 from tests.fakes.discord.rules import CHECKBOX, RADIO, STRING_SELECT, TEXT_INPUT
-from tests.fakes.discord.sends import resolved, submitted, values_of
-from tests.fakes.discord.shapes import numbered
-from tests.fakes.discord.sight import (
+from tests.fakes.discord.visible_message import (
     Control,
     Modal,
     NotPossibleError,
@@ -27,6 +26,7 @@ from tests.fakes.discord.sight import (
     modal_of,
     view_message,
 )
+from tests.fakes.discord.wire_json import numbered
 from tests.fakes.discord.world import Can, Channel, Message, User
 
 WAIT = 60.0

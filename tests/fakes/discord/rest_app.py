@@ -6,14 +6,14 @@ https://docs.discord.com/developers/resources/application and .../resources/guil
 from aiohttp import web
 
 from tests.fakes.discord.core import Discord
-from tests.fakes.discord.incoming import ids, read
 from tests.fakes.discord.interactions import Interactions
 from tests.fakes.discord.problems import Payload, RefusalError
+from tests.fakes.discord.request_reader import ids, read
 from tests.fakes.discord.rest_channels import refuse
 from tests.fakes.discord.rest_messages import answer
 from tests.fakes.discord.rules import CHAT_INPUT, check_command
-from tests.fakes.discord.shapes import member_json, role_json, user_json
 from tests.fakes.discord.spec import check_schema
+from tests.fakes.discord.wire_json import member_json, role_json, user_json
 from tests.fakes.discord.world import Guild
 
 MESSAGE_CONTENT_LIMITED, GUILD_MEMBERS_LIMITED = 1 << 19, 1 << 15

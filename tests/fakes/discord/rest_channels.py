@@ -6,12 +6,12 @@ https://docs.discord.com/developers/resources/channel and https://docs.discord.c
 from aiohttp import web
 
 from tests.fakes.discord.core import Discord
-from tests.fakes.discord.incoming import Incoming, ids, read
 from tests.fakes.discord.problems import Payload, Problem, RefusalError, invalid
+from tests.fakes.discord.request_reader import Incoming, ids, read
 from tests.fakes.discord.rest_messages import Messages, answer
 from tests.fakes.discord.rules import check_message
-from tests.fakes.discord.shapes import channel_json, message_json
 from tests.fakes.discord.spec import check_schema
+from tests.fakes.discord.wire_json import channel_json, message_json
 from tests.fakes.discord.world import FORUMS, PRIVATE_THREAD, PUBLIC_THREAD, Can, Channel
 
 

@@ -6,12 +6,12 @@ https://docs.discord.com/developers/interactions/receiving-and-responding#endpoi
 from aiohttp import web
 
 from tests.fakes.discord.core import Discord
-from tests.fakes.discord.incoming import Incoming, ids, read
 from tests.fakes.discord.interactions import LOADING, Interaction, Interactions
 from tests.fakes.discord.problems import Payload, RefusalError
+from tests.fakes.discord.request_reader import Incoming, ids, read
 from tests.fakes.discord.rest_messages import answer
 from tests.fakes.discord.rules import check_message
-from tests.fakes.discord.shapes import message_json
+from tests.fakes.discord.wire_json import message_json
 from tests.fakes.discord.world import Message
 
 

@@ -8,10 +8,10 @@ from urllib.parse import unquote
 from aiohttp import web
 
 from tests.fakes.discord.core import Discord, with_files
-from tests.fakes.discord.incoming import Incoming, ids, read
 from tests.fakes.discord.problems import Payload, RefusalError, invalid
+from tests.fakes.discord.request_reader import Incoming, ids, read
 from tests.fakes.discord.rules import EDIT_REQUEST, EPHEMERAL, MESSAGE_REQUEST, check_message
-from tests.fakes.discord.shapes import message_json, readable
+from tests.fakes.discord.wire_json import message_json, readable
 from tests.fakes.discord.world import Can, Channel, Message
 
 NONCE_LIFE = 300.0

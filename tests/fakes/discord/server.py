@@ -15,11 +15,11 @@ from aiohttp.typedefs import Handler
 
 from tests.fakes.discord.core import Discord
 from tests.fakes.discord.faults import Call, Fault, LineCutError
-from tests.fakes.discord.incoming import LOGGED, USER_AGENT
 from tests.fakes.discord.interactions import Interactions
 from tests.fakes.discord.page import Page
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.problems import Payload, RefusalError
+from tests.fakes.discord.request_reader import LOGGED, USER_AGENT
 from tests.fakes.discord.rest_app import App
 from tests.fakes.discord.rest_channels import Channels
 from tests.fakes.discord.rest_interactions import Responses

@@ -7,7 +7,7 @@ alike. An empty list means that Slack would accept the payload.
 import json
 from collections.abc import Iterator
 
-from tests.fakes.slack import judges, rules
+from tests.fakes.slack import rules, third_party_checks
 from tests.fakes.slack.richtext import check_rich_text, rich_text_strings
 from tests.fakes.slack.schema import Json, Problem, compare, units
 
@@ -60,7 +60,7 @@ def check_view(view: Json, *, foreign: bool = True) -> list[Problem]:
     if len(focused) > 1:
         problems.append(Problem("/view/blocks", "only one element can have focus_on_load"))
     if foreign and not problems:
-        problems += judges.judge_view(view)
+        problems += third_party_checks.judge_view(view)
     return problems
 
 
@@ -73,7 +73,7 @@ def check_blocks(
     problems = list(compare(blocks, rules.MESSAGE_BLOCKS, pointer, surface))
     problems += _across(blocks, pointer)
     if foreign and not problems:
-        problems += judges.judge_message(blocks, pointer)
+        problems += third_party_checks.judge_message(blocks, pointer)
     return problems
 
 

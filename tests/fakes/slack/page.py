@@ -14,8 +14,8 @@ from aiohttp import web
 
 from tests.fakes.slack.richtext import Run
 from tests.fakes.slack.schema import Json
-from tests.fakes.slack.sight import Control, block_runs, controls_of, text_runs
 from tests.fakes.slack.state import key_of
+from tests.fakes.slack.visible_message import Control, block_runs, controls_of, text_runs
 from tests.fakes.slack.workspace import Message, View
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.interactivity import ApiError
 from tests.fakes.slack.rules import OPTION, VIEW_STACK
 from tests.fakes.slack.schema import Json, compare
-from tests.fakes.slack.sight import Choice, Control, Sight, Target, look
+from tests.fakes.slack.visible_message import Choice, Control, Sight, Target, look
 from tests.fakes.slack.workspace import BOT_USER, Message, Snapshot, User, View
 
 if TYPE_CHECKING:

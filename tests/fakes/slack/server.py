@@ -13,13 +13,13 @@ from typing import Self
 from aiohttp import web
 
 from tests.fakes.slack import (
-    home,
+    agent_sessions,
+    home_tab,
     methods_chat,
     methods_directory,
     methods_views,
     page,
     response_urls,
-    sessions,
 )
 from tests.fakes.slack.delivery import Ack, Delivery, Event, EventQueue, HttpDelivery
 from tests.fakes.slack.faults import Buckets, Call, Fault, Faults
@@ -78,7 +78,7 @@ class FakeSlack:
         self.socket.on_connect = lambda: self.queue.redeliver_soon(self.socket)
         self.queue.on_change = self.socket.on_send = self.changed
         self.methods: Methods = {}
-        for module in (methods_chat, methods_views, methods_directory, home, sessions):
+        for module in (methods_chat, methods_views, methods_directory, home_tab, agent_sessions):
             self.methods |= module.METHODS
         self._people: dict[str, Person] = {}
         self._runner: web.AppRunner | None = None

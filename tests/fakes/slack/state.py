@@ -6,7 +6,7 @@ Owns `state.values`: the initial values, their replacements, and what the client
 import re
 
 from tests.fakes.slack.schema import Json, units
-from tests.fakes.slack.sight import Choice, Control
+from tests.fakes.slack.visible_message import Choice, Control
 
 Values = dict[str, dict[str, Json]]
 _SINGLE = ("static_select", "radio_buttons", "external_select", "overflow")

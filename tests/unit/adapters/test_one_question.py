@@ -27,7 +27,7 @@ from answerback_slack import modals as slack_modals
 from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
-from tests.unit.bot.terminal_parts import CTRL_C, open_terminal
+from tests.unit.bot.terminal_support import CTRL_C, open_terminal
 
 pytestmark = pytest.mark.rule("WALK-8")
 

@@ -31,7 +31,7 @@ from tests.fakes.discord.rules import check_callback
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import ask_of
 from tests.unit.adapters.web.test_render_and_parse import shown as web_page
-from tests.unit.bot.dialect_parts import CALLS
+from tests.unit.bot.dialect_support import CALLS
 
 LABELS = Labels()
 EVIL = "<!channel> @everyone\n# *git* <script>{who}</script>\u202e[x](http://evil.example) "

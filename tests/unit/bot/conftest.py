@@ -15,7 +15,7 @@ from answerback.service.service import Service
 from answerback.service.submission_request import Routes
 from answerback_storage.memory.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
-from tests.service_parts import FakePage, FakeSurface, ManualClock
+from tests.service_support import FakePage, FakeSurface, ManualClock
 
 
 @dataclass

@@ -11,8 +11,8 @@ import pytest
 
 from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
-from tests.service_parts import WAIT
-from tests.unit.bot.acp_parts import (
+from tests.service_support import WAIT
+from tests.unit.bot.acp_support import (
     INITIALIZE,
     Editor,
     elicitation,
@@ -22,8 +22,8 @@ from tests.unit.bot.acp_parts import (
     selected,
     withdrawn,
 )
-from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.hook_parts import END, REPLY, value
+from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.hook_support import END, REPLY, value
 
 
 @pytest.fixture

@@ -22,9 +22,9 @@ from answerback.agents.command_hooks.agent_host import AskOutcome
 from answerback.agents.command_hooks.ask_people import AskClient
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
-from tests.service_parts import WAIT
-from tests.unit.bot.acp_parts import elicitation, notice, permission, run_editor, selected
-from tests.unit.bot.agent_parts import Json
+from tests.service_support import WAIT
+from tests.unit.bot.acp_support import elicitation, notice, permission, run_editor, selected
+from tests.unit.bot.agent_support import Json
 
 AWAY = "http://127.0.0.1:1"
 REFUSING = "ftp://127.0.0.1"

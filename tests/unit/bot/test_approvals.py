@@ -11,8 +11,8 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import approval, registry
-from tests.unit.bot.approval_parts import ARGS, CALLS, OPTIONS, Json, expired, make_ask, rendered
-from tests.unit.bot.dialect_parts import act
+from tests.unit.bot.approval_support import ARGS, CALLS, OPTIONS, Json, expired, make_ask, rendered
+from tests.unit.bot.dialect_support import act
 
 ALLOWED_ROOT = {"type": "addDirectories", "directories": ["/w"], "destination": "session"}
 

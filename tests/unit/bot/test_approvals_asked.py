@@ -13,8 +13,8 @@ from answerback.service.question_routing import Rules
 from answerback.service.serialize import entry_json
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
-from tests.service_parts import actor
-from tests.unit.bot.approval_parts import CALLS, rendered
+from tests.service_support import actor
+from tests.unit.bot.approval_support import CALLS, rendered
 from tests.unit.bot.conftest import Parts
 
 

@@ -12,8 +12,8 @@ from mcp import Client as McpClient
 from answerback.cli.mcp import ClientBackend
 from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient
-from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.test_late_mcp import check
+from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.test_late_answers_mcp import check
 from tests.unit.bot.test_mcp import GO, client, text
 
 CODEX: Json = {"questions": [{"title": "Which database?", "options": ["Postgres", "SQLite"]}]}

@@ -19,8 +19,8 @@ from answerback.workers import scheduler as scheduler_module
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from answerback_storage.sqlite.store import SqliteStore
-from tests.service_parts import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
-from tests.unit.bot.background_parts import (
+from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+from tests.unit.bot.background_support import (
     HangingInquiry,
     ScriptedInquiry,
     ended,

@@ -19,11 +19,11 @@ from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.cli import bridge, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient, ClientError
-from tests.acceptance.forked import Child, forked
+from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE, command
 from tests.meta.project import ROOT
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
 
 Json = dict[str, Any]
 

@@ -14,7 +14,7 @@ from answerback.agents.bridges import codex
 from answerback.agents.bridges.ask_people import RequestAsker
 from answerback.core.ask import Status
 from answerback_client import AsyncClient
-from tests.unit.bot.agent_parts import Json, Served, served
+from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.test_bridge_codex import (
     COMMAND,
     ELICITATION,

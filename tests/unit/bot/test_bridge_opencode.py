@@ -26,8 +26,8 @@ from tests.acceptance.process import command
 from tests.fakes.opencode import Opencode
 from tests.meta.project import ROOT
 from tests.recipes.receiving import listening
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
 
 Json = dict[str, Any]
 

@@ -16,7 +16,7 @@ from answerback.webhooks.address_policy import (
     GuardedResolver,
 )
 from tests.fakes.receiver import receiving
-from tests.unit.bot.outbox_parts import SECRET, Names, outbox
+from tests.unit.bot.outbox_support import SECRET, Names, outbox
 
 REFUSED = [
     "10.0.0.1",

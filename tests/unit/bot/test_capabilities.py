@@ -5,8 +5,8 @@ from __future__ import annotations
 from answerback.core.walker import Answer
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.service.submission_request import Route, Routes
-from tests.service_parts import FakeSurface, actor
-from tests.unit.bot.background_parts import running, shows, submit
+from tests.service_support import FakeSurface, actor
+from tests.unit.bot.background_support import running, shows, submit
 from tests.unit.bot.conftest import Parts
 
 

@@ -10,7 +10,7 @@ from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import OPTIONS, act, make_ask
+from tests.unit.bot.dialect_support import OPTIONS, act, make_ask
 
 Json = dict[str, Any]
 PREVIEWED = [{**OPTIONS[0], "preview": "# A"}, OPTIONS[1]]

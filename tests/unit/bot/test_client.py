@@ -37,9 +37,9 @@ from answerback_client import (
     verify_webhook,
 )
 from answerback_client.connection_errors import reason_of
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
-from tests.unit.bot.outbox_parts import SECRET
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.outbox_support import SECRET
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 

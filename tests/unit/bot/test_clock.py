@@ -9,7 +9,7 @@ import pytest
 from answerback.core.errors import StoreError
 from answerback.runtime import clock as clocks
 from answerback.runtime.clock import MAX_QUERY_SECONDS, SharedClock, SystemClock
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 
 async def test_sleeping_until_a_time_ends_when_it_is_reached() -> None:

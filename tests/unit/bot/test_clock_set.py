@@ -21,10 +21,10 @@ from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import receiving, status
-from tests.service_parts import WAIT
-from tests.unit.bot.background_parts import ended, reopen_store, running, submit
+from tests.service_support import WAIT
+from tests.unit.bot.background_support import ended, reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.outbox_parts import outbox
+from tests.unit.bot.outbox_support import outbox
 
 DAY = 86_400.0
 

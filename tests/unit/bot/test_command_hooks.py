@@ -14,8 +14,8 @@ from answerback.agents.command_hooks.run import HOSTS, handle_event
 from answerback.cli.commands.hook import Agent
 from answerback.core.ask import Status
 from tests.recipes.receiving import listening
-from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.hook_parts import (
+from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.hook_support import (
     CLAUDE,
     CLAUDE_ELICITS,
     CLAUDE_PERMISSION,
@@ -36,8 +36,8 @@ from tests.unit.bot.hook_parts import (
     run_hook,
     value,
 )
-from tests.unit.bot.test_hooks import QUESTIONS
-from tests.unit.bot.test_hooks_permission import SUGGESTED, permission
+from tests.unit.bot.test_claude_hooks import QUESTIONS
+from tests.unit.bot.test_claude_hooks_permission import SUGGESTED, permission
 
 
 @pytest.fixture

@@ -22,12 +22,12 @@ from answerback.agents.command_hooks.ask_people import AskClient
 from answerback.agents.command_hooks.run import handle_event
 from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
-from tests.acceptance.forked import Child, forked
+from tests.acceptance.forked_process import Child, forked
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.hook_parts import (
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.hook_support import (
     CLAUDE,
     CODEX,
     CODEX_PERMISSION,

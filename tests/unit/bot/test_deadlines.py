@@ -12,8 +12,8 @@ from answerback.core.errors import RateLimitedError
 from answerback.ports.claims import Claim
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
-from tests.service_parts import WAIT, ask_user
-from tests.unit.bot.background_parts import HangingInquiry, ended, inquiry_rules, running, submit
+from tests.service_support import WAIT, ask_user
+from tests.unit.bot.background_support import HangingInquiry, ended, inquiry_rules, running, submit
 from tests.unit.bot.conftest import Parts
 
 

@@ -17,8 +17,8 @@ from answerback.service.serialize import ask_json
 from answerback.webhooks.outbox import RETRY_DELAYS
 from answerback_client import WebhookError, verify_webhook
 from tests.fakes.receiver import Receiver, receiving, status
-from tests.service_parts import actor
-from tests.unit.bot.outbox_parts import OTHER_SECRET, SECRET, Outbox, outbox
+from tests.service_support import actor
+from tests.unit.bot.outbox_support import OTHER_SECRET, SECRET, Outbox, outbox
 
 HOUR = 3_600.0
 

@@ -22,8 +22,8 @@ from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, gua
 from answerback.webhooks.outbox import RETRY_DELAYS, WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from tests.fakes.receiver import Receiver, endless, hanging_up, never, receiving, status
-from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.outbox_parts import SECRET, Outbox, outbox
+from tests.service_support import WAIT, actor, ask_user, boolean
+from tests.unit.bot.outbox_support import SECRET, Outbox, outbox
 
 HOUR = 3_600.0
 

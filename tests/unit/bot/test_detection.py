@@ -8,7 +8,7 @@ import pytest
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects import detection, registry
-from tests.unit.bot.dialect_parts import CALLS
+from tests.unit.bot.dialect_support import CALLS
 
 
 @pytest.mark.rule("DIALECT-1")

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from answerback.core.errors import InvalidCallError
 from answerback.dialects import detection, registry
-from tests.unit.bot.dialect_parts import OPTIONS, make_ask
+from tests.unit.bot.dialect_support import OPTIONS, make_ask
 
 
 @pytest.mark.rule("DIALECT-17")

@@ -10,7 +10,7 @@ import pytest
 from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.walker import Answer, EndTurn, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import CALLS, act, make_ask
+from tests.unit.bot.dialect_support import CALLS, act, make_ask
 
 
 def outcome(dialect: str, how: str) -> Any:

@@ -23,7 +23,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
 from answerback.core.walker import Answer, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import act, make_ask
+from tests.unit.bot.dialect_support import act, make_ask
 
 Json = dict[str, Any]
 NAME = "elicitation/create"

@@ -19,8 +19,8 @@ from answerback.ports import install_extras
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import check_extras
 from answerback.runtime.plugins import installed_plugins
-from tests.meta.installing import project
-from tests.unit.bot.agent_parts import served
+from tests.meta.wheels import project
+from tests.unit.bot.agent_support import served
 
 Lack = Callable[[str], None]
 _SLACK = "The surface slack needs the extra 'slack', which is not installed: run `pip install 'answerback[slack]'`."

@@ -18,8 +18,8 @@ from answerback.service.submission_request import Submission
 from answerback_discord import api_client
 from answerback_discord.plugin import DiscordSettings
 from tests.fakes.discord.server import FakeDiscord
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import served
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import served
 
 MANY = 60
 """With as many for the other backend, more than a session's default number of connections."""

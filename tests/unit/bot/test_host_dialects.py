@@ -11,7 +11,7 @@ from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import (
+from tests.unit.bot.dialect_support import (
     OPTIONS,
     act,
     ask_from_call,

@@ -13,7 +13,7 @@ from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
 from answerback.core.walker import Action, Answer, Back, Other, Reply
 from answerback.dialects import registry
-from tests.unit.bot.dialect_parts import (
+from tests.unit.bot.dialect_support import (
     CALLS,
     OPTIONS,
     act,

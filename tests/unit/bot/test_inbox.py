@@ -7,7 +7,7 @@ import pytest
 from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
 from answerback.core.walker import EndTurn, Person
 from answerback.service.inbox import list_waiting_for
-from tests.service_parts import actor, ask_user
+from tests.service_support import actor, ask_user
 from tests.unit.bot.conftest import Parts
 
 pytestmark = pytest.mark.rule("API-16")

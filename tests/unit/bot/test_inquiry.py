@@ -19,8 +19,8 @@ from answerback.runtime.config import InquirySettings
 from answerback.service.question_routing import ToolRule
 from answerback.workers.inquiry import MAX_BODY, HttpInquiryBackend
 from answerback_client import AsyncClient
-from tests.service_parts import WAIT, ask_user
-from tests.unit.bot.agent_parts import served
+from tests.service_support import WAIT, ask_user
+from tests.unit.bot.agent_support import served
 from tests.unit.bot.conftest import Parts
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]

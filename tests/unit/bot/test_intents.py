@@ -16,7 +16,7 @@ from answerback.core.intents import (
 from answerback.core.labels import Labels
 from answerback.core.walker import Action, Answer, Back, Edit
 from answerback.ports.surface import Acted, Rejected, RejectReason
-from tests.service_parts import actor, ask_user, boolean
+from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 LABELS = Labels()

@@ -12,7 +12,7 @@ from answerback.core.json_schema import schemas, validators
 from answerback.core.json_schema.schemas import Budget, InvalidSchemaError, SchemaTooLargeError
 from answerback.core.json_schema.validation_cost import size
 from answerback.dialects import registry
-from tests.edges import edge
+from tests.limit_edges import edge
 
 pytestmark = [pytest.mark.rule("FORM-7"), pytest.mark.rule("DATA-9")]
 

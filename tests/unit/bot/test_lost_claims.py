@@ -13,8 +13,8 @@ from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.workers import message_sync
 from answerback.workers.scheduler import Scheduler
-from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.shared_parts import BEN, SHORT_LEASE, Processes
+from tests.service_support import WAIT, actor, ask_user, boolean
+from tests.unit.bot.replica_support import BEN, SHORT_LEASE, Processes
 
 
 @pytest.mark.rule("CLAIM-4")

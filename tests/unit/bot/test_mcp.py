@@ -17,8 +17,8 @@ from mcp_types import CallToolResult, TextContent
 from answerback.mcp.server import CLAUDE_TOOL_USE, IDEMPOTENCY_KEY
 from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}

@@ -22,8 +22,8 @@ from answerback.mcp.tools import follow_up_tools
 from answerback.service.agent_requests import Callers, run_to_completion
 from answerback.service.question_routing import ToolRule
 from answerback_client import AsyncClient
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 

@@ -13,8 +13,8 @@ import pytest
 from answerback.agents.command_hooks.ask_people import AskClient
 from answerback.agents.command_hooks.run import handle_event
 from tests.meta.project import ROOT
-from tests.unit.bot.agent_parts import Json, Served, served
-from tests.unit.bot.hook_parts import recorded
+from tests.unit.bot.agent_support import Json, Served, served
+from tests.unit.bot.hook_support import recorded
 
 CALLS: Json = json.loads((ROOT / "tests" / "data" / "mcp" / "calls.json").read_text())
 """As Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33 sent them."""

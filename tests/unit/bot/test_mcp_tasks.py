@@ -33,7 +33,7 @@ from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.agent_requests import Callers, run_to_completion
 from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
-from tests.unit.bot.agent_parts import Served, served
+from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.test_mcp import GO, client, text
 
 METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")

@@ -22,9 +22,9 @@ from answerback.mcp.tools import parse_asking_tools
 from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
-from tests.service_parts import WAIT
-from tests.unit.bot.agent_parts import Served, served
-from tests.unit.bot.dialect_parts import CALLS
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.dialect_support import CALLS
 
 PENDING = ["wait_for_answer", "get_answer", "check_answers", "add_context", "withdraw_ask"]
 

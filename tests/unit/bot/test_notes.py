@@ -12,9 +12,9 @@ from answerback.dialects import registry
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
-from tests.service_parts import actor
+from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.dialect_parts import CALLS, act, make_ask
+from tests.unit.bot.dialect_support import CALLS, act, make_ask
 
 
 @pytest.mark.rule("ACT-8")

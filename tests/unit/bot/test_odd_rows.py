@@ -12,8 +12,8 @@ import pytest
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import StoreError
 from answerback.service.service import Service
-from tests.service_parts import WAIT
-from tests.unit.bot.background_parts import ended, reopen_store, running, submit
+from tests.service_support import WAIT
+from tests.unit.bot.background_support import ended, reopen_store, running, submit
 from tests.unit.bot.conftest import Parts
 
 

@@ -26,7 +26,7 @@ from answerback.runtime.config import (
 from answerback.runtime.config_file import DEFAULT_FILE
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.plugins import discover_plugins, installed_plugins
-from tests.service_parts import FakePage
+from tests.service_support import FakePage
 
 
 class ChatSettings(SurfaceSettings):

@@ -23,7 +23,7 @@ from answerback.runtime.config_file import load_settings
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.service import Service
 from tests.fakes.slack.server import FakeSlack
-from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)

@@ -11,8 +11,8 @@ import pytest
 from answerback.core.ask import RecordEntry
 from answerback.core.walker import Answer
 from answerback.workers.retention import RetentionPolicy
-from tests.service_parts import actor, boolean
-from tests.unit.bot.background_parts import running, shows, submit
+from tests.service_support import actor, boolean
+from tests.unit.bot.background_support import running, shows, submit
 from tests.unit.bot.conftest import Parts
 
 DAY = 86_400.0

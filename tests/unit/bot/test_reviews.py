@@ -14,7 +14,7 @@ from answerback.ports.surface import Acted
 from answerback.service.serialize import ask_json
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
-from tests.service_parts import actor
+from tests.service_support import actor
 
 OPTIONS = [{"value": "1", "label": "One"}, {"value": "2", "label": "Two"}]
 ANSWERS = (Answer(value="1"), Answer(value="2"), Other(text="mine"))

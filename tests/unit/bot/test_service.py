@@ -20,7 +20,7 @@ from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent, Route, Routes
-from tests.service_parts import WAIT, actor, ask_user, boolean
+from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 

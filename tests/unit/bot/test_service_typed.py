@@ -10,7 +10,7 @@ from answerback.core.walker import Answer, Back, Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from tests.service_parts import actor, ask_user, boolean
+from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
 FAR = 4_000_000_000.0

@@ -11,8 +11,8 @@ from answerback.core.errors import RateLimitedError
 from answerback.core.walker import Answer
 from answerback.ports.store import Store
 from answerback.workers.message_sync import place_key
-from tests.service_parts import actor, ask_user, boolean
-from tests.unit.bot.shared_parts import ANN, BEN, SHORT_LEASE, Processes
+from tests.service_support import actor, ask_user, boolean
+from tests.unit.bot.replica_support import ANN, BEN, SHORT_LEASE, Processes
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ from answerback.service import claim_renewal
 from answerback.webhooks import outbox as outbox_module
 from answerback.workers.scheduler import Scheduler
 from tests.fakes.receiver import Received, Receiver, never, receiving, status
-from tests.service_parts import WAIT, actor, ask_user, boolean
-from tests.unit.bot.background_parts import HangingInquiry, ScriptedInquiry, inquiry_rules
-from tests.unit.bot.outbox_parts import Outbox, outbox
-from tests.unit.bot.shared_parts import ANN, BEN, LASTING, SHORT_LEASE, Processes
+from tests.service_support import WAIT, actor, ask_user, boolean
+from tests.unit.bot.background_support import HangingInquiry, ScriptedInquiry, inquiry_rules
+from tests.unit.bot.outbox_support import Outbox, outbox
+from tests.unit.bot.replica_support import ANN, BEN, LASTING, SHORT_LEASE, Processes
 
 
 @pytest.fixture

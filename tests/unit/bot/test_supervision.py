@@ -9,7 +9,7 @@ import pytest
 
 from answerback.runtime import supervision
 from answerback.runtime.supervision import run_supervised
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 
 @pytest.mark.rule("DATA-18")

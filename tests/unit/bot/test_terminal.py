@@ -16,8 +16,8 @@ from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.runtime.config import StorageSettings
 from tests.postgres import STORES, database_of
-from tests.service_parts import WAIT
-from tests.unit.bot.terminal_parts import (
+from tests.service_support import WAIT
+from tests.unit.bot.terminal_support import (
     CTRL_C,
     ESC,
     MANY,

@@ -12,8 +12,8 @@ import pytest
 from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.service.question_routing import ToolRule
-from tests.service_parts import WAIT
-from tests.unit.bot.terminal_parts import (
+from tests.service_support import WAIT
+from tests.unit.bot.terminal_support import (
     CTRL_C,
     ESC,
     MANY,

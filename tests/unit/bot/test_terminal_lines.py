@@ -19,8 +19,8 @@ from answerback.cli.line_input import PipedInput, PressedKey, _Visible
 from answerback.cli.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback_client import Ask
-from tests.service_parts import WAIT
-from tests.unit.bot.terminal_parts import (
+from tests.service_support import WAIT
+from tests.unit.bot.terminal_support import (
     CTRL_C,
     ESC,
     MANY,

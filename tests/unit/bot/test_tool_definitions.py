@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.json_schema import schemas
 from answerback.dialects import registry, strict_schemas, tool_definitions
-from tests.unit.bot.dialect_parts import CALLS
+from tests.unit.bot.dialect_support import CALLS
 
 
 @pytest.mark.rule("DIALECT-18")

@@ -14,7 +14,7 @@ from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import read_submission
 from tests.unit.bot.conftest import Parts
-from tests.unit.bot.dialect_parts import CALLS
+from tests.unit.bot.dialect_support import CALLS
 
 CLAUDE, QUESTION, ASK_USER, GIT = (
     CALLS[dialect][1] for dialect in ("claude", "question", "ask_user", "tool_question")

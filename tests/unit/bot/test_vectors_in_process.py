@@ -16,7 +16,7 @@ from answerback.core.walker import Action
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
-from tests.service_parts import actor
+from tests.service_support import actor
 from tests.unit.bot.conftest import Parts
 
 VECTORS = Path(__file__).parents[2] / "data" / "vectors"

@@ -14,7 +14,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
 from answerback.core.walker import Answer, Back, Edit, EndTurn, GivenAnswer, Other, Source
 from answerback.service.serialize import ask_json, prompt_json
-from tests.unit.bot.dialect_parts import act, make_ask
+from tests.unit.bot.dialect_support import act, make_ask
 
 QUESTION = Question(id="q", text="?", answer_type=AnswerType.TEXT)
 OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))

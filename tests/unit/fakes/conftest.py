@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import unhurried
+from tests.fakes import long_timeouts
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Extend the platforms' time limits; a test of a limit advances the platform's clock."""
-    unhurried.slack(monkeypatch)
-    unhurried.discord(monkeypatch)
+    long_timeouts.slack(monkeypatch)
+    long_timeouts.discord(monkeypatch)

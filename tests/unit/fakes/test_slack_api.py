@@ -12,7 +12,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from tests.fakes.slack import rules
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
-from tests.unit.fakes.slack_parts import actions, button, modal, section
+from tests.unit.fakes.slack_blocks import actions, button, modal, section
 
 
 @pytest.fixture

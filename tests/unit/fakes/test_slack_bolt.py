@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.state import ClientRefusalError
-from tests.unit.fakes.slack_parts import actions, button, entry, modal, option, plain, section
+from tests.unit.fakes.slack_blocks import actions, button, entry, modal, option, plain, section
 from tests.unit.fakes.slack_world import World, running
 
 CONFIRM: Json = {

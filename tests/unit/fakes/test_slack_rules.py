@@ -2,10 +2,10 @@
 
 import pytest
 
-from tests.fakes.slack import judges
+from tests.fakes.slack import third_party_checks
 from tests.fakes.slack.checks import check_message, check_view
 from tests.fakes.slack.schema import Json
-from tests.unit.fakes.slack_parts import actions, button, entry, modal, option, plain, section
+from tests.unit.fakes.slack_blocks import actions, button, entry, modal, option, plain, section
 
 CONFIRM: Json = {
     "title": plain("t"), "text": plain("x"), "confirm": plain("y"), "deny": plain("n"),
@@ -198,7 +198,7 @@ def test_a_view_over_a_limit_is_rejected_with_a_pointer(name: str) -> None:
 
 @pytest.mark.parametrize("judge", ["slackblocks", "blockkit", "slack_sdk"])
 def test_each_third_party_validator_rejects_a_long_button(judge: str) -> None:
-    problems = judges.judge_message([actions(button("x" * 76))])
+    problems = third_party_checks.judge_message([actions(button("x" * 76))])
     assert judge in [problem.judge for problem in problems]
 
 
@@ -206,4 +206,4 @@ def test_our_checks_and_the_third_party_validators_each_reject_a_payload() -> No
     image = {"type": "image", "image_url": "x", "alt_text": ""}
     in_context = [{"type": "context", "elements": [image]}]
     assert check_message({"blocks": in_context}, foreign=False) != []
-    assert judges.judge_message([{"type": "section"}]) != []
+    assert third_party_checks.judge_message([{"type": "section"}]) != []

@@ -10,8 +10,8 @@ from slack_bolt.adapter.socket_mode.async_handler import AsyncSocketModeHandler
 
 from tests.fakes.slack.schema import Json
 from tests.fakes.slack.server import FakeSlack
-from tests.service_parts import WAIT
-from tests.unit.fakes.slack_parts import actions, button
+from tests.service_support import WAIT
+from tests.unit.fakes.slack_blocks import actions, button
 from tests.unit.fakes.slack_world import World, running
 
 

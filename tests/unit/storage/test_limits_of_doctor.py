@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from answerback_storage.postgres.health_checks import clock_finding
-from tests.edges import edge
+from tests.limit_edges import edge
 
 
 @edge("MAX_CLOCK_DIFFERENCE")

@@ -28,7 +28,7 @@ from answerback.testing.store_examples import (
 )
 from answerback_storage.postgres import change_batches, connections, maintenance
 from answerback_storage.postgres.store import PostgresStore
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 ANN = Claim("ann", 60.0)
 INDEXED = """SELECT DISTINCT attname AS name FROM pg_index

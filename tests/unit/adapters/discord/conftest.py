@@ -5,13 +5,13 @@ from __future__ import annotations
 import discord
 import pytest
 
-from tests.fakes import unhurried
+from tests.fakes import long_timeouts
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Discord's deadlines are long enough for a busy machine."""
-    unhurried.discord(monkeypatch)
+    long_timeouts.discord(monkeypatch)
 
 
 @pytest.fixture(autouse=True)

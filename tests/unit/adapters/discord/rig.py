@@ -24,7 +24,7 @@ from answerback_discord.adapter import DiscordSurface
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Guild
-from tests.stores import open_store
+from tests.surface_setups import open_store
 
 Mode = Literal["gateway", "http"]
 MODES: tuple[Mode, ...] = ("gateway", "http")

@@ -9,7 +9,7 @@ import pytest
 
 from answerback.core.labels import Labels
 from answerback_discord.components import ButtonStyle
-from tests.fakes.discord.sight import Sight
+from tests.fakes.discord.visible_message import Sight
 from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
 from tests.unit.adapters.discord.sight import remove_escapes
 

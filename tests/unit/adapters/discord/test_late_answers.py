@@ -15,7 +15,7 @@ from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
 from answerback_discord import pending_edits as answers_module
 from answerback_discord.pending_edits import PendingEdits
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.examples import ask_of
 from tests.unit.adapters.discord.rig import Rig, rig
 

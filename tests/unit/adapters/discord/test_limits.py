@@ -26,10 +26,10 @@ from answerback_discord import (
 )
 from answerback_discord.api_client import query_after
 from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
-from tests.edges import edge
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.fakes.discord.spec import DOCUMENT, check_schema, schemas
+from tests.limit_edges import edge
 from tests.unit.adapters.discord.examples import after, ask_of, options, question
 from tests.unit.adapters.discord.sendable import (
     BOOLEAN,

@@ -30,10 +30,10 @@ from answerback_discord import (
 )
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json
-from tests.edges import edge
 from tests.fakes.discord import rest_app, rules
 from tests.fakes.discord.rules import check_message
 from tests.fakes.discord.world import EPOCH_MS, Can
+from tests.limit_edges import edge
 from tests.unit.adapters.discord.sendable import (
     LABELS,
     TEXT,

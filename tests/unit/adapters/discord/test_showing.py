@@ -16,7 +16,7 @@ from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
 from answerback_discord import api_client
 from tests.fakes.discord.world import Can, Channel
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]

@@ -13,7 +13,7 @@ from answerback.core.errors import PayloadRejectedError, UnauthorizedError
 from answerback_chat import bot_identity
 from answerback_discord import adapter, gateway_client
 from tests.fakes.discord.server import FakeDiscord
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import run_surface
 
 ME = "GET /users/@me"

@@ -8,8 +8,8 @@ import pytest
 import pytest_asyncio
 
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.stores import create_setup, parametrize_stage
-from tests.unit.adapters.discord.desk import DiscordStage, run_stage
+from tests.surface_setups import create_setup, parametrize_stage
+from tests.unit.adapters.discord.simulated_people import DiscordStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")

@@ -12,7 +12,7 @@ import pytest
 from answerback.core.ask import Ask
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Actor
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
 
 TWO: list[dict[str, Any]] = [

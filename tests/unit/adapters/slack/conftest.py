@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.fakes import unhurried
+from tests.fakes import long_timeouts
 from tests.fakes.slack import rules
 
 
 @pytest.fixture(autouse=True)
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the fake Slack wait as long as a busy machine needs."""
-    unhurried.slack(monkeypatch)
+    long_timeouts.slack(monkeypatch)
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 from playwright.async_api import Page, async_playwright
 
 from tests.chromium import ARGUMENTS, find_chromium
-from tests.fakes.slack import home
+from tests.fakes.slack import home_tab
 from tests.fakes.slack.workspace import Message
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
 
@@ -74,7 +74,7 @@ async def take(up: Rig, page: Page) -> None:
         },
         expires_in=3_600,
     )
-    home.open_home(up.ada)
+    home_tab.open_home(up.ada)
     await up.slack.until(lambda: up.ada.id in up.slack.workspace.homes)
     await shot("home", f"h/{up.ada.id}")
 

@@ -22,7 +22,7 @@ from answerback_slack.adapter import SlackSurface
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
-from tests.stores import open_store
+from tests.surface_setups import open_store
 
 Mode = Literal["socket", "http"]
 MODES: tuple[Mode, ...] = ("socket", "http")

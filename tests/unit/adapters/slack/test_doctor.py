@@ -16,7 +16,7 @@ from answerback_slack import doctor
 from answerback_slack.doctor import Setup
 from tests.acceptance.process import command
 from tests.fakes.slack.server import FakeSlack
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 
 @pytest.fixture

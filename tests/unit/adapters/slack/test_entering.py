@@ -19,8 +19,8 @@ from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import fields_from_schema
 from answerback_slack import modal_inputs, modals
 from tests.fakes.slack.checks import check_view
-from tests.fakes.slack.sight import controls_of
 from tests.fakes.slack.state import initial
+from tests.fakes.slack.visible_message import controls_of
 from tests.unit.adapters.slack.asks import big_texts
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig, run_app, workspace
 

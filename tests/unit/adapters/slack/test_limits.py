@@ -17,10 +17,10 @@ from answerback_chat.control_codec import Verb
 from answerback_slack import blocks, modal_inputs, option_controls
 from answerback_slack.blocks import Block
 from answerback_slack.render import render
-from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_view, elements_of
 from tests.fakes.slack.schema import units
+from tests.limit_edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.slack.sendable import (
     LABELS,

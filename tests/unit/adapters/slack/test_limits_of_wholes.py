@@ -25,10 +25,10 @@ from answerback_slack import fallback_text, modals, private_notes, record_text, 
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.message_layout import MessageBuilder
 from answerback_slack.render import render
-from tests.edges import edge
 from tests.fakes.slack import rules
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import units
+from tests.limit_edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
 from tests.unit.adapters.slack.sendable import (
     LABELS,

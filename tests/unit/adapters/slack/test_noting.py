@@ -10,7 +10,7 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.service.submission_request import Submission
-from tests.fakes.slack.sight import look
+from tests.fakes.slack.visible_message import look
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
 
 OPTIONS = [

@@ -19,7 +19,7 @@ from answerback_slack.blocks import Block, sections
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view, elements_of
 from tests.fakes.slack.schema import Problem
-from tests.fakes.slack.sight import look
+from tests.fakes.slack.visible_message import look
 from tests.fakes.slack.workspace import Clock, Message, Snapshot, Workspace
 from tests.unit.adapters.slack.asks import big_asks
 

@@ -25,7 +25,7 @@ from answerback_web import (
     responses,
     site,
 )
-from tests.edges import edge
+from tests.limit_edges import edge
 from tests.unit.adapters.slack.asks import after, ask_of
 
 pytestmark = pytest.mark.rule("WEB-1")

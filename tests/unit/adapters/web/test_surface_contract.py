@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from answerback.testing.simulated_people import Capability
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
-from tests.stores import create_setup, parametrize_stage
-from tests.unit.adapters.web.desk import WebStage, run_stage
+from tests.surface_setups import create_setup, parametrize_stage
+from tests.unit.adapters.web.simulated_people import WebStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")

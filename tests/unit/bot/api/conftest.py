@@ -15,8 +15,8 @@ import pytest
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
-from tests.keys import bearer
-from tests.service_parts import WAIT
+from tests.person_keys import bearer
+from tests.service_support import WAIT
 
 Json = dict[str, Any]
 """The parsed body of a response, untyped so that tests can index into it."""

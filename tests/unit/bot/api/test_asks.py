@@ -15,7 +15,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.service.question_routing import ToolRule
 from answerback.service.submission_request import Route
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served, until
 
 CALL: Json = {"name": "ask_user", "arguments": FORM, "to": "web"}

@@ -17,7 +17,7 @@ import aiohttp
 import pytest
 
 from answerback.http.json_parsing import MAX_BODY
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Served
 
 COUNT = int(os.environ.get("HOSTILE_BODIES", "600"))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from answerback.runtime.config import PublicSettings
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 from tests.unit.bot.api.conftest import FORM, Json, Serve, Served
 
 CALL = {"name": "ask_user", "arguments": FORM, "to": "web"}

@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.discord.sight import NotPossibleError
+from tests.fakes.discord.visible_message import NotPossibleError
 from tests.unit.fakes.discord.conftest import Rest
 
 DEPLOY: Payload = {"name": "deploy", "description": "Deploys", "type": 1, "contexts": [0]}

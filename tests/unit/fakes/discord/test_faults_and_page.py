@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.discord.person import WAIT
 from tests.fakes.discord.problems import Payload
 from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.discord.sight import NotPossibleError
+from tests.fakes.discord.visible_message import NotPossibleError
 from tests.fakes.discord.world import Channel
 from tests.unit.fakes.discord.conftest import Rest
 

@@ -14,9 +14,9 @@ from discord import ui
 from tests.fakes.discord import interactions
 from tests.fakes.discord.clock import Bell
 from tests.fakes.discord.server import FakeDiscord
-from tests.fakes.discord.sight import NotPossibleError
+from tests.fakes.discord.visible_message import NotPossibleError
 from tests.fakes.discord.world import Channel
-from tests.service_parts import WAIT
+from tests.service_support import WAIT
 
 Json = dict[str, Any]
 ON_CLICK = Callable[[discord.Interaction], Awaitable[None]]

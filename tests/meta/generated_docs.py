@@ -1,0 +1,97 @@
+"""The parts of the documentation that are generated from the project itself.
+
+`python -m tests.meta.generated_docs` regenerates them. Each is between two comments on its page.
+"""
+
+import re
+import textwrap
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+from answerback.core.labels import Labels
+from tests.meta import rules
+from tests.meta.project import RECIPES, ROOT
+
+
+def labels() -> str:
+    """Build the table of all texts that a surface shows, with their defaults."""
+    rows = [f"| `labels.{name}` | {field.default} |" for name, field in Labels.model_fields.items()]
+    return "\n".join(["| key | default |", "|---|---|", *rows])
+
+
+def layers() -> str:
+    """Return the packages in the order that import-linter enforces, from the top down."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    contract = next(contract for contract in contracts if contract["type"] == "layers")
+    rows = [layer.replace("(", "").replace(")", "") for layer in contract["layers"]]
+    return "\n".join(["```text", *rows, "```"])
+
+
+RECIPE_PAGES = (ROOT / "docs" / "agents.md", ROOT / "docs" / "frameworks.md")
+"""The pages that include recipes."""
+_LANGUAGES = {".mjs": "js", ".py": "python"}
+"""The language of a fenced block, if it is not the file's suffix."""
+
+
+def recipe(name: str, region: str | None = None) -> str:
+    """Return a recipe's file, or a named region of it, as a fenced block.
+
+    Raises:
+        ValueError: the file has no such region.
+    """
+    file = RECIPES / name
+    text = file.read_text("utf-8")
+    if region is not None:
+        _, begin, rest = text.partition(f" region {region}\n")
+        text, end, _ = rest.partition(f" endregion {region}\n")
+        if not (begin and end):
+            raise ValueError(f"{file} has no region {region!r}")
+        text = text[: text.rindex("\n") + 1]  # without the comment that ends the region
+    language = _LANGUAGES.get(file.suffix, file.suffix.removeprefix("."))
+    return f"```{language}\n{textwrap.dedent(text).strip()}\n```"
+
+
+def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]:
+    """Yield the recipes on a page, identified by their opening comments: `recipe FILE` or `recipe FILE REGION`."""
+    for part in re.findall(
+        r"^<!-- (recipe [\w.-]+(?: \w+)?) -->$", page.read_text("utf-8"), re.MULTILINE
+    ):
+        yield part, (page, partial(recipe, *part.split()[1:]))
+
+
+PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
+    "labels": (ROOT / "docs" / "configuration.md", labels),
+    "layers": (ROOT / "docs" / "architecture.md", layers),
+    "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
+    **{part: generate for page in RECIPE_PAGES for part, generate in _recipes(page)},
+}
+
+
+def read_part(name: str) -> str:
+    """Return a part as it is on its page."""
+    page, _ = PARTS[name]
+    return page.read_text("utf-8").partition(_begin(name))[2].partition(_end(name))[0]
+
+
+def write(name: str) -> None:
+    """Regenerate a part."""
+    page, make = PARTS[name]
+    old = _begin(name) + read_part(name) + _end(name)
+    new = _begin(name) + make() + _end(name)
+    page.write_text(page.read_text("utf-8").replace(old, new), encoding="utf-8")
+
+
+def _begin(name: str) -> str:
+    return f"<!-- {name} -->\n\n"
+
+
+def _end(name: str) -> str:
+    return f"\n\n<!-- end of {name} -->\n"
+
+
+if __name__ == "__main__":
+    for part in PARTS:
+        write(part)

@@ -1,0 +1,348 @@
+"""The Discord stage and its simulated people, for the contract suite of all surfaces."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import fields_from_schema
+from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
+from answerback_chat import control_codec
+from answerback_chat.control_codec import Verb
+from answerback_discord.http_endpoint import PATH
+from answerback_discord.markdown_text import fit_line
+from tests.fakes import long_timeouts
+from tests.fakes.discord.interactions import Interaction
+from tests.fakes.discord.person import Person
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.visible_message import Control, Sight, view_message
+from tests.fakes.discord.world import Channel, Guild, Message
+from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.discord.rig import Mode, run_surface
+from tests.unit.adapters.discord.sight import remove_escapes
+
+LABELS = Labels()
+OFFERS = {
+    LABELS.back: "back",
+    LABELS.ask_back: "ask_back",
+    LABELS.reply: "reply",
+    LABELS.end_turn: "end_turn",
+    LABELS.submit: "submit",
+    LABELS.other: "other",
+}
+POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
+
+
+class DiscordStage:
+    """See `answerback.testing.simulated_people.Stage`."""
+
+    def __init__(self, discord: FakeDiscord, setup: Setup, mode: Mode) -> None:
+        self.discord = discord
+        self.guild: Guild = discord.add_guild()
+        self.channel: Channel = discord.add_channel(self.guild)
+        self.place = Destination(surface="discord", channel=str(self.channel.id))
+        self._setup = setup
+        self._mode: Mode = mode
+        self._load_balancer = LoadBalancer(PATH, self._set_endpoint)
+        self._up = AsyncExitStack()
+        self.harness: SurfaceHarness
+
+    async def add_person(self, name: str) -> SimulatedDiscordPerson:
+        return SimulatedDiscordPerson(
+            self.discord, self.channel, self.discord.person(name, self.guild)
+        )
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        self._up.push_async_callback(self._load_balancer.stop)
+        harnesses, serve = [], self._load_balancer.serve
+        for _ in range(self._setup.replicas):
+            up = run_surface(self.discord, self._setup.database, self._mode, serve)
+            _, service, _, message_sync = await self._up.enter_async_context(up)
+            await message_sync.sweep(SWEEP)
+            harnesses.append(SurfaceHarness(service, message_sync))
+        self.harness = combine_replicas(harnesses)
+
+    def _set_endpoint(self, url: str) -> None:
+        self.discord.application.interactions_endpoint_url = url
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+    def rate_limit_next(self, calls: int) -> None:
+        self.discord.faults.clear()
+        for place in (POST, EDIT):
+            self.discord.faults.rate_limit(place, times=calls)
+
+    def count_rate_limited(self) -> int:
+        return sum(call.status == 429 for call in self.discord.faults.log)
+
+
+@asynccontextmanager
+async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
+    """Run a fake Discord with one service, or with several behind a load balancer."""
+    with pytest.MonkeyPatch.context() as patch:
+        long_timeouts.discord(patch)
+        async with FakeDiscord() as discord:
+            stage = DiscordStage(discord, setup, mode)
+            try:
+                await stage.restart()
+                yield stage
+            finally:
+                await stage.stop()
+
+
+class SimulatedDiscordPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+
+    def __init__(self, discord: FakeDiscord, channel: Channel, person: Person) -> None:
+        self._discord = discord
+        self._channel = channel
+        self._person = person
+        self.user_id = str(person.id)
+        self.name = person.user.name.title()  # as Discord sends it with a click
+        self._pings = len(discord.pings)
+        self._asked_for: set[int] = set()
+        """The private messages that the person opened themselves, which are not notes."""
+        self._ask: Ask
+        self._copy: Message
+
+    # --- seeing ---
+
+    async def look_at(self, ask: Ask) -> None:
+        self._ask = ask
+        if ask.open:
+            await self._person.until(lambda: len(self._messages_with_controls()) == 1)
+        self._look_again()
+
+    def _look_again(self) -> None:
+        self._copy = self._person.copy(self._live())
+
+    def _live(self) -> Message:
+        return self._channel.messages[int(str((self._ask.message or {})["id"]))]
+
+    def _messages_with_controls(self) -> list[Message]:
+        """The messages with controls of the ask."""
+        stem = control_codec.control_prefix(self._ask.id, self._ask.revision)
+        shown = [s for s in self._person.visible(self._channel) if not s.message.ephemeral]
+        mine = [s for s in shown if any(c.custom_id.startswith(stem) for c in s.controls)]
+        return [sight.message for sight in mine]
+
+    def _sight(self) -> Sight:
+        return view_message(self._copy)
+
+    def available_actions(self) -> set[str]:
+        """Read the available actions from the labels of the buttons, without a multi-select's own Submit."""
+        sight = self._sight()
+        actions = {OFFERS[label] for label in sight.labels if label in OFFERS}
+        return actions if LABELS.review_title in sight.text else actions - {"submit"}
+
+    async def read_all_text(self) -> str:
+        sight = self._sight()
+        texts = list(sight.texts)
+        if LABELS.details in sight.labels:
+            texts += await self._pages()
+        # Remove our own marks first; the marks that people typed have a backslash before them.
+        texts = [remove_escapes(re.sub(r"(?<!\\)\*\*", "", text)) for text in texts]
+        texts += [control.label for control in sight.controls]
+        for control in sight.controls:
+            texts += [f"{o.label} {o.description}" for o in control.options]
+        return "".join(texts)
+
+    async def _pages(self) -> list[str]:
+        await self._click(LABELS.details)
+        found, page = [], self._newest_note()
+        self._asked_for.add(page.message.id)
+        found.append(page.texts[0])
+        while LABELS.next in page.labels:
+            assert (await self._person.click(LABELS.next, on=page.message)).answered
+            page = self._newest_note()
+            found.append(page.texts[0])
+        return found
+
+    def _newest_note(self) -> Sight:
+        return self._person.notes()[0]
+
+    async def read_prefill(self, question: Question) -> JsonValue:
+        sight = self._sight()
+        match question.answer_type:
+            case AnswerType.TEXT | AnswerType.SCHEMA:
+                return await self._entry_start(question)
+            case AnswerType.MULTI_SELECT:
+                ticks = [o.value for o in sight.selects[0].options if o.default]
+                return [question.options[int(i)].value for i in ticks] or None
+            case AnswerType.BOOLEAN:
+                chosen = [c.label for c in sight.controls if c.component.get("style") == 1]
+                return chosen[0] == LABELS.yes if chosen else None
+            case AnswerType.SELECT:
+                chosen = [c.custom_id for c in sight.controls if c.component.get("style") == 1]
+                at = [i for i in range(len(question.options)) if self._button(i) in chosen]
+                return question.options[at[0]].value if at else None
+
+    def _button(self, place: int) -> str:
+        return control_codec.encode(self._ask.id, self._ask.revision, Verb.ANSWER, str(place))
+
+    async def _entry_start(self, question: Question) -> JsonValue:
+        is_text = question.answer_type is AnswerType.TEXT
+        await self._click(LABELS.answer if is_text else LABELS.fill_in)
+        modal = self._person.modal
+        assert modal is not None
+        text = str(modal.fields[0].value)
+        self._person.dismiss()
+        if is_text:
+            return text or None
+        return json.loads(text) if text else None
+
+    async def private_notes(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            told = [s for s in self._person.notes() if s.message.id not in self._asked_for]
+            return [remove_escapes(sight.text) for sight in reversed(told)]
+
+        await self._person.until(lambda: len(notes()) >= count)
+        return notes()
+
+    def mentions_and_links(self) -> list[str]:
+        return [whom for ping in self._discord.pings[self._pings :] for whom in ping.whom]
+
+    async def count_reminders(self, count: int) -> int:
+        thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+        return sum(m.author_id == self._discord.bot.id for m in thread.messages.values())
+
+    # --- acting ---
+
+    async def answer(self, question: Question, value: JsonValue) -> None:
+        match question.answer_type:
+            case AnswerType.BOOLEAN:
+                await self._click(LABELS.yes if value else LABELS.no)
+            case AnswerType.SELECT:
+                await self._choose(question, value)
+            case AnswerType.MULTI_SELECT:
+                await self._select(question, value)
+            case AnswerType.TEXT:
+                await self._write(LABELS.answer, LABELS.other_label, str(value))
+            case AnswerType.SCHEMA:
+                fields = fields_from_schema(question.json_schema)
+                label = fields[0].title if fields else LABELS.json_label
+                text = json.dumps(value["n"] if isinstance(value, dict) else value)
+                blank = fields is not None and value is None
+                await self._write(LABELS.fill_in, label, "" if blank else text)
+
+    async def _choose(self, question: Question, value: JsonValue) -> None:
+        place = next(i for i, o in enumerate(question.options) if o.value == value)
+        named = [c for c in self._sight().controls if c.custom_id == self._button(place)]
+        if named:
+            await self._use_control(named[0])
+        else:
+            shown = await self._with_option(question, place)
+            await self._use_control(view_message(shown).selects[0], [str(place)], on=shown)
+
+    async def _select(self, question: Question, value: JsonValue) -> None:
+        assert isinstance(value, list)
+        wanted = [str(i) for i, o in enumerate(question.options) if o.value in value]
+        shown = self._copy
+        for place in wanted or ["0"]:
+            shown = await self._with_option(question, int(place))
+            menu = view_message(shown).selects[0]
+            here = [o.value for o in menu.options if o.value in wanted]
+            if sorted(o.value for o in menu.options if o.default) != sorted(here):
+                await self._use_control(menu, here, on=shown)
+                shown = self._person.copy(shown)
+                self._look_again()
+        submit = view_message(shown).button(LABELS.submit)
+        assert submit is not None
+        await self._use_control(submit, on=shown)
+
+    async def _with_option(self, question: Question, place: int) -> Message:
+        """The message whose menu has an option: the live one, or the person's own list of search results."""
+        if str(place) in [o.value for o in self._sight().selects[0].options]:
+            return self._copy
+        await self._write(LABELS.search, LABELS.search, question.options[place].label)
+        found = self._newest_note().message
+        self._asked_for.add(found.id)
+        return self._person.copy(found)
+
+    async def _write(self, button: str, field: str, text: str) -> None:
+        await self._click(button)
+        if self._person.modal is not None:
+            self._person.fill(field, text)
+            done = await self._person.submit()
+            assert done.answered, done.problem
+
+    async def open_modal(self) -> bool:
+        await self._click(LABELS.answer)
+        return self._person.modal is not None
+
+    async def submit_modal(self, text: str) -> str:
+        before = len(self._person.notes())
+        self._person.fill(LABELS.other_label, text)
+        done = await self._person.submit()
+        assert done.answered, done.problem
+        new = self._person.notes()[: len(self._person.notes()) - before]
+        return remove_escapes("".join(note.text for note in new))
+
+    async def answer_other(self, text: str) -> None:
+        await self._write(LABELS.other, LABELS.other_label, text)
+
+    async def go_back(self) -> None:
+        await self._click(LABELS.back)
+
+    async def edit(self, ask: Ask, question: Question) -> None:
+        place = [given.question_id for given in ask.walk.answers].index(question.id)
+        edits = [c for c in self._sight().controls if c.label.startswith(LABELS.edit)]
+        await self._use_control(edits[place])
+
+    async def submit(self) -> None:
+        await self._click(LABELS.submit)
+
+    async def reply(self, text: str | None) -> None:
+        label = fit_line(LABELS.reply_label.format(label="Assistant"), 45)
+        await self._write(LABELS.reply, label, text or "")
+
+    async def ask_back(self, text: str) -> None:
+        label = fit_line(LABELS.ask_back_label.format(label="Assistant"), 45)
+        await self._write(LABELS.ask_back, label, text)
+
+    async def end_turn(self) -> None:
+        """Press the button, and then the one in the private confirmation."""
+        known = {note.message.id for note in self._person.notes()}
+        await self._click(LABELS.end_turn)
+        new = [note for note in self._person.notes() if note.message.id not in known]
+        for note in new:
+            if LABELS.end_turn in note.labels:
+                self._asked_for.add(note.message.id)
+                assert (await self._person.click(LABELS.end_turn, on=note.message)).answered
+
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+        if not meant:
+            thread = self._discord.world.channel(int(str((self._ask.message or {})["thread"])))
+            return bool(self._person.types(thread, text).reactions)
+        said = self._person.replies(self._live(), text)
+        await self._person.until(lambda: said.reactions)
+        return "✅" in said.reactions
+
+    async def delete_message(self) -> None:
+        gone = self._live()
+        self._discord.delete(gone)
+        await self._person.until(
+            lambda: any(m.id != gone.id for m in self._messages_with_controls())
+        )
+
+    async def _click(self, label: str) -> None:
+        control = self._sight().button(label)
+        assert control is not None, (label, self._sight().labels)
+        await self._use_control(control)
+
+    async def _use_control(
+        self, control: Control, values: list[str] | None = None, on: Message | None = None
+    ) -> Interaction:
+        done = await self._person._use(on or self._copy, control, values or [], wait=True)
+        assert done.answered, done.problem
+        return done

@@ -1,0 +1,197 @@
+"""/inbox lists privately what is waiting for a person; the command exists once the service has started."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from answerback.core.errors import UnreadableRowError
+from answerback.core.labels import Labels
+from answerback.service.submission_request import Agent, Submission
+from answerback_discord import group_membership, inbox_command, interactions, parse, slash_commands
+from answerback_discord.api_client import DiscordApi
+from tests.fakes.discord.server import FakeDiscord
+from tests.fakes.discord.visible_message import Sight
+from tests.unit.adapters.discord.rig import MODES, Mode, Rig, rig
+from tests.unit.adapters.discord.sight import remove_escapes
+
+LABELS = Labels()
+COMMANDS = "/applications/*/commands"
+
+
+@pytest.fixture(params=MODES)
+async def up(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Rig]:
+    mode: Mode = request.param
+    async with rig(tmp_path, mode) as made:
+        await made.discord.faults.called(f"POST {COMMANDS}")
+        yield made
+
+
+def yes_no_question(text: str) -> list[dict[str, Any]]:
+    return [{"id": "go", "text": text, "answer_type": "boolean"}]
+
+
+LATE_AFTER = interactions._INBOX_TIMEOUT
+"""Seconds, unless a test changes it."""
+
+
+async def open_inbox(up: Rig) -> Sight:
+    """What the command shows Ann."""
+    assert (await up.ann.command(parse.INBOX, up.channel)).answered
+    return up.ann.notes()[0]
+
+
+def addresses(sight: Sight) -> list[str]:
+    return [str(c.component["url"]) for c in sight.controls if c.is_link]
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_the_inbox_is_private_and_lists_asks_oldest_first_with_who_asks_and_links(
+    up: Rig,
+) -> None:
+    other = up.discord.add_channel(up.guild, "deploys")
+    bob = up.discord.person("bob", up.guild)
+    body = {"name": "ask_user", "arguments": {"questions": yes_no_question("Ship *it*?")}}
+    to = {"to": f"discord:{up.channel.id}", "responders": [str(up.ann.id)]}
+    submission = Submission.model_validate({**body, **to})
+    by_agent = await up.service.submit(submission, agent=Agent(name="deployer", label="Deployer"))
+    first = await up.shown(by_agent.ask)
+    second = await up.shown(await up.submit(yes_no_question("Merge?"), to=f"discord:{other.id}"))
+    await up.shown(await up.submit(yes_no_question("For Bob?"), responders=[str(bob.id)]))
+    done = await up.shown(await up.submit(yes_no_question("Over?")))
+    await up.service.withdraw(done.id)
+    await up.shown(done)
+    seen = await open_inbox(up)
+    text = remove_escapes(seen.text)
+    assert seen.message.only_for == up.ann.id
+    assert text.index("Ship *it*?") < text.index("Merge?")
+    assert "For Bob?" not in text
+    assert "Over?" not in text
+    assert "Deployer asks" in text
+    assert f"<t:{int(first.created_at)}:R>" in text
+    messages = [str((ask.message or {})["id"]) for ask in (first, second)]
+    assert [address.rpartition("/")[2] for address in addresses(seen)] == messages
+    assert [c.label for c in seen.controls if c.is_link] == ["Open 1", "Open 2"]
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_a_long_inbox_has_pages_and_can_be_refreshed(up: Rig) -> None:
+    made = [
+        await up.submit(yes_no_question(f"Question {n}?"))
+        for n in range(inbox_command.ASKS_PER_PAGE + 2)
+    ]
+    for ask in made:
+        await up.shown(ask)
+    first = await open_inbox(up)
+    assert len(addresses(first)) == inbox_command.ASKS_PER_PAGE
+    assert (await up.ann.click(LABELS.next, on=first.message)).answered
+    second = up.ann.sees(first.message)
+    assert "Question 8?" in second.text
+    assert len(addresses(second)) == 2
+    assert LABELS.next not in second.labels
+    await up.service.withdraw(made[0].id)
+    assert (await up.ann.click(LABELS.refresh, on=first.message)).answered
+    assert "Question 0?" not in up.ann.sees(first.message).text
+    assert "Question 8?" in up.ann.sees(first.message).text
+    assert len(up.ann.notes()) == 1
+
+
+async def test_an_empty_inbox_says_so(up: Rig) -> None:
+    assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
+
+
+@pytest.mark.rule("DISCORD-8", "DISCORD-14")
+async def test_the_inbox_in_direct_messages_includes_asks_for_a_persons_roles(up: Rig) -> None:
+    role = up.discord.add_role(up.guild, "admins")
+    eve = up.discord.person("eve", up.guild, roles=(role,))
+    await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
+    for place in (up.channel, up.discord.direct(eve.user)):
+        assert (await eve.command(parse.INBOX, place)).answered
+        assert "Deploy?" in eve.notes()[0].text
+    assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
+
+
+async def test_an_inbox_that_cannot_be_read_is_not_a_failed_interaction(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def unreadable(*_: object) -> None:
+        raise UnreadableRowError("torn")
+
+    monkeypatch.setattr(up.service, "list_waiting_for", unreadable)
+    assert LABELS.unavailable in remove_escapes((await open_inbox(up)).text)
+
+
+async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
+    up: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert LATE_AFTER < 3
+    monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 3_600.0)
+    monkeypatch.setattr(interactions, "_INBOX_TIMEOUT", 0.3)
+    role = up.discord.add_role(up.guild, "admins")
+    await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
+    up.discord.faults.hang("GET /users/@me/guilds")
+    assert LABELS.inbox_late in remove_escapes((await open_inbox(up)).text)
+
+
+async def test_an_unknown_inbox_cursor_shows_the_first_page(up: Rig) -> None:
+    await up.shown(await up.submit(yes_no_question("Ship it?")))
+    seen = await open_inbox(up)
+    control = seen.button(LABELS.refresh)
+    assert control is not None
+    control.component["custom_id"] += ":forged"
+    assert (await up.ann._use(seen.message, control, [], wait=True)).answered
+    assert "Ship it?" in up.ann.notes()[0].text
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_the_command_is_registered_once_and_other_commands_are_left_alone(
+    tmp_path: Path,
+) -> None:
+    async with FakeDiscord() as discord, aiohttp.ClientSession() as http:
+        other = {"name": "deploy", "description": "Deploys", "type": 1}
+        discord.application.commands.append(other)
+        calls = DiscordApi(http, discord.application.token, discord.api_url)
+        for _ in range(2):
+            await slash_commands.register_with_retry(calls, LABELS)
+            discord.application.commands[-1]["contexts"].reverse()  # as Discord may list them
+        assert discord.faults.count(f"POST {COMMANDS}") == 1
+        assert [each["name"] for each in discord.application.commands] == ["deploy", "inbox"]
+        renamed = Labels(inbox_command="Was auf dich wartet")
+        await slash_commands.register_with_retry(calls, renamed)
+        names = {each["name"]: each["description"] for each in discord.application.commands}
+        assert names == {"deploy": "Deploys", "inbox": "Was auf dich wartet"}
+
+
+@pytest.mark.rule("DISCORD-14")
+@pytest.mark.parametrize("mode", MODES)
+async def test_asking_works_even_if_the_command_cannot_be_registered(
+    tmp_path: Path, mode: Mode, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with FakeDiscord() as discord:
+        discord.faults.code(f"GET {COMMANDS}", 50001)
+        async with rig(tmp_path, mode, discord=discord) as up:
+            await up.shown(await up.submit(yes_no_question("Ship it?")))
+            assert (await up.ann.click("Yes")).answered
+        assert "/inbox could not be registered" in caplog.text
+
+
+@pytest.mark.rule("DISCORD-14")
+async def test_a_rate_limited_registration_of_the_command_is_retried(tmp_path: Path) -> None:
+    async with FakeDiscord() as discord:
+        discord.faults.rate_limit(f"POST {COMMANDS}", retry_after=0.1)
+        async with rig(tmp_path, "http", discord=discord):
+            await discord.faults.called(f"POST {COMMANDS}", 2)
+            await discord.bell.until(lambda: bool(discord.application.commands))
+
+
+async def test_an_unknown_command_is_answered_with_a_note(up: Rig) -> None:
+    up.discord.application.commands.append({"name": "deploy", "description": "D", "type": 1})
+    assert (await up.ann.command("deploy", up.channel)).answered
+    assert LABELS.not_found in remove_escapes(up.ann.notes()[0].text)

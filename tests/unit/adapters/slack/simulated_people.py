@@ -1,0 +1,305 @@
+"""Slack's stage and simulated people, for the test suite that every surface passes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Question
+from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
+from answerback_chat.control_codec import Verb
+from answerback_slack.adapter import EVENTS_PATH
+from tests.fakes import long_timeouts
+from tests.fakes.slack.person import Person
+from tests.fakes.slack.schema import Json
+from tests.fakes.slack.server import FakeSlack
+from tests.fakes.slack.state import initial
+from tests.fakes.slack.visible_message import Control, Sight, look
+from tests.fakes.slack.workspace import Message, Snapshot, View
+from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.slack.rig import (
+    CHANNEL,
+    LABELS,
+    Mode,
+    belongs,
+    run_app,
+    workspace,
+)
+
+_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "other"}
+_CLICKED = {"button", "checkboxes", "multi_static_select"}
+
+
+class SlackStage:
+    """See `answerback.testing.simulated_people.Stage`."""
+
+    place = Destination(surface="slack", channel=CHANNEL)
+
+    def __init__(self, slack: FakeSlack, setup: Setup, mode: Mode) -> None:
+        self.slack = slack
+        self._setup = setup
+        self._mode: Mode = mode
+        self._balanced = LoadBalancer(EVENTS_PATH, slack.deliver_to)
+        self._up = AsyncExitStack()
+        self._people = 0
+        self.harness: SurfaceHarness
+
+    async def add_person(self, name: str) -> SimulatedSlackPerson:
+        self._people += 1
+        person = self.slack.person(f"U0{name.upper()}{self._people}", name)
+        self.slack.workspace.channels[CHANNEL].members.add(person.id)
+        return SimulatedSlackPerson(self.slack, person)
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        self._up.push_async_callback(self._balanced.stop)
+        benches = []
+        for _ in range(self._setup.replicas):
+            up = run_app(self.slack, self._setup.database, self._mode, self._balanced.serve)
+            app = await self._up.enter_async_context(up)
+            benches.append(SurfaceHarness(app.service, app.shower))
+        self.harness = combine_replicas(benches)
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+    def rate_limit_next(self, calls: int) -> None:
+        self.slack.faults.clear()
+        self.slack.faults.add("*", times=calls, status=429, retry_after=0, channel=CHANNEL)
+
+    def count_rate_limited(self) -> int:
+        return sum(call.status == 429 for call in self.slack.calls)
+
+
+@asynccontextmanager
+async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[SlackStage]:
+    """A fake Slack with the service in front of it, or several behind a load balancer."""
+    with pytest.MonkeyPatch.context() as patch:
+        long_timeouts.slack(patch)
+        async with workspace() as (slack, _, _):
+            stage = SlackStage(slack, setup, mode)
+            try:
+                await stage.restart()
+                yield stage
+            finally:
+                await stage.stop()
+
+
+class SimulatedSlackPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+
+    def __init__(self, slack: FakeSlack, person: Person) -> None:
+        self._slack = slack
+        self._person = person
+        self.user_id = person.id
+        self.name = person.user.name.lower()  # as in the payloads of this person's clicks
+        self._ask_id = ""
+        self._copy: Snapshot
+
+    # --- seeing ---
+
+    async def look_at(self, ask: Ask) -> None:
+        self._slack.workspace.stacks.pop(
+            self.user_id, None
+        )  # looking at the message again closes the modal
+        self._ask_id = ask.id
+        await self._slack.until(self._standing)
+        self._copy = self._live().snapshot()
+
+    def _standing(self) -> list[Message]:
+        return [m for m in self._slack.messages(CHANNEL) if belongs(m, self._ask_id)]
+
+    def _live(self) -> Message:
+        [message] = self._standing()
+        return message
+
+    def _sight(self) -> Sight:
+        return look(self._copy)
+
+    def available_actions(self) -> set[str]:
+        return {c.action_id for c in self._sight().controls} & _OFFERS
+
+    async def read_all_text(self) -> str:
+        sight = self._sight()
+        found = [sight.words]
+        if any(control.action_id == Verb.SHOW_IN_FULL for control in sight.controls):
+            await self._press(Verb.SHOW_IN_FULL)
+            found.append(look(await self._person.sees_modal()).words)
+            await self._person.close_modal()
+        return "\n".join(found)
+
+    async def read_prefill(self, question: Question) -> JsonValue:
+        sight = self._sight()
+        if question.answer_type in {AnswerType.TEXT, AnswerType.SCHEMA}:
+            return await self._entry_start(question)
+        if menus := _menus(sight):
+            [menu] = menus
+            ticked = initial(menu)
+            chosen = ticked.get("selected_options", [ticked.get("selected_option")])
+            values: list[JsonValue] = [question.options[int(o["value"])].value for o in chosen if o]
+            if question.answer_type is AnswerType.MULTI_SELECT:
+                return values or None
+            return values[0] if values else None
+        [highlighted] = [
+            c.action_id.partition(".")[2]
+            for c in sight.controls
+            if c.style == "primary" and c.action_id.startswith(f"{Verb.ANSWER}.")
+        ] or [""]
+        if question.answer_type is AnswerType.BOOLEAN:
+            return {"true": True, "false": False}.get(highlighted)
+        return question.options[int(highlighted)].value if highlighted else None
+
+    async def _entry_start(self, question: Question) -> JsonValue:
+        await self._press(Verb.WRITE if question.answer_type is AnswerType.TEXT else Verb.FILL)
+        view = await self._person.sees_modal()
+        [entry] = look(view).controls
+        text = str(initial(entry)["value"] or "")
+        await self._person.close_modal()
+        if question.answer_type is AnswerType.TEXT:
+            return text or None
+        return json.loads(text) if text else None
+
+    async def private_notes(self, count: int) -> list[str]:
+        def notes() -> list[str]:
+            return self._person.private_notes(CHANNEL)
+
+        await self._slack.until(lambda: len(notes()) >= count)
+        return notes()
+
+    def mentions_and_links(self) -> list[str]:
+        sights = [look(m) for m in self._slack.messages(CHANNEL) if self._is_about(m)]
+        mentions = [whom for sight in sights for whom in sight.mentions]
+        disguised = [to for sight in sights for words, to in sight.links if words != to]
+        return [whom for whom in (*mentions, *disguised) if whom != self.user_id]
+
+    def _is_about(self, message: Message) -> bool:
+        live = self._live()
+        return live.ts in (message.ts, message.thread_ts)
+
+    async def count_reminders(self, count: int) -> int:
+        live = self._live()
+        return sum(m.thread_ts == live.ts and m.bot for m in self._slack.messages(CHANNEL))
+
+    # --- acting ---
+
+    async def answer(self, question: Question, value: JsonValue) -> None:
+        match question.answer_type:
+            case AnswerType.BOOLEAN:
+                await self._press(f"{Verb.ANSWER}.{json.dumps(value)}")
+            case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+                await self._chooses(question, value)
+            case AnswerType.TEXT:
+                await self._writes(Verb.WRITE, str(value))
+            case AnswerType.SCHEMA:
+                await self._writes(Verb.FILL, value)
+
+    async def _chooses(self, question: Question, value: JsonValue) -> None:
+        wanted = value if isinstance(value, list) else [value]
+        places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+        if _menus(self._sight()):
+            await self._picks(self._copy, places)
+            await self._press(Verb.SUBMIT_SELECTION)
+        elif Verb.CHOOSE in {c.action_id for c in self._sight().controls}:
+            await self._press(Verb.CHOOSE)
+            await self._picks(await self._person.sees_modal(), places)
+            assert (await self._person.submit()).ok
+        else:
+            await self._press(f"{Verb.ANSWER}.{places[0]}")
+
+    async def _picks(self, shown: Snapshot | View, places: Iterable[str]) -> None:
+        """Options may look the same, so the person picks by position."""
+        for menu in _menus(look(shown)):
+            picked = [c.option for c in menu.choices if c.option["value"] in places]
+            entry: Json = {"type": menu.kind, "selected_options": picked}
+            if menu.kind in {"radio_buttons", "static_select"}:
+                entry = {"type": menu.kind, "selected_option": picked[0]}
+            await self._person._enter(shown, menu, entry)
+
+    async def _writes(self, verb: Verb, value: JsonValue) -> None:
+        if not await self._opens(verb):
+            return
+        view = await self._person.sees_modal()
+        [entry] = [c for c in look(view).controls if c.kind not in _CLICKED]
+        text = value
+        if verb is Verb.FILL:
+            whole = value["n"] if isinstance(value, dict) and entry.label == "n" else value
+            text = "" if value is None and entry.label == "Answer" else json.dumps(whole)
+        ack = await self._person.submit({entry.label: text})
+        assert ack.ok
+
+    async def _opens(self, verb: Verb) -> bool:
+        """Whether a modal opens, rather than a note to this person."""
+        notes = len(self._person.private_notes(CHANNEL))
+        await self._press(verb)
+        modal = self._person
+        await self._slack.until(
+            lambda: modal.modal or len(self._person.private_notes(CHANNEL)) > notes
+        )
+        return self._person.modal is not None
+
+    async def open_modal(self) -> bool:
+        return await self._opens(Verb.WRITE)
+
+    async def submit_modal(self, text: str) -> str:
+        assert (await self._person.submit({LABELS.other_label: text})).ok
+        return look(self._person.modal).text if self._person.modal else ""
+
+    async def answer_other(self, text: str) -> None:
+        await self._writes(Verb.OTHER, text)
+
+    async def go_back(self) -> None:
+        await self._press(Verb.BACK)
+
+    async def edit(self, ask: Ask, question: Question) -> None:
+        place = [given.question_id for given in ask.walk.answers].index(question.id)
+        await self._press(f"{Verb.EDIT}.{place}")
+
+    async def submit(self) -> None:
+        await self._press(Verb.SUBMIT)
+
+    async def reply(self, text: str | None) -> None:
+        await self._writes(Verb.REPLY, text or "")
+
+    async def ask_back(self, text: str) -> None:
+        await self._writes(Verb.ASK_BACK, text)
+
+    async def end_turn(self) -> None:
+        await self._press(Verb.END_TURN)  # with Slack's own dialog
+
+    async def type_message(self, text: str, *, meant: bool = True) -> bool:
+        self._slack.clock.advance(2)  # nobody types at the very moment when a question appears
+        thread, notes = self._live().ts, len(self._person.private_notes(CHANNEL))
+        say = self._person.mention_bot if meant else self._person.post
+        said = await say(CHANNEL, text, thread=thread)
+        if meant:
+            await self._slack.until(
+                lambda: said.reactions or len(self._person.private_notes(CHANNEL)) > notes
+            )
+        else:
+            await self._slack.queue.settle()
+        return "white_check_mark" in said.reactions
+
+    async def delete_message(self) -> None:
+        gone = self._live()
+        await self._person.delete(gone)
+        await self._slack.until(lambda: any(m is not gone for m in self._standing()))
+
+    async def _press(self, name: str) -> None:
+        """Press by action id, because an option may be called "Back"."""
+        [control] = [c for c in self._sight().controls if c.action_id == name]
+        action = {
+            "type": "button",
+            "text": control.element["text"],
+            "value": control.element["value"],
+        }
+        ack = await self._person._act(self._copy, control, action)
+        assert ack.ok, ack
+
+
+def _menus(sight: Sight) -> list[Control]:
+    return [c for c in sight.controls if c.action_id == Verb.CHOOSE and c.kind != "button"]

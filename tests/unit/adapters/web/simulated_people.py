@@ -1,0 +1,192 @@
+"""The web page's stage and simulated people in browsers without JavaScript, for the contract of surfaces."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Destination
+from answerback.core.form import AnswerType, Question
+from answerback.core.walker import Person, question_index
+from answerback.ports.person_key import KeyHolder, operator_holder
+from answerback.testing.surface_harness import (
+    SWEEP,
+    SurfaceHarness,
+    combine_replicas,
+    follow_other_replicas,
+)
+from answerback.workers.message_sync import MessageSync
+from answerback_web.page_access import PageLinks
+from tests.browser.site import SECRET, site
+from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.web.reader import Document, Reader, reader
+
+_OFFERS = {"back", "ask_back", "reply", "end_turn", "submit"}
+
+
+class WebStage:
+    """See `answerback.testing.simulated_people.Stage`."""
+
+    place = Destination(surface="web")
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._keys: dict[str, Person] = {}
+        self._up = AsyncExitStack()
+        self._balancer = LoadBalancer("", self._set_url)
+        self._url: str
+        self.harness: SurfaceHarness
+
+    async def add_person(self, name: str) -> SimulatedWebPerson:
+        key = f"abk_{len(self._keys)}"
+        person = Person(surface="web", user_id=f"{name}{len(self._keys)}@example.com", name=name)
+        self._keys[key] = person
+        return SimulatedWebPerson(self, operator_holder(key, person))
+
+    async def restart(self) -> None:
+        await self._up.aclose()
+        self._up.push_async_callback(self._balancer.stop)
+        self.harness = combine_replicas(
+            [await self._start_replica() for _ in range(self._setup.replicas)]
+        )
+        self.reader: Reader = await self._up.enter_async_context(reader(self._url))
+
+    async def _start_replica(self) -> SurfaceHarness:
+        up = await self._up.enter_async_context(site(self._setup.database, keys=self._keys))
+        message_sync = MessageSync(up.service)
+        await self._up.enter_async_context(follow_other_replicas(up.service, message_sync))
+        self._up.push_async_callback(message_sync.stop)
+        up.service.hooks.show = message_sync.request_sync
+        await message_sync.sweep(SWEEP)
+        await self._balancer.serve(up.url)
+        return SurfaceHarness(up.service, message_sync)
+
+    def _set_url(self, url: str) -> None:
+        self._url = url
+
+    async def stop(self) -> None:
+        await self._up.aclose()
+
+
+@asynccontextmanager
+async def run_stage(setup: Setup) -> AsyncIterator[WebStage]:
+    """Run a site with its service, or several behind a load balancer."""
+    stage = WebStage(setup)
+    try:
+        await stage.restart()
+        yield stage
+    finally:
+        await stage.stop()
+
+
+class SimulatedWebPerson:
+    """See `answerback.testing.simulated_people.SimulatedPerson`."""
+
+    def __init__(self, stage: WebStage, holder: KeyHolder) -> None:
+        self._stage = stage
+        self._holder = holder
+        self.user_id = holder.person.user_id
+        self.name = holder.person.name or ""
+        self._rejections: list[str] = []
+        self._path = ""
+        self._page = Document("")
+
+    async def look_at(self, ask: Ask) -> None:
+        self._path = f"/a/{PageLinks(SECRET).answering_link(ask.id, self._holder)}"
+        self._page = await self._stage.reader.open(self._path)
+        assert self._page.status == 200
+
+    async def read_all_text(self) -> str:
+        return self._page.text
+
+    async def private_notes(self, count: int) -> list[str]:
+        """Return the pages that rejected a post."""
+        return self._rejections
+
+    def available_actions(self) -> set[str]:
+        """Read the available actions from the buttons and from the choice "Something else…"."""
+        offered = _OFFERS & self._page.buttons.keys()
+        inputs = [attrs for tag, attrs in self._page.tags if tag == "input"]
+        other = any((each.get("name"), each.get("value")) == ("choice", "other") for each in inputs)
+        return offered | ({"other"} if other else set())
+
+    async def read_prefill(self, question: Question) -> JsonValue:
+        page = self._page
+        match question.answer_type:
+            case AnswerType.TEXT:
+                return page.value("text") or None
+            case AnswerType.SCHEMA:
+                text = page.value("json") if page.value("f0") is None else page.value("f0")
+                return json.loads(text) if text else None
+            case AnswerType.BOOLEAN:
+                buttons = [attrs for tag, attrs in page.tags if tag == "button"]
+                primary = [b.get("value") for b in buttons if "primary" in (b.get("class") or "")]
+                return {"yes": True, "no": False}.get(str(primary[0])) if primary else None
+            case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+                indexes = [int(each) for each in page.values("choice") if each != "other"]
+                values: list[JsonValue] = [question.options[i].value for i in indexes]
+                if question.answer_type is AnswerType.MULTI_SELECT:
+                    return values or None
+                return values[0] if values else None
+
+    async def answer(self, question: Question, value: JsonValue) -> None:
+        match question.answer_type:
+            case AnswerType.BOOLEAN:
+                await self._press("yes" if value else "no")
+            case AnswerType.SELECT | AnswerType.MULTI_SELECT:
+                wanted = value if isinstance(value, list) else [value]
+                indexes = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
+                if question.answer_type is AnswerType.SELECT:
+                    indexes = indexes[:1]
+                await self._choose(indexes)
+            case AnswerType.TEXT:
+                await self._press("answer", [("text", str(value))])
+            case AnswerType.SCHEMA:
+                if self._page.value("f0") is None:
+                    await self._press("answer", [("json", json.dumps(value))])
+                    return
+                whole = value["n"] if isinstance(value, dict) else value
+                await self._press("answer", [("f0", "" if whole is None else json.dumps(whole))])
+
+    async def _choose(self, choices: list[str], other: str = "") -> None:
+        self._page.fields = [pair for pair in self._page.fields if pair[0] != "choice"]
+        await self._press("answer", [*(("choice", each) for each in choices), ("other", other)])
+
+    async def answer_other(self, text: str) -> None:
+        boxes = any(attrs.get("type") == "checkbox" for _, attrs in self._page.tags)
+        selected = self._page.values("choice") if boxes else []
+        await self._choose([*selected, "other"], text)
+
+    async def go_back(self) -> None:
+        await self._press("back")
+
+    async def edit(self, ask: Ask, question: Question) -> None:
+        await self._press(f"edit:{question_index(ask.form, question.id)}")
+
+    async def submit(self) -> None:
+        await self._press("submit")
+
+    async def reply(self, text: str | None) -> None:
+        await self._press("reply", [("reply", text or "")])
+
+    async def ask_back(self, text: str) -> None:
+        await self._press("ask_back", [("ask_back", text)])
+
+    async def end_turn(self) -> None:
+        """Use its button, and confirm on the page that follows."""
+        page = await self._press("end_turn")
+        if page.status == 200:
+            self._page, before = page, self._page
+            await self._press("end_turn_now")
+            self._page = before
+
+    async def _press(self, do: str, entered: list[tuple[str, str]] | None = None) -> Document:
+        assert do in self._page.buttons, (do, self._page.buttons)
+        page = await self._stage.reader.press(self._page, self._path, do, entered or [])
+        if page.status != 200:
+            assert page.status in {403, 409, 410}
+            self._rejections.append(page.text)
+        return page

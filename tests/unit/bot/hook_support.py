@@ -1,0 +1,83 @@
+"""Helpers for tests of command hooks: events as the real hosts sent them, and people who act on the asks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.command_hooks.run import handle_event
+from tests.meta.project import ROOT
+from tests.service_support import WAIT
+from tests.unit.bot.agent_support import Json, Served
+from tests.unit.bot.test_claude_hooks import SCHEMA, asking
+from tests.unit.bot.test_claude_hooks_permission import SUGGESTED, permission
+
+
+def recorded(name: str) -> Json:
+    """An event as Codex 0.169.0, Gemini CLI 0.61.0 or Copilot CLI 1.0.102 sent it."""
+    found: Json = json.loads((ROOT / "tests" / "data" / "hooks" / f"{name}.json").read_text())
+    return found
+
+
+CODEX = recorded("codex-PreToolUse")
+CODEX_PERMISSION = recorded("codex-PermissionRequest")
+COPILOT = recorded("copilot-permissionRequest")
+GEMINI = recorded("gemini-BeforeTool")
+GEMINI_ASKS = {
+    **GEMINI,
+    "tool_name": "ask_user",
+    "tool_input": {"questions": [{"question": "Deploy?", "header": "Deploy", "type": "yesno"}]},
+}
+CLAUDE = asking()
+CLAUDE_PERMISSION = permission(permission_suggestions=SUGGESTED)
+CLAUDE_ELICITS = {
+    "session_id": "abc123",
+    "hook_event_name": "Elicitation",
+    "mcp_server_name": "travel",
+    "message": "Seat?",
+    "requested_schema": SCHEMA,
+    "elicitation_id": "e1",
+}
+REPLY = {"action": "reply", "text": "Ask Ada."}
+END = {"action": "end_turn"}
+ENDED = "The user ended the turn. Stop now, and do not call any more tools."
+STOP = {"continue": False, "stopReason": "The user ended the turn."}
+
+
+def output(event: Json, **fields: Any) -> Json:
+    """The answer in the shape of all hosts but Copilot."""
+    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **fields}}
+
+
+def denied(event: Json, reason: str) -> Json:
+    """A PreToolUse hook's refusal."""
+    return output(event, permissionDecision="deny", permissionDecisionReason=reason)
+
+
+def value(given: Any) -> Json:
+    """The action of a person who answers."""
+    return {"action": "answer", "value": given}
+
+
+def decision_answer(event: Json, behavior: str, message: str | None = None, **more: Any) -> Json:
+    """A PermissionRequest hook's decision."""
+    words = {} if message is None else {"message": message}
+    return output(event, decision={"behavior": behavior, **words, **more})
+
+
+async def run_hook(
+    service: Served, agent: str, event: Json, action: Json | None, count: int = 1
+) -> Json | None:
+    """A hook's answer if people act like this on the newest of the given number of asks."""
+    running = asyncio.create_task(
+        asyncio.to_thread(handle_event, agent, event, AskClient(service.url, wait=WAIT))
+    )
+    if action is not None:
+        await service.act(await service.newest(count), **action)
+    async with asyncio.timeout(WAIT):
+        return await running
+
+
+NOT_ALLOWED = "The user did not allow this use of the tool."

@@ -1,0 +1,192 @@
+"""One process at a time holds a lease; a process that loses it, for whatever reason, stops acting."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from answerback.core.errors import LeaseLostError, StoreError
+from answerback.core.intents import Intent
+from answerback.core.walker import Answer
+from answerback.ports.claims import Claim, SharedClaims
+from answerback_chat.leader_lease import LeaderLease, with_fence
+from answerback_storage.memory.store import MemoryStore
+from tests.service_support import WAIT, actor, ask_user, boolean
+from tests.unit.bot.conftest import Parts
+from tests.unit.bot.replica_support import LASTING
+
+LEASE = "socket"
+SHORT_LEASE = 0.4
+
+
+class FaultyStore(MemoryStore):
+    """A store whose leases fail or hang on demand."""
+
+    failing = False
+    hanging = False
+
+    async def lease(self, name: str, claim: Claim) -> int | None:
+        """Take or renew the lease, or fail."""
+        if self.hanging:
+            await asyncio.Event().wait()
+        if self.failing:
+            raise StoreError("the server is starting")
+        return await super().lease(name, claim)
+
+    async def release_lease(self, name: str, holder: str) -> None:
+        """Release the lease, or fail."""
+        if self.failing:
+            raise StoreError("the server is starting")
+        await super().release_lease(name, holder)
+
+
+class Holder:
+    """A process that wants the lease, and the callbacks that it received."""
+
+    def __init__(self, store: MemoryStore, name: str, seconds: float = SHORT_LEASE) -> None:
+        self.calls: list[str] = []
+        self.changed = asyncio.Event()
+        self.leading = LeaderLease(
+            SharedClaims(store, name), LEASE, self._begin, self._end, seconds=seconds
+        )
+
+    async def _begin(self) -> None:
+        self._record("began")
+
+    async def _end(self) -> None:
+        self._record("ended")
+
+    def _record(self, call: str) -> None:
+        self.calls.append(call)
+        self.changed.set()
+
+    async def until(self, *calls: str) -> None:
+        """Return once it has received exactly these callbacks."""
+        async with asyncio.timeout(WAIT):
+            while tuple(self.calls) != calls:
+                self.changed.clear()
+                await self.changed.wait()
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[FaultyStore]:
+    made = FaultyStore()
+    await made.open()
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+async def ann(store: FaultyStore) -> AsyncIterator[Holder]:
+    made = Holder(store, "ann")
+    yield made
+    await made.leading.stop()
+
+
+@pytest.fixture
+async def ben(store: FaultyStore) -> AsyncIterator[Holder]:
+    made = Holder(store, "ben")
+    yield made
+    await made.leading.stop()
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_released(
+    store: FaultyStore,
+) -> None:
+    ann, ben = (Holder(store, name, LASTING) for name in ("ann", "ben"))
+    await ann.leading.start()
+    await ben.leading.start()
+    assert (ann.calls, ben.calls) == (["began"], [])
+    await asyncio.sleep(1.5 * LASTING)  # the lease is renewed meanwhile
+    assert (ann.leading.is_held, ben.leading.is_held) == (True, False)
+    await ann.leading.stop()
+    assert ann.calls == ["began", "ended"]
+    await ben.until("began")
+    assert ben.leading.fence().epoch == 2
+    await ben.leading.stop()
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_a_process_paused_for_longer_than_the_lease_stops_when_it_resumes(
+    ann: Holder, ben: Holder
+) -> None:
+    await ann.leading.start()
+    time.sleep(2 * SHORT_LEASE)  # noqa: ASYNC251 the whole process is blocked
+    assert not ann.leading.is_held
+    await ben.leading.start()
+    await ben.until("began")
+    await ann.until("began", "ended")
+    assert not ann.leading.is_held
+
+
+@pytest.mark.rule("CLAIM-10")
+@pytest.mark.parametrize("how", ["failing", "hanging"])
+async def test_a_process_that_cannot_renew_the_lease_in_time_stops_and_begins_again_later(
+    store: FaultyStore, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    await ann.leading.start()
+    setattr(store, how, True)
+    await ann.until("began", "ended")
+    setattr(store, how, False)
+    await ann.until("began", "ended", "began")
+    assert ann.leading.fence().epoch == 2
+    assert "no longer holds the lease" in caplog.text
+
+
+async def test_a_failure_to_take_or_release_the_lease_is_only_logged(
+    store: FaultyStore, ann: Holder, caplog: pytest.LogCaptureFixture
+) -> None:
+    store.failing = True
+    await ann.leading.start()
+    assert ann.calls == []
+    store.failing = False
+    await ann.until("began")
+    store.failing = True
+    await ann.leading.stop()
+    assert "cannot be taken now: the server is starting" in caplog.text
+    assert "cannot be released now: the server is starting" in caplog.text
+
+
+async def test_stopping_does_not_wait_for_a_callback_that_hangs(
+    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("answerback_chat.leader_lease._END_TIMEOUT", 0.05)
+
+    async def begin() -> None:
+        await asyncio.Event().wait()
+
+    leading = LeaderLease(SharedClaims(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
+    starting = asyncio.create_task(leading.start())
+    async with asyncio.timeout(WAIT):
+        while not leading.is_held:  # noqa: ASYNC110 there is no notification
+            await asyncio.sleep(0.01)
+        await leading.stop()
+        await starting
+    assert await store.lease(LEASE, Claim("ben", 1.0)) == 2
+
+
+@pytest.mark.rule("CLAIM-10")
+async def test_actions_under_a_lease_count_only_while_it_is_held(parts: Parts) -> None:
+    service = parts.service()
+    leading = LeaderLease(SharedClaims(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
+    await leading.start()
+    asks = with_fence(service, leading.fence)
+    ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
+    intent = Intent(ask.id, Answer(value=True))
+    await asks.apply(intent, actor())
+    await parts.store.release_lease(LEASE, "ann")
+    assert await parts.store.lease(LEASE, Claim("ben", 60.0)) == 2
+    with pytest.raises(LeaseLostError):
+        await asks.apply(intent, actor())
+    stored = await asks.get(ask.id)
+    assert stored is not None
+    assert len(stored.walk.answers) == 1
+    await leading.stop()
+
+
+async def _nothing() -> None:
+    pass

@@ -1,0 +1,65 @@
+"""The limits on asking back and explaining, in number and length, tested at their boundaries."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from answerback.core import clarification
+from answerback.core.asides import UNOPENED
+from answerback.core.ask import Ask, Change
+from answerback.core.clarification import AskBack, apply_ask_back, apply_explanation, can_ask_back
+from answerback.core.form import AnswerType, Form, Question
+from answerback.core.walker import Person, Refused
+from answerback.testing.store_examples import new_ask
+from tests.limit_edges import edge
+
+ANN = Person(surface="web", user_id="ann", name="Ann")
+GO = Form(questions=(Question(id="go", text="Go?", answer_type=AnswerType.BOOLEAN),))
+
+
+def asking(text: str, ask: Ask | None = None) -> Ask | None:
+    """Return the ask after Ann asked back with this text, or None if that was rejected."""
+    ask = ask or new_ask(form=GO, request={"accepts": ("clarify",)})
+    change = apply_ask_back(ask, AskBack(text=text), at=1.0, by=ANN, opened=UNOPENED)
+    return change.ask if isinstance(change, Change) else None
+
+
+@edge("MAX_QUESTION")
+def test_the_length_limit_of_a_question_asked_back() -> None:
+    assert asking("x" * 2_000) is not None
+    assert asking("x" * 2_001) is None
+
+
+@edge("MAX_ASIDES")
+def test_the_limit_of_questions_asked_back() -> None:
+    ask = new_ask(form=GO, request={"accepts": ("clarify",)})
+    for number in range(10):
+        assert can_ask_back(ask)
+        more = asking(f"{number}?", ask)
+        assert more is not None
+        ask = more
+    assert not can_ask_back(ask)
+    assert asking("10?", ask) is None
+
+
+@edge("MAX_ASIDES")
+def test_the_limit_of_explanations() -> None:
+    ask = new_ask(form=GO, request={"accepts": ("clarify",)})
+    for number in range(10):
+        change = apply_explanation(ask, f"{number}.", at=1.0)
+        assert isinstance(change, Change)
+        ask = change.ask
+    assert isinstance(apply_explanation(ask, "10.", at=1.0), Refused)
+    assert apply_explanation(ask, "9.", at=1.0) is None
+
+
+def test_only_asides_that_were_reported_count_as_told() -> None:
+    ask = asking("a?")
+    assert ask is not None
+    told = clarification.mark_asides_told(ask, 1)
+    more = asking("b?", told)
+    assert more is not None
+    assert clarification.has_untold_question(ask)
+    assert not clarification.has_untold_question(told)
+    assert clarification.has_untold_question(more), "a second question is news"
+    assert clarification.mark_asides_told(replace(more, asides_told=2), 1).asides_told == 2

@@ -1,0 +1,20 @@
+"""The default limits of unverified connections."""
+
+from __future__ import annotations
+
+import resource
+from unittest import mock
+
+import pytest
+
+from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
+from tests.limit_edges import edge
+
+pytestmark = pytest.mark.rule("DATA-11")
+
+
+@edge("MAX_CONNECTIONS", "VERIFY_TIMEOUT")
+def test_the_default_limits_of_unverified_connections() -> None:
+    with mock.patch.object(resource, "getrlimit", return_value=(65_536, 65_536)):
+        assert connection_limit() == 1_000
+    assert UnverifiedConnections(1)._seconds == 15.0

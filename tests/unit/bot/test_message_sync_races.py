@@ -1,0 +1,223 @@
+"""Showing an ask while it changes, moves or looks different: what is shown last is what is stored."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask, Change, Destination
+from answerback.core.errors import (
+    DestinationGoneError,
+    PlatformUnavailableError,
+    StoreError,
+    UnauthorizedError,
+)
+from answerback.core.walker import Answer
+from answerback.ports.claims import Claim
+from answerback.ports.surface import Shown
+from answerback.workers import message_sync
+from answerback.workers.message_sync import MessageSync
+from tests.service_support import WAIT, actor, boolean
+from tests.unit.bot.background_support import (
+    escalating_routes,
+    running,
+    shows,
+    submit,
+    wait_for_escalation,
+)
+from tests.unit.bot.conftest import Parts
+
+ESCALATED = escalating_routes("chat:C2")
+
+
+async def test_a_request_at_the_moment_showing_ends_leads_to_another_show(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    sync = MessageSync(service)
+    looks: list[asyncio.Future[Ask | None]] = []
+    looked = asyncio.Condition()
+
+    async def claim(_ask_id: str, _claim: Claim) -> Ask | None:
+        async with looked:
+            looks.append(asyncio.get_running_loop().create_future())
+            looked.notify_all()
+        return await looks[-1]
+
+    async def until_looked(times: int) -> None:
+        async with asyncio.timeout(WAIT), looked:
+            await looked.wait_for(lambda: len(looks) >= times)
+
+    async def commit() -> None:
+        await looks[0]  # committed in the same loop iteration as the last read, and after it
+        sync.request_sync(ask)
+
+    ask = await submit(service)
+    monkeypatch.setattr(parts.store, "claim_message", claim)
+    sync.request_sync(ask)
+    await until_looked(1)
+    committing = asyncio.create_task(commit())
+    await asyncio.sleep(0)
+    looks[0].set_result(None)
+    await committing
+    await until_looked(2)
+    looks[1].set_result(None)
+    await sync.wait_until_idle()
+    assert len(looks) == 2
+
+
+async def test_a_message_whose_ask_changes_during_an_edit_is_edited_again_after_a_pause(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=1.0))
+    async with running(parts) as (service, sync):
+        ask = await submit(service, *map(boolean, "abcd"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        await service.act(ask.id, Answer(value=True), actor())
+        released = asyncio.get_running_loop().time()
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 4))
+        assert asyncio.get_running_loop().time() - released > 0.9
+        await sync.wait_until_idle()
+    assert parts.chat.shows == 3, "changes made in the pause are shown together"
+
+
+async def test_an_action_between_an_edit_and_its_note_is_shown_at_once(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_OUTRUN", replace(message_sync._OUTRUN, seconds=3_600))
+    async with running(parts) as (service, sync):
+        ask = await submit(service, *map(boolean, "abc"))
+        await parts.chat.until(shows(parts, ask, 1))
+        await sync.wait_until_idle()
+        noted = service.store.save_shown
+
+        async def note(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
+            if shown.revision == 2:
+                await service.act(ask.id, Answer(value=True), actor())
+            return await noted(ask_id, shown, of)
+
+        monkeypatch.setattr(service.store, "save_shown", note)
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+
+
+async def test_an_ask_whose_appearance_changes_at_the_same_revision_is_shown_again(
+    parts: Parts,
+) -> None:
+    parts.chat.hold = asyncio.Event()
+
+    def nobody_waits(ask: Ask, _at: float) -> Change | None:
+        return Change(replace(ask, unattended=True, shown_revision=ask.revision - 1), ())
+
+    async with running(parts) as (service, sync):
+        ask = await submit(service)
+        await parts.chat.until(lambda: parts.chat.shows == 1)
+        await service.update(ask.id, nobody_waits)
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 1))
+        await sync.wait_until_idle()
+    assert parts.chat.messages[ask.id].unattended
+    assert await parts.store.list_outdated(10) == []
+
+
+async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_escalated_meanwhile(
+    parts: Parts,
+) -> None:
+    parts.chat.hold = asyncio.Event()
+    parts.chat.failures.append(DestinationGoneError("The channel is archived."))
+    async with running(parts, routes=ESCALATED) as (service, sync):
+        ask = await submit(service, to=None, responders=None)
+        await parts.chat.until(lambda: parts.chat.shows == 1)
+        await wait_for_escalation(parts, service, ask)
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.open, now.destination.channel, now.message is None) == (True, "C2", False)
+
+
+async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_down(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, down = parts.chat.retire_message, True
+
+    async def moved_once_up(ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        if down:
+            raise PlatformUnavailableError("503")
+        await moved(ask, left, to)
+
+    monkeypatch.setattr(parts.chat, "retire_message", moved_once_up)
+    async with running(parts, routes=ESCALATED) as (service, sync):
+        ask = await submit(service, boolean("a"), boolean("b"), to=None, responders=None)
+        await sync.wait_until_idle()
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        assert parts.chat.messages[ask.id].destination.channel == "C2"
+        await sync.wait_until_idle()
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+        assert await parts.store.list_outdated(10) == [ask.id], (
+            "the next start finds the message left behind"
+        )
+        down = False
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: [to.channel for _, to in parts.chat.notes] == ["C2"])
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
+    assert await parts.store.list_outdated(10) == []
+
+
+async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(parts, routes=ESCALATED) as (service, sync):
+        ask = await submit(service, to=None, responders=None)
+        await sync.wait_until_idle()
+        noted, failures = service.clear_left_message, [StoreError("The disk is full.")] * 2
+
+        async def left(ask_id: str) -> None:
+            if failures:
+                raise failures.pop()
+            await noted(ask_id)
+
+        monkeypatch.setattr(service, "clear_left_message", left)
+        parts.chat.failures.append(PlatformUnavailableError("503"))
+        await parts.clock.advance(61)
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert (now.left, now.shown_revision, parts.chat.posts, failures) == (None, 2, 2, [])
+
+
+async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
+    parts: Parts,
+) -> None:
+    async with running(parts) as (service, sync):
+        ask = await submit(service, *map(boolean, "abc"))
+        await sync.wait_until_idle()
+        parts.chat.hold = asyncio.Event()
+        parts.chat.failures.append(UnauthorizedError("revoked"))
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(lambda: parts.chat.shows == 2)
+        await service.act(ask.id, Answer(value=True), actor())
+        parts.chat.hold.set()
+        await parts.chat.until(shows(parts, ask, 3))
+        await sync.wait_until_idle()
+    assert await parts.store.list_outdated(10) == []

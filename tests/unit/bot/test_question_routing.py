@@ -1,0 +1,101 @@
+"""Who answers a question: a person, the inquiry backend, the configuration, or nobody."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.core import ask as asks
+from answerback.core.ask import Change, Reason, Status
+from answerback.core.errors import InvalidCallError
+from answerback.core.walker import Answer, Source
+from answerback.service.question_routing import Rules, no_retry_message
+from tests.service_support import actor, ask_user, boolean
+from tests.unit.bot.background_support import inquiry_rules
+from tests.unit.bot.conftest import Parts
+
+
+def call(**more: Any) -> Any:
+    _, update = inquiry_rules()
+    return ask_user(**more).model_copy(update=update)
+
+
+@pytest.mark.rule("ROUTE-4")
+async def test_without_a_surface_a_question_that_needs_no_person_goes_to_the_inquiry_backend(
+    parts: Parts,
+) -> None:
+    rules = Rules.model_validate({"tools": {"git": {}}})
+    ask = (await parts.service(rules, inquiry=True).submit(call(to="pager:1"))).ask
+    assert (ask.status, ask.inquiring) == (Status.OPEN, True)
+    with pytest.raises(InvalidCallError) as refused:
+        await parts.service(rules).submit(call(to="pager:1"))
+    assert [problem.code for problem in refused.value.problems] == ["unknown_surface"]
+
+
+@pytest.mark.rule("ROUTE-4")
+async def test_a_surface_that_is_not_configured_is_refused_and_nothing_is_stored(
+    parts: Parts,
+) -> None:
+    service = parts.service()
+    with pytest.raises(InvalidCallError) as refused:
+        await service.submit(ask_user(to="pager:1"))
+    (problem,) = refused.value.problems
+    assert (problem.pointer, problem.code) == ("/to", "unknown_surface")
+    assert "pager.*" in problem.message
+    assert '"chat"' in problem.message
+    assert not (await service.list_open("pager", None, 1)).rows
+
+
+@pytest.mark.rule("ROUTE-1")
+async def test_a_question_answered_by_the_configuration_needs_no_surface(parts: Parts) -> None:
+    rules = Rules.model_validate({"tools": {"ask_user": {"questions": {"go": {"answer": True}}}}})
+    ask = (await parts.service(rules).submit(ask_user(to="pager:1"))).ask
+    assert (ask.status, ask.walk.answers[0].value) == (Status.ANSWERED, True)
+
+
+async def test_a_question_for_a_missing_assistant_fails_with_an_explanation(
+    parts: Parts,
+) -> None:
+    rules, _ = inquiry_rules()
+    ask = (await parts.service(rules).submit(call(to="chat:C1"))).ask
+    assert ask.outcome is not None
+    assert ask.outcome.reason is Reason.NO_PROMPT_BACKEND
+    assert "Do not retry" in (ask.outcome.message or "")
+
+
+async def test_a_corrupt_remembered_answer_is_asked_for_again(parts: Parts, tmp_path: Path) -> None:
+    service = parts.service()
+    named = {"conversation": "c", "turn": "t"}
+    first = (await service.submit(call(**named))).ask
+    await service.act(first.id, Answer(value=True, remember=True), actor())
+    assert (await service.submit(call(**named))).ask.status is Status.ANSWERED
+    with closing(sqlite3.connect(tmp_path / "asks.db", isolation_level=None)) as other:
+        other.execute("UPDATE remembered SET value = ?", ('"perhaps"',))
+    again = (await service.submit(call(**named))).ask
+    assert (again.status, again.walk.answers) == (Status.OPEN, ())
+
+
+async def test_each_question_is_routed_again_after_the_inquiry_backend_has_answered_one(
+    parts: Parts,
+) -> None:
+    ask = (await parts.service().submit(ask_user(boolean("a"), boolean("b")))).ask
+    change = asks.apply_action(
+        replace(ask, inquiring=True), Answer(value=True), at=2.0, by=None, source=Source.INQUIRY
+    )
+    assert isinstance(change, Change)
+    assert change.ask.question is not None
+    assert not change.ask.inquiring
+
+
+@pytest.mark.parametrize("why", ["It broke", "It broke.", "It broke. "])
+def test_the_reason_of_a_failure_is_a_separate_sentence(why: str) -> None:
+    assert no_retry_message(why) == "It broke. Do not retry this tool call in this turn."
+    assert (
+        no_retry_message(why, "go on")
+        == "It broke. Do not retry this tool call in this turn; go on."
+    )

@@ -1,0 +1,146 @@
+"""What a running service reloads from a changed configuration, and what it reports as needing a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from answerback.cli import serve
+from answerback.core.errors import ConfigError
+from answerback.ports.person_key import hash_of
+from answerback.runtime import app, logs
+from answerback.runtime.config import Settings
+from answerback.runtime.file_watch import POLL_SECONDS, FileWatcher
+from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy
+from answerback.runtime.reload import SettingsReloader
+from answerback.service.submission_request import Agent
+from tests.service_support import WAIT
+
+SECRETS = ["whsec_" + base64.b64encode(bytes([n]) * 32).decode() for n in range(2)]
+
+
+def settings(*agents: str, secret: str = SECRETS[0], **tables: Any) -> Settings:
+    named = {name: {"token_hash": hash_of(name), "callback_secret": secret} for name in agents}
+    return Settings.model_validate({"agents": named, **tables})
+
+
+@pytest.mark.rule("CLI-16")
+def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported() -> None:
+    first = settings("ann")
+    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    reloader = SettingsReloader(first, tokens, callbacks)
+    url = "http://10.0.0.1/hook"
+    assert callbacks.check(url, Agent("ann")) is not None
+    allowed = {"allow": ["10.0.0.0/8"]}
+    new = settings("ann", "bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
+    assert reloader.update_from(new) == ["default_route"]
+    assert tokens.find_agent("bob") is not None
+    assert callbacks.secrets_of("bob") == [SECRETS[1]]
+    assert callbacks.check(url, Agent("ann")) is None
+    assert reloader.update_from(new) == ["default_route"], "a restart is still needed"
+    assert reloader.update_from(settings("bob")) == []
+    assert tokens.find_agent("ann") is None
+
+
+@pytest.mark.rule("CLI-16")
+def test_an_invalid_configuration_changes_nothing() -> None:
+    first = settings("ann")
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    with pytest.raises(ConfigError, match=r"callbacks\.allow"):
+        reloader.update_from(settings("bob", callbacks={"allow": ["http://hooks"]}))
+    assert tokens.find_agent("bob") is None
+
+
+def test_the_first_token_and_the_removal_of_the_last_need_a_restart() -> None:
+    first = settings("ann")
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    assert reloader.update_from(settings(log={"level": "debug"})) == ["agents"]
+    assert tokens.required
+    assert tokens.find_agent("ann") is None, (
+        "a revoked token is refused at once, and nothing is open meanwhile"
+    )
+    assert reloader.update_from(settings("ann", log={"level": "debug"})) == []
+    assert tokens.find_agent("ann") is not None
+    first = settings()
+    tokens = build_agent_tokens(first)
+    reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+    assert reloader.update_from(settings("ann")) == ["agents"]
+    assert not tokens.required
+    assert tokens.find_agent("ann") is None
+
+
+@pytest.mark.rule("CLI-14")
+def test_reloading_only_agents_reports_nothing_else() -> None:
+    first = settings("ann")
+    tokens, callbacks = build_agent_tokens(first), build_callback_policy(first)
+    reloader = SettingsReloader(first, tokens, callbacks)
+    allowed = {"allow": ["10.0.0.0/8"]}
+    new = settings("bob", secret=SECRETS[1], callbacks=allowed, default_route="slack:C1")
+    assert reloader.update_agents_from(new) == []
+    assert (tokens.find_agent("ann"), callbacks.secrets_of("bob")) == (None, [SECRETS[1]])
+    assert callbacks.check("http://10.0.0.1/hook", Agent("bob")) is not None
+    assert reloader.update_from(new) == ["default_route"]
+
+
+@pytest.mark.rule("CLI-14")
+async def test_a_change_is_detected_once_the_file_is_no_longer_being_written(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "answerback.toml"
+    watched = await asyncio.to_thread(FileWatcher, file)
+    changed = asyncio.create_task(watched.wait_for_change())
+    for text in ("a", "ab", "abc"):
+        file.write_text(text)
+        await asyncio.sleep(POLL_SECONDS)
+        assert not changed.done()
+    async with asyncio.timeout(20 * POLL_SECONDS):
+        await changed
+        again = asyncio.create_task(watched.wait_for_change())
+        file.unlink()
+        await again
+
+
+@pytest.mark.rule("CLI-14")
+@pytest.mark.usefixtures("signals")
+def test_a_token_revoked_during_start_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, taken = tmp_path / "answerback.toml", list[str]()
+    update_agents_from = SettingsReloader.update_agents_from
+
+    def configure(*agents: str) -> None:
+        tables = [f'[agents.{name}]\ntoken_hash = "{hash_of(name)}"\n' for name in agents]
+        storage = f'[storage]\nurl = "sqlite:///{tmp_path / "asks.db"}"\n'
+        file.write_text("".join(["[server]\nport = 0\n", storage, *tables]))
+
+    @asynccontextmanager
+    async def meanwhile(settings: Settings) -> AsyncIterator[app.RunningService]:
+        await asyncio.to_thread(configure, "ann")
+        async with running(settings) as up:
+            # Do not wait for ever if the change is not detected.
+            loop = asyncio.get_running_loop()
+            loop.call_later(WAIT, signal.raise_signal, signal.SIGTERM)
+            yield up
+
+    def update_from(self: SettingsReloader, new: Settings) -> list[str]:
+        taken.extend(new.agents)
+        signal.raise_signal(signal.SIGTERM)
+        return update_agents_from(self, new)
+
+    running = app.run_service
+    monkeypatch.setattr(app, "run_service", meanwhile)
+    monkeypatch.setattr(logs, "configure_logging", lambda *_: None)
+    monkeypatch.setattr(serve, "_raise_file_limit", lambda: None)
+    monkeypatch.setattr(SettingsReloader, "update_agents_from", update_from)
+    configure("ann", "bob")
+    serve.run(file, check=False)
+    assert taken == ["ann"]

@@ -1,0 +1,229 @@
+"""Another process's commits wake those who wait in this one, whatever became of the notification."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import RateLimitedError, StoreError
+from answerback.core.walker import Answer
+from answerback.ports.claims import Claim
+from answerback.service.remote_changes import RemoteChangeListener
+from answerback.service.service import Service
+from answerback.workers.message_sync import MessageSync
+from answerback_storage.memory.claims import Tables
+from answerback_storage.memory.store import MemoryStore
+from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
+
+AT_ONCE = 0.01
+SELDOM = 1_000.0
+
+
+class LossyStore(MemoryStore):
+    """A store that loses its notifications while a test says so."""
+
+    deaf = False
+    said: Callable[[str | None], None]
+
+    def listen(self, heard: Callable[[str | None], None]) -> None:
+        """Listen, unless notifications are being lost."""
+        self.said = heard
+        super().listen(lambda ask_id: None if self.deaf else heard(ask_id))
+
+
+class Process:
+    """A service with its own store, on tables that it shares with others."""
+
+    def __init__(self, tables: Tables, name: str, chat: FakeSurface) -> None:
+        self.store = LossyStore(tables)
+        surfaces = {"chat": chat, "web": FakePage("web", responders=("anyone",))}
+        self.service = Service(
+            self.store,
+            ManualClock(),
+            surfaces,
+            known_surfaces=frozenset(),
+            claim=Claim(name, 60.0),
+        )
+        self.sync = MessageSync(self.service, first_pause=0.01)
+        self.service.hooks.show = self.sync.request_sync
+
+    @asynccontextmanager
+    async def listening(self, every: float = SELDOM) -> AsyncIterator[RemoteChangeListener]:
+        """Listen to the other processes while the context lasts."""
+        service = self.service
+        hearing = RemoteChangeListener(
+            self.store,
+            service.signals,
+            service.presence,
+            service.surfaces.keys(),
+            on_remote_change=self.sync.on_remote_change,
+            every=every,
+        )
+        self.store.listen(hearing.handle_notification)
+        loops = [
+            asyncio.create_task(loop())
+            for loop in (hearing.dispatch_changes, hearing.poll_missed_changes)
+        ]
+        try:
+            yield hearing
+        finally:
+            for loop in loops:
+                loop.cancel()
+            await asyncio.gather(*loops, return_exceptions=True)
+
+    async def waits(self, ask: Ask) -> asyncio.Task[Ask | None]:
+        """Start to wait for an ask."""
+        waiting = asyncio.create_task(self.service.wait(ask.id, WAIT))
+        async with asyncio.timeout(WAIT):
+            while all(  # noqa: ASYNC110 nothing signals this
+                one.known is None for one in self.service.signals.behind(ask.id, 9)
+            ):
+                await asyncio.sleep(0)
+        return waiting
+
+
+@pytest.fixture
+def chat() -> FakeSurface:
+    return FakeSurface()
+
+
+@pytest.fixture
+async def pair(chat: FakeSurface) -> AsyncIterator[tuple[Process, Process]]:
+    tables = Tables()
+    both = Process(tables, "ann", chat), Process(tables, "ben", chat)
+    for one in both:
+        await one.store.open()
+    yield both
+    for one in both:
+        await one.sync.stop()
+        await one.store.close()
+
+
+async def answered(process: Process, ask: Ask) -> None:
+    await process.service.act(ask.id, Answer(value=True), actor())
+
+
+@pytest.mark.rule("CLAIM-9")
+async def test_a_waiter_is_woken_by_another_processs_commit(
+    pair: tuple[Process, Process],
+) -> None:
+    ann, ben = pair
+    async with ben.listening() as hearing:
+        ask = (await ann.service.submit(ask_user())).ask
+        waiting = await ben.waits(ask)
+        await answered(ann, ask)
+        told = await waiting
+    assert told is not None
+    assert told.status is Status.ANSWERED
+    assert hearing.missed_count == 0
+    assert hearing.seconds_since_notification < WAIT
+
+
+@pytest.mark.rule("CLAIM-9")
+async def test_a_change_without_a_notification_is_found_by_polling_and_counted(
+    pair: tuple[Process, Process],
+) -> None:
+    ann, ben = pair
+    ben.store.deaf = True
+    async with ben.listening(AT_ONCE) as hearing:
+        ask = (await ann.service.submit(ask_user())).ask
+        waiting = await ben.waits(ask)
+        await answered(ann, ask)
+        told = await waiting
+    assert told is not None
+    assert not told.open
+    assert hearing.missed_count == 1
+
+
+@pytest.mark.rule("CLAIM-9")
+async def test_changes_missed_while_disconnected_are_read_after_reconnecting(
+    pair: tuple[Process, Process],
+) -> None:
+    ann, ben = pair
+    ben.store.deaf = True
+    async with ben.listening() as hearing:
+        ask = (await ann.service.submit(ask_user())).ask
+        waiting = await ben.waits(ask)
+        await answered(ann, ask)
+        ben.store.said(None)
+        told = await waiting
+    assert told is not None
+    assert not told.open
+    assert hearing.missed_count == 0, "reconnecting accounts for it"
+
+
+async def test_a_follower_of_a_surface_is_woken_by_every_change_and_after_a_loss(
+    pair: tuple[Process, Process],
+) -> None:
+    ann, ben = pair
+    async with ben.listening():
+        with ben.service.follow("chat") as follower:
+            ask = (await ann.service.submit(ask_user())).ask
+            async with asyncio.timeout(WAIT):
+                assert await follower.next_commit() == ask
+            ben.store.deaf = True
+            await answered(ann, ask)
+            ben.store.said(None)
+            async with asyncio.timeout(WAIT):
+                told = await follower.next_commit()
+    assert told is not None
+    assert told.id == ask.id
+
+
+async def test_a_delayed_message_is_shown_at_once_when_another_process_acts(
+    pair: tuple[Process, Process], chat: FakeSurface
+) -> None:
+    ann, ben = pair
+    async with ben.listening():
+        questions = [boolean(name) for name in ("a", "b", "c")]
+        ask = (await ben.service.submit(ask_user(*questions))).ask
+        await ben.sync.wait_until_idle()
+        chat.failures = [RateLimitedError("slow down", retry_after=600, alone=True)]
+        await answered(ben, ask)
+        await chat.until(lambda: not chat.failures)
+        await answered(ann, ask)
+        await chat.until(lambda: chat.messages[ask.id].revision == 3)
+
+
+@pytest.mark.rule("CLAIM-9")
+async def test_an_unreadable_store_is_read_again_later(
+    pair: tuple[Process, Process],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    ann, ben = pair
+    failing = ["revisions", "get"]
+    for name in list(failing):
+        real = getattr(ben.store, name)
+
+        async def once(given: Any, name: str = name, real: Any = real) -> Any:
+            if name in failing and ben.store.deaf:
+                failing.remove(name)
+                raise StoreError("the server is starting")
+            return await real(given)
+
+        monkeypatch.setattr(ben.store, name, once)
+    async with ben.listening(AT_ONCE):
+        ask = (await ann.service.submit(ask_user())).ask
+        waiting = await ben.waits(ask)
+        ben.store.deaf = True
+        await answered(ann, ask)
+        told = await waiting
+    assert told is not None
+    assert not told.open
+    assert caplog.text.count("the server is starting") == 2
+
+
+async def test_a_change_of_an_unknown_ask_wakes_nobody(pair: tuple[Process, Process]) -> None:
+    ann, ben = pair
+    async with ben.listening() as hearing:
+        with ben.service.follow("chat") as follower:
+            hearing.handle_notification("ask_none")
+            ask = (await ann.service.submit(ask_user())).ask
+            async with asyncio.timeout(WAIT):
+                assert await follower.next_commit() == ask
