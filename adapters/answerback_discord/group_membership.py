@@ -15,7 +15,7 @@ from answerback.core.errors import (
     PlatformUnavailableError,
     RateLimitedError,
 )
-from answerback_chat.shared_lookups import SharedLookups
+from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.errors import ErrorCode, has_code
 
@@ -32,7 +32,7 @@ class RoleMembership:
 
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
-        self._lookups = SharedLookups("discord roles of", self._look_up, self._cache_seconds)
+        self._lookups = CoalescedLookups("discord roles of", self._look_up, self._cache_seconds)
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Return which of these roles the person has; a server's own id is its role @everyone.

@@ -16,7 +16,7 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback_chat.shared_lookups import SharedLookups
+from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_slack.api_client import SlackApi
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class GroupMembership:
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
         self._cache: dict[str, _Members] = {}
-        self._lookups = SharedLookups("slack group", self._fetch, self._log_failure)
+        self._lookups = CoalescedLookups("slack group", self._fetch, self._log_failure)
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
         """Return those of these groups that a person is in, as far as their members are known in time.

@@ -13,7 +13,7 @@ from typing import Final
 from answerback.core.errors import PlatformError
 from answerback.core.view import View
 from answerback_chat.attribution import MAX_NAMED
-from answerback_chat.shared_lookups import SharedLookups
+from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_chat.text_fitting import shorten
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
@@ -35,7 +35,7 @@ class ResponderNames:
 
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
-        self._lookups = SharedLookups("slack name of", self._fetch, _ttl_seconds)
+        self._lookups = CoalescedLookups("slack name of", self._fetch, _ttl_seconds)
 
     async def look_up(self, view: View) -> Mapping[str, str]:
         """Look up the names of a view's responders, as mrkdwn by id. Responders without a known name are left out."""

@@ -29,7 +29,7 @@ from answerback.core.errors import (
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
-from answerback.workers.show_queues import MAX_QUEUED, Retry, ShowQueues
+from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class MessageSync:
     def __init__(self, service: Service, *, first_pause: float = _FIRST_PAUSE) -> None:
         self._service = service
         self._first_pause = first_pause
-        self._queues = ShowQueues(self._attempt, lambda: self.sweep(_REFILL_LIMIT))
+        self._queues = MessageQueues(self._attempt, lambda: self.sweep(_REFILL_LIMIT))
         self._suspended: dict[str, float] = {}
         self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that are being updated by other means, for as long as this waits for it."""

@@ -12,7 +12,7 @@ import pytest
 
 from answerback.core.ask import Ask, Status
 from answerback.service.submission_request import Submission
-from answerback.workers import show_queues
+from answerback.workers import message_queues
 from answerback_slack import api_client
 from tests.fakes.slack.faults import Buckets
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, Rig, rig
@@ -130,7 +130,7 @@ async def test_a_direct_conversation_is_opened_once_for_posts_that_wait(up: Rig)
 async def test_memory_holds_only_a_few_asks_and_the_others_wait_in_the_database(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show_queues, "MAX_QUEUED_PER_PLACE", 3)
+    monkeypatch.setattr(message_queues, "MAX_QUEUED_PER_PLACE", 3)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3)
     asks = [await _submitted(up) for _ in range(12)]
     await up.slack.until(lambda: limited.hits)
@@ -143,7 +143,7 @@ async def test_memory_holds_only_a_few_asks_and_the_others_wait_in_the_database(
 async def test_every_channel_gets_its_turn_when_memory_is_full(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(show_queues, "MAX_QUEUED", 4)
+    monkeypatch.setattr(message_queues, "MAX_QUEUED", 4)
     limited = up.slack.faults.add("chat.postMessage", status=429, retry_after=3, channel=CHANNEL)
     for _ in range(6):
         await _submitted(up)

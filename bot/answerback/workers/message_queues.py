@@ -52,7 +52,7 @@ class _Queue:
     failures: int = 0
 
 
-class ShowQueues:
+class MessageQueues:
     """All queues.
 
     Args:

@@ -12,7 +12,7 @@ from aiohttp import web
 from prometheus_client.parser import text_string_to_metric_families
 from pydantic import JsonValue
 
-from answerback.api import introspection, openapi
+from answerback.api import health, openapi
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Operation, ResponseSpec
 from answerback.api.replica_status import ReplicaStatus
@@ -41,7 +41,7 @@ async def test_readyz_names_the_database_when_it_cannot_be_used(api: Served) -> 
 async def test_readyz_does_not_wait_for_a_database_that_hangs(
     api: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(introspection, "_READY_TIMEOUT", 0.05)
+    monkeypatch.setattr(health, "_READY_TIMEOUT", 0.05)
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     status, body = await api.get("/readyz")

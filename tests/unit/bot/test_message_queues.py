@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 from answerback.core.errors import StoreError
-from answerback.workers import show_queues
-from answerback.workers.show_queues import Retry, ShowQueues
+from answerback.workers import message_queues
+from answerback.workers.message_queues import MessageQueues, Retry
 from tests.service_support import WAIT
 
 
@@ -41,7 +41,7 @@ class Script:
 
 async def test_a_rate_limit_delays_a_place_and_a_failure_only_the_failed_ask() -> None:
     script = Script()
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     script.results = {"a": [Retry(0.01, limited=True), Retry(3_600, failed=True)]}
     for ask_id in "abc":
         queue.add(ask_id, "place")
@@ -54,7 +54,7 @@ async def test_a_rate_limit_delays_a_place_and_a_failure_only_the_failed_ask() -
 
 async def test_a_requested_ask_is_retried_at_once_and_queued_asks_keep_their_order() -> None:
     script = Script()
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     script.results = {"a": [Retry(0.01, limited=True)]}
     for ask_id in "aba":
         queue.add(ask_id, "place")
@@ -69,7 +69,7 @@ async def test_a_requested_ask_is_retried_at_once_and_queued_asks_keep_their_ord
 
 async def test_a_request_during_the_last_attempt_leads_to_another() -> None:
     script = Script()
-    queue: ShowQueues
+    queue: MessageQueues
 
     async def attempt(ask_id: str, failures: int) -> Retry | None:
         await script.attempt(ask_id, failures)
@@ -77,7 +77,7 @@ async def test_a_request_during_the_last_attempt_leads_to_another() -> None:
             queue.add(ask_id, None)
         return None
 
-    queue = ShowQueues(attempt, script.refill)
+    queue = MessageQueues(attempt, script.refill)
     queue.add("a", "place")
     await queue.wait_until_idle()
     assert script.attempts == [("a", 0), ("a", 0)]
@@ -85,7 +85,7 @@ async def test_a_request_during_the_last_attempt_leads_to_another() -> None:
 
 async def test_a_firm_delay_is_not_shortened_by_a_request() -> None:
     script = Script()
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     script.results = {"a": [Retry(0.05, firm=True)]}
     began = asyncio.get_running_loop().time()
     queue.add("a", None)
@@ -99,7 +99,7 @@ async def test_a_firm_delay_is_not_shortened_by_a_request() -> None:
 
 async def test_a_request_during_an_attempt_wakes_the_ask() -> None:
     script = Script()
-    queue: ShowQueues
+    queue: MessageQueues
     woken = []
 
     async def attempt(ask_id: str, failures: int) -> Retry | None:
@@ -110,7 +110,7 @@ async def test_a_request_during_an_attempt_wakes_the_ask() -> None:
             woken.append(queue.is_woken("a"))
         return None
 
-    queue = ShowQueues(attempt, script.refill)
+    queue = MessageQueues(attempt, script.refill)
     queue.add("a", None)
     await queue.wait_until_idle()
     assert (woken, queue.is_woken("a")) == ([False, True, False], False)
@@ -118,7 +118,7 @@ async def test_a_request_during_an_attempt_wakes_the_ask() -> None:
 
 async def test_consecutive_failures_are_counted() -> None:
     script = Script()
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     script.results = {"a": [Retry(0.0, failed=True), Retry(0.001, failed=True), Retry(0.001)]}
     queue.add("a", None)
     await queue.wait_until_idle()
@@ -128,9 +128,9 @@ async def test_consecutive_failures_are_counted() -> None:
 async def test_asks_that_did_not_fit_are_fetched_later_and_a_failure_to_do_so_is_logged(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(show_queues, "MAX_QUEUED", 2)
+    monkeypatch.setattr(message_queues, "MAX_QUEUED", 2)
     script = Script()
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     for ask_id in "abc":
         queue.add(ask_id, None)
     await queue.wait_until_idle()
@@ -146,10 +146,10 @@ async def test_asks_that_did_not_fit_are_fetched_later_and_a_failure_to_do_so_is
 async def test_a_places_queue_is_bounded_and_nobody_overtakes_asks_that_did_not_fit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(show_queues, "MAX_QUEUED_PER_PLACE", 2)
+    monkeypatch.setattr(message_queues, "MAX_QUEUED_PER_PLACE", 2)
     script = Script()
     script.results = {"a": [Retry(0.01, limited=True)]}
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     for ask_id in "abc":
         queue.add(ask_id, "place")
     await script.until(3)
@@ -160,7 +160,7 @@ async def test_a_places_queue_is_bounded_and_nobody_overtakes_asks_that_did_not_
 async def test_stopping_ends_delays() -> None:
     script = Script()
     script.results = {"a": [Retry(3_600, limited=True)], "b": [Retry(3_600)]}
-    queue = ShowQueues(script.attempt, script.refill)
+    queue = MessageQueues(script.attempt, script.refill)
     queue.add("a", "place")
     queue.add("b", None)
     await script.until(2)

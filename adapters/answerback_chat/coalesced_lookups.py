@@ -10,7 +10,7 @@ K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 
 
-class SharedLookups(Generic[K, V]):
+class CoalescedLookups(Generic[K, V]):
     """The lookups in progress, and the results that are still cached.
 
     Args:
