@@ -70,13 +70,13 @@ LIMITS_MODULES = (
         "answerback.core.clarification",
         "answerback",
         "tests.unit.bot",
-        ("test_limits_of_clarifying",),
+        ("test_limits_of_clarification",),
     ),
     LimitsModule(
         "answerback.http.unverified_connections",
         "answerback",
         "tests.unit.bot",
-        ("test_limits_of_strangers",),
+        ("test_limits_of_unverified_connections",),
     ),
     LimitsModule(
         "answerback_storage.postgres.health_checks",

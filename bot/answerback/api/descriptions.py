@@ -5,6 +5,7 @@ from __future__ import annotations
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field
 
+from answerback.api.docs_page import API_DOCS
 from answerback.api.operation import Call, json_response
 from answerback.core.errors import ProblemError
 from answerback.dialects import tool_definitions as definitions

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from desk import LineStage, NotifiedLinePerson, SimulatedLinePerson
 from linechat.surface import LineChat
+from simulated_people import LineStage, NotifiedLinePerson, SimulatedLinePerson
 
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
