@@ -101,6 +101,11 @@ def test_styles_are_the_terminals_own() -> None:
     ]
 
 
+@pytest.mark.rule("TEXT-5")
+def test_code_without_a_language_begins_with_its_first_line() -> None:
+    assert shown("```\nmake\n```") == "┃ make"
+
+
 @pytest.mark.rule("SUBMIT-17")
 def test_text_is_shown_as_it_is() -> None:
     assert [*render_lines(parse_context("*a*\n# b", "text"))] == [[("", "*a*")], [("", "# b")]]
