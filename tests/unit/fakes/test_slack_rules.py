@@ -4,7 +4,7 @@ import pytest
 
 from tests.fakes.slack import third_party_checks
 from tests.fakes.slack.checks import check_message, check_view
-from tests.fakes.slack.schema import Json
+from tests.fakes.slack.schema import Json, Problem
 from tests.unit.fakes.slack_blocks import actions, button, entry, modal, option, plain, section
 
 CONFIRM: Json = {
@@ -207,3 +207,14 @@ def test_our_checks_and_the_third_party_validators_each_reject_a_payload() -> No
     in_context = [{"type": "context", "elements": [image]}]
     assert check_message({"blocks": in_context}, foreign=False) != []
     assert third_party_checks.judge_message([{"type": "section"}]) != []
+
+
+def test_a_payload_that_only_a_third_party_validator_rejects_is_rejected(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    blocks = [actions(button("Go"))]
+    assert check_message({"text": "t", "blocks": blocks}) == []
+    problem = Problem("/blocks/0", "not to our taste", "blockkit")
+    monkeypatch.setattr(third_party_checks, "judge_message", lambda *_: [problem])
+    assert check_message({"text": "t", "blocks": blocks}) == [problem]
+    assert check_message({"text": "t", "blocks": blocks}, foreign=False) == []

@@ -49,11 +49,13 @@ async def test_a_full_guild_returns_160006_and_a_forum_that_requires_a_tag_retur
     assert (await rest("POST", route, {**post, "applied_tags": [str(tag)]}))[1]["code"] == 160006
 
 
-async def test_a_thread_without_a_message_has_the_requested_type_and_needs_a_name(
+async def test_a_thread_without_a_message_has_the_requested_type_else_is_private_and_needs_a_name(
     channel: Channel, rest: Rest
 ) -> None:
     _, thread = await rest("POST", f"/channels/{channel.id}/threads", {"name": "x", "type": 11})
     assert thread["type"] == 11
+    _, private = await rest("POST", f"/channels/{channel.id}/threads", {"name": "x"})
+    assert private["type"] == 12
     status, refused = await rest("POST", f"/channels/{channel.id}/threads", {"name": ""})
     assert (status, list(refused["errors"])) == (400, ["name"])
 
