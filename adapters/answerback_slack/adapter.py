@@ -33,6 +33,7 @@ from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack, InteractionHandler
+from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.posting import Posting
@@ -43,7 +44,6 @@ from answerback_slack.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
 
-EVENTS_PATH: Final = "/slack/events"
 _FINISH_SECONDS: Final = 5.0
 _MAX_TASKS: Final = 2_000
 _CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")

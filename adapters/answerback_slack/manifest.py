@@ -59,13 +59,13 @@ MODES: Final = ("socket", "http", f"socket{_AGENT_SUFFIX}", f"http{_AGENT_SUFFIX
 Slack show the app as an agent."""
 EXAMPLE_URL: Final = "https://answerback.example.com"
 _DESCRIPTION: Final = "Asks you what an AI agent wants to know, and brings your answers back."
-_PATH: Final = "/slack/events"
+EVENTS_PATH: Final = "/slack/events"
 
 
 def manifest(mode: str, url: str = EXAMPLE_URL) -> Mapping[str, Node]:
     """Build the manifest; ``url`` is the external URL of the public listener, for HTTP mode."""
     transport, agent, _ = mode.partition(_AGENT_SUFFIX)
-    request = {"request_url": url.rstrip("/") + _PATH} if transport == "http" else {}
+    request = {"request_url": url.rstrip("/") + EVENTS_PATH} if transport == "http" else {}
     agent_view = {"agent_description": _DESCRIPTION}
     return {
         "display_information": {

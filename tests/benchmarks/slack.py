@@ -42,7 +42,8 @@ from answerback.service.service import Service
 from answerback.testing.store_examples import ANN
 from answerback.workers.message_sync import MessageSync
 from answerback_chat.control_codec import Control, Verb
-from answerback_slack.adapter import EVENTS_PATH, SlackSurface
+from answerback_slack.adapter import SlackSurface
+from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.render import render
 from answerback_storage.sqlite.store import SqliteStore
 from tests.fakes.slack.server import FakeSlack

@@ -109,7 +109,7 @@ class ClientBackend:
         except ClientError as error:
             raise AskRefusedError(_error_result(_describe_error(error))) from error
 
-    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+    async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """The current state of an ask; None if there is no such ask."""
         try:
             return (await self._client.get(ask_id)).json
@@ -143,7 +143,7 @@ class ClientBackend:
         except ClientError as error:
             raise AskRefusedError(_error_result(_describe_error(error))) from error
 
-    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+    async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """Withdraw the ask; returns it, though it may have ended before."""
         try:
             return (await self._client.withdraw(ask_id)).json

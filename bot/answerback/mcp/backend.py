@@ -84,11 +84,11 @@ class AskBackend(Protocol):
             AskRefusedError: the call is refused.
         """
 
-    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+    async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """Return the current ask, or None if the agent has none with this id.
 
         Args:
-            told: whether the outcome counts as reported to the agent; if not, it can still be listed as a late answer.
+            reported: whether the outcome counts as reported to the agent; if not, it can still be a late answer.
         """
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
@@ -101,8 +101,8 @@ class AskBackend(Protocol):
             AskRefusedError: the explanation is refused.
         """
 
-    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
-        """Withdraw the ask; one that has ended is returned unchanged. For ``told`` see `get`."""
+    async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
+        """Withdraw the ask; one that has ended is returned unchanged. For ``reported`` see `get`."""
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
@@ -156,13 +156,13 @@ class ServiceBackend:
             ) from error
         return self._report(submitted.ask)
 
-    async def get(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+    async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """Return the current ask, or None if the agent has none with this id."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
         await self._service.presence.record_poll(ask)
-        return self._json(ask, told=told)
+        return self._json(ask, reported=reported)
 
     async def wait(self, ask_id: str, seconds: float) -> AskJson | None:
         """Wait until the ask has ended, the time is over or the process stops; return its current state."""
@@ -181,13 +181,15 @@ class ServiceBackend:
             raise explanation_refused([problem.message for problem in result.problems])
         return self._report(result.ask or ask)
 
-    async def withdraw(self, ask_id: str, *, told: bool = True) -> AskJson | None:
+    async def withdraw(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """Withdraw the ask; one that has ended is returned unchanged."""
         ask = await self._own(ask_id)
         if ask is None:
             return None
         result = await self._callers.run_to_completion(self._service.withdraw(ask_id))
-        return self._json(result.ask if isinstance(result, Acted) else result.ask or ask, told=told)
+        return self._json(
+            result.ask if isinstance(result, Acted) else result.ask or ask, reported=reported
+        )
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """Return unreported outcomes of the asks in a conversation or, for None, of those without one."""
@@ -202,8 +204,8 @@ class ServiceBackend:
             late_answers[-1].number if late_answers else after,
         )
 
-    def _json(self, ask: Ask, *, told: bool) -> AskJson:
-        return self._report(ask) if told else ask_json(ask)
+    def _json(self, ask: Ask, *, reported: bool) -> AskJson:
+        return self._report(ask) if reported else ask_json(ask)
 
     def _report(self, ask: Ask, state: SeenState = SeenState.SEEN) -> AskJson:
         """Return the ask as JSON, and track that the result reports its outcome to the agent."""

@@ -88,13 +88,15 @@ class _Methods:
 
     async def update(self, ctx: Context, params: UpdateParams) -> Json:
         """Acknowledge the responses and ignore them, because no task requires input."""
-        await self._on_own_ask(ctx, params, lambda backend: backend.get(params.task_id, told=False))
+        await self._on_own_ask(
+            ctx, params, lambda backend: backend.get(params.task_id, reported=False)
+        )
         return {"resultType": "complete"}
 
     async def cancel(self, ctx: Context, params: TaskParams) -> Json:
         """Withdraw the ask. One that has ended is unchanged, and its outcome still counts as unreported."""
         await self._on_own_ask(
-            ctx, params, lambda backend: backend.withdraw(params.task_id, told=False)
+            ctx, params, lambda backend: backend.withdraw(params.task_id, reported=False)
         )
         return {"resultType": "complete"}
 

@@ -102,8 +102,8 @@ class Claims(Protocol):
     async def get_retry_after(self, bucket: str) -> float:
         """The seconds for which a bucket must still be left alone; 0 if it need not be."""
 
-    def listen(self, heard: Callable[[str | None], None]) -> None:
-        """Call ``heard``, on the event loop, with each ask that another process changes, until the store closes.
+    def listen(self, callback: Callable[[str | None], None]) -> None:
+        """Call ``callback``, on the event loop, with each ask that another process changes, until the store closes.
 
         An id of None means that notifications may have been lost; `revisions` shows what has changed in the meantime. A
         store that belongs to one process notifies nobody: those who wait in this process learn of a commit from

@@ -51,15 +51,15 @@ class LateAnswerQuery:
 class LateAnswerStore(Protocol):
     """Keeps track of which outcomes agents have seen. A `Write` marks an ask as owed to its agent; see `Store`."""
 
-    async def list_late_answers(self, owing: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+    async def list_late_answers(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
         """The ended asks whose outcomes an agent has not seen, in the order of their numbers.
 
         An ask gets its number when it is first listed, and keeps it; numbers increase and are never reused. The numbers
-        and the acknowledgement in ``owing`` are durable before this returns. Asks that cannot be read are left out.
+        and the acknowledgement in ``query`` are durable before this returns. Asks that cannot be read are left out.
         """
 
     async def set_seen_state(
-        self, ask_ids: Collection[str], told: SeenState, at: float
+        self, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
         """Note how much agents have seen of these asks; return the ids of those for which that is new.
 

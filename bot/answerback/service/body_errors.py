@@ -29,7 +29,7 @@ _WORDS_BY_TYPE: Final = {
     "extra_forbidden": "is not a known field",
     "string_type": "must be a string",
     "string_too_short": "must not be empty",
-    "string_unicode": "holds half a surrogate pair, which is no text",
+    "string_unicode": "contains half a surrogate pair, which is not valid text",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",

@@ -11,7 +11,7 @@ from typing import Any
 
 import aiohttp
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, Reason
 from answerback.ports.person_key import hash_of, new_token
 from answerback.runtime import app
 from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
@@ -48,6 +48,15 @@ class Served:
                 while len(rows := (await self.running.service.store.page(limit=200)).rows) < count:
                     await follower.next_commit()
         return rows[0]
+
+    async def end_newest_without_person(self, ending: str) -> None:
+        """Withdraw, expire or fail the newest ask once its agent waits for it."""
+        ask, service = await self.newest(), self.running.service
+        await self.wait_for_waiters(ask)
+        if ending == "failed":
+            await service.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
+        else:
+            await (service.withdraw(ask.id) if ending == "withdrawn" else service.expire(ask.id))
 
     async def wait_for_waiters(self, ask: Ask, waiters: int = 1) -> None:
         """Wait until an ask has the given number of waiters."""

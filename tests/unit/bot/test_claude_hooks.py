@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Reason
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 
@@ -202,13 +201,7 @@ async def test_an_ask_that_ends_without_a_person_denies_with_a_reason(
     service: Served, ending: str
 ) -> None:
     waiting = asyncio.create_task(hook(service, asking()))
-    ask = await service.newest()
-    await service.wait_for_waiters(ask)
-    inside = service.running.service
-    if ending == "failed":
-        await inside.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
-    else:
-        await (inside.withdraw(ask.id) if ending == "withdrawn" else inside.expire(ask.id))
+    await service.end_newest_without_person(ending)
     behaviour, reason = decision(await waiting)
     assert behaviour == "deny"
     assert {"withdrawn": "withdrawn", "expired": "in time", "failed": "Broken"}[ending] in reason

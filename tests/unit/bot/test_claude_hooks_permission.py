@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.core.ask import Reason, Status
+from answerback.core.ask import Status
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.test_claude_hooks import QUESTIONS, asking, hook
@@ -100,13 +100,7 @@ async def test_a_prompt_that_nobody_decides_is_denied_with_a_reason(
     service: Served, ending: str
 ) -> None:
     waiting = asyncio.create_task(hook(service, permission()))
-    ask = await service.newest()
-    await service.wait_for_waiters(ask)
-    inside = service.running.service
-    if ending == "failed":
-        await inside.fail(ask.id, Reason.BACKEND_ERROR, "Broken. Do not retry.")
-    else:
-        await (inside.withdraw(ask.id) if ending == "withdrawn" else inside.expire(ask.id))
+    await service.end_newest_without_person(ending)
     words = "Broken. Do not retry." if ending == "failed" else f"[no answer: {ending}]"
     assert get_decision(await waiting) == {"behavior": "deny", "message": words}
 

@@ -13,7 +13,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
 from answerback_chat.control_codec import Verb
-from answerback_slack.adapter import EVENTS_PATH
+from answerback_slack.manifest import EVENTS_PATH
 from tests.fakes import long_timeouts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.schema import Json
