@@ -12,8 +12,8 @@ from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.view import Control as Offered
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Other, Reply
+from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Verb
-from answerback_chat.sanitize import as_json
 
 
 class TextEntry(NamedTuple):

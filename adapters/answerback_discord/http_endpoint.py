@@ -16,8 +16,8 @@ from nacl.exceptions import BadSignatureError
 from nacl.signing import VerifyKey
 from pydantic_core import to_json
 
+from answerback.http.platform_bodies import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
-from answerback_chat.platform_bodies import BodyReader
 from answerback_discord.components import Json
 from answerback_discord.interaction_responses import InteractionResponse, InteractionResponseType
 from answerback_discord.parse import InteractionType, parse_body

@@ -11,8 +11,8 @@ from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import Page
+from answerback.presentation.wording import asks_line
 from answerback_chat.control_codec import NO_ASK, Verb, encode
-from answerback_chat.wording import asks_line
 from answerback_discord import components as c
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, fit_button, shorten_line

@@ -16,8 +16,8 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected
+from answerback.presentation.wording import ActedOnVersion
 from answerback_chat.selection_drafts import SelectionDrafts
-from answerback_chat.wording import ActedOnVersion
 from answerback_discord import limits, private_notes, render
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState, initial_page

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
-from answerback_chat import text_fitting
-from answerback_chat.sanitize import one_line, visible
+from answerback.presentation import text_fitting
+from answerback.presentation.sanitize import one_line, visible
 from answerback_discord import limits
 
 # `:` belongs to a scheme or an emoji's name only before a slash or a word; every mention begins with `@` or `<`.

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
-from answerback_chat import attribution, wording
-from answerback_chat.attribution import AttributionFormat
+from answerback.presentation import attribution, wording
+from answerback.presentation.attribution import AttributionFormat
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line
 from answerback_discord.parse import SURFACE

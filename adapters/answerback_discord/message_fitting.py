@@ -7,8 +7,8 @@ from typing import Final, NamedTuple
 
 from answerback.core.labels import Labels
 from answerback.core.view import Line
-from answerback_chat import answer_summary
-from answerback_chat.text_fitting import utf16_length
+from answerback.presentation import answer_summary
+from answerback.presentation.text_fitting import utf16_length
 from answerback_discord.limits import MESSAGE_TEXT
 from answerback_discord.markdown_text import divide_budget, escape_stripped, shorten
 

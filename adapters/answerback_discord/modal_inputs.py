@@ -20,12 +20,12 @@ from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback.core.view import Prompt, View
-from answerback_chat import text_fitting
+from answerback.presentation import text_fitting
+from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.sanitize import one_line, unseen
+from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_codec import Verb
-from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.sanitize import one_line, unseen
 from answerback_chat.text_entries import text_entry
-from answerback_chat.text_fitting import fits_line
 from answerback_discord import limits
 from answerback_discord.markdown_text import fit_line
 from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec

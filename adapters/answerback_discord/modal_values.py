@@ -16,8 +16,8 @@ from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.view import Prompt
 from answerback.core.walker import Action, Answer
+from answerback.presentation.sanitize import one_line
 from answerback_chat.control_codec import Verb
-from answerback_chat.sanitize import one_line
 from answerback_chat.text_entries import action_from_text
 from answerback_discord.modal_inputs import is_choice_typed
 from answerback_discord.modal_pages import InputKind, ModalSpec, Values

@@ -11,8 +11,8 @@ from pydantic import JsonValue
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
+from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import Json

@@ -13,10 +13,10 @@ from typing import Final, TypeAlias
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
+from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.sanitize import one_line
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
-from answerback_chat.option_controls import OptionLimits, chosen_indexes
-from answerback_chat.sanitize import one_line
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json

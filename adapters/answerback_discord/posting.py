@@ -23,7 +23,7 @@ from answerback.core.errors import (
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import RetryLater, Shown
-from answerback_chat import wording
+from answerback.presentation import wording
 from answerback_chat.control_codec import decode
 from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_discord import components as c

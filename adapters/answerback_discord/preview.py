@@ -8,7 +8,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from answerback_chat.preview_html import Json, button, menu, objects, tag
+from answerback.presentation.preview_html import Json, button, menu, objects, tag
 
 _ESCAPED: Final = re.compile(r"\\([^A-Za-z0-9\s])")
 _FENCE: Final = re.compile(r"```(?:[\w+-]*\n)?(.*?)\n?```", re.DOTALL)

@@ -12,9 +12,9 @@ from answerback.core.errors import Problem
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Rejected
-from answerback_chat import text_fitting, wording
+from answerback.presentation import text_fitting, wording
+from answerback.presentation.sanitize import visible
 from answerback_chat.control_codec import Control, Verb, encode
-from answerback_chat.sanitize import visible
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json

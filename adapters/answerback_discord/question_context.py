@@ -25,14 +25,14 @@ from answerback.core.markdown import (
     append_link_addresses,
 )
 from answerback.core.view import Prompt, View
-from answerback_chat.question_context import (
+from answerback.presentation.context_layout import (
     FittedBlocks,
     align_columns,
     fit_asides,
     fit_context,
     has_plain_numbering,
 )
-from answerback_chat.text_fitting import utf16_length
+from answerback.presentation.text_fitting import utf16_length
 from answerback_discord.markdown_text import escape, separate_backticks, to_code_block
 
 _RULE: Final = "————————"

@@ -14,10 +14,10 @@ from answerback.core.ask import Status
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback_chat import answer_summary, attribution, wording
+from answerback.presentation import answer_summary, attribution, wording
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import (
     limits,

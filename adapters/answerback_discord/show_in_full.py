@@ -10,11 +10,11 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
-from answerback_chat import answer_summary, wording
-from answerback_chat.asides import asides_text
+from answerback.presentation import answer_summary, wording
+from answerback.presentation.asides import asides_text
+from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
-from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.text_fitting import utf16_length
 from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json

@@ -17,7 +17,7 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, RetryLater, Shown
-from answerback_chat import responders
+from answerback.presentation import responders
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
 from answerback_chat.catch_up import MissedMessageReader

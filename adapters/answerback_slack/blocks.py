@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
-from answerback_chat import text_fitting
-from answerback_chat.sanitize import visible
+from answerback.presentation import text_fitting
+from answerback.presentation.sanitize import visible
 from answerback_slack import limits
 
 Block = dict[str, object]

@@ -10,10 +10,10 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Prompt, View
-from answerback_chat import answer_summary, text_fitting, wording
-from answerback_chat.asides import asides_text
-from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.question_context import fit_context
+from answerback.presentation import answer_summary, text_fitting, wording
+from answerback.presentation.asides import asides_text
+from answerback.presentation.context_layout import fit_context
+from answerback.presentation.option_controls import chosen_indexes
 from answerback_slack import limits, option_controls, record_text
 from answerback_slack.blocks import escape, escape_within
 

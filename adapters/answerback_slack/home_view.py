@@ -11,9 +11,9 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback_chat import text_fitting, wording
+from answerback.presentation import text_fitting, wording
+from answerback.presentation.sanitize import one_line, visible
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.sanitize import one_line, visible
 from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
     Block,

@@ -20,8 +20,8 @@ from pydantic_core import from_json
 from slack_bolt import BoltResponse
 from yarl import URL
 
+from answerback.http.platform_bodies import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
-from answerback_chat.platform_bodies import BodyReader
 from answerback_slack import limits
 from answerback_slack.bolt_app import ClickCallback
 from answerback_slack.parse import ClickPayload

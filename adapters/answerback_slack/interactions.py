@@ -19,7 +19,7 @@ from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
-from answerback_chat import wording
+from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Verb
 from answerback_chat.retry import retry

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from answerback_chat import text_fitting
+from answerback.presentation import text_fitting
 from answerback_slack.blocks import escape
 from answerback_slack.record_text import NAME_ROOM
 

@@ -11,10 +11,10 @@ from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
-from answerback_chat import attribution, text_fitting
+from answerback.presentation import attribution, text_fitting
+from answerback.presentation.context_layout import fit_asides, fit_context
+from answerback.presentation.sanitize import visible
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.question_context import fit_asides, fit_context
-from answerback_chat.sanitize import visible
 from answerback_slack import limits, record_text
 from answerback_slack.blocks import (
     Block,

@@ -22,8 +22,8 @@ from answerback.core.schema_field_values import (
     value_from_entries,
 )
 from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind, fields_from_schema
-from answerback_chat import text_fitting
-from answerback_chat.sanitize import one_line, unseen
+from answerback.presentation import text_fitting
+from answerback.presentation.sanitize import one_line, unseen
 from answerback_slack import limits
 from answerback_slack.blocks import (
     Block,

@@ -20,10 +20,10 @@ from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
 from answerback.core.walker import Answer, Other
-from answerback_chat import text_fitting
+from answerback.presentation import text_fitting
+from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.option_controls import chosen_indexes
-from answerback_chat.sanitize import as_json
 from answerback_chat.text_entries import TextEntry, action_from_text, text_entry
 from answerback_slack import limits, modal_inputs, option_controls, show_in_full
 from answerback_slack.blocks import (

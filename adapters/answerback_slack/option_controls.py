@@ -12,11 +12,11 @@ from typing import Final
 
 from answerback.core.form import AnswerType, Question
 from answerback.core.view import Prompt
-from answerback_chat import text_fitting
+from answerback.presentation import text_fitting
+from answerback.presentation.option_controls import OptionLimits, chosen_indexes
+from answerback.presentation.sanitize import one_line, visible
+from answerback.presentation.text_fitting import fits_line
 from answerback_chat.control_codec import Verb
-from answerback_chat.option_controls import OptionLimits, chosen_indexes
-from answerback_chat.sanitize import one_line, visible
-from answerback_chat.text_fitting import fits_line
 from answerback_slack import limits
 from answerback_slack.blocks import (
     Block,

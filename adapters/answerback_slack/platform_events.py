@@ -11,7 +11,7 @@ from typing import Final
 
 from answerback.core.errors import DestinationGoneError
 from answerback.ports.surface import Asks
-from answerback_chat import responders
+from answerback.presentation import responders
 from answerback_slack.agent_status import AgentSession
 from answerback_slack.errors import advice
 from answerback_slack.group_membership import GroupMembership

@@ -9,7 +9,7 @@ from typing import Final
 
 from markupsafe import Markup, escape
 
-from answerback_chat.preview_html import Json, box, button, menu, objects, tag
+from answerback.presentation.preview_html import Json, box, button, menu, objects, tag
 
 _BOLD: Final = re.compile(r"(?<!\w)\*([^*\n]+)\*(?!\w)")
 _ITALIC: Final = re.compile(r"(?<!\w)_([^_\n]+)_(?!\w)")

@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected
-from answerback_chat import wording
+from answerback.presentation import wording
 from answerback_slack import record_text
 from answerback_slack.api_client import CALL_SECONDS, SlackApi
 from answerback_slack.blocks import Block, actions_block, button, escape_within, sections

@@ -23,7 +23,7 @@ from answerback.core.markdown import (
     Verbatim,
     append_link_addresses,
 )
-from answerback_chat.question_context import align_columns, has_plain_numbering
+from answerback.presentation.context_layout import align_columns, has_plain_numbering
 from answerback_slack.blocks import Block
 
 _RULE: Final = "────────"

@@ -10,9 +10,9 @@ from answerback.core.ask import Status
 from answerback.core.labels import Labels
 from answerback.core.view import Line, View
 from answerback.core.walker import Person
-from answerback_chat import answer_summary, attribution, text_fitting, wording
-from answerback_chat.attribution import AttributionFormat
-from answerback_chat.sanitize import visible
+from answerback.presentation import answer_summary, attribution, text_fitting, wording
+from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.sanitize import visible
 from answerback_slack import limits
 from answerback_slack.blocks import date_mrkdwn, escape, escape_within
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback_chat import text_fitting, wording
+from answerback.presentation import text_fitting, wording
 from answerback_slack.blocks import Block, escape, escape_within, mrkdwn, section
 from answerback_slack.mentions import is_id, mentions
 from answerback_slack.render import Message

@@ -13,9 +13,9 @@ from typing import Final, assert_never
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
-from answerback_chat import answer_summary, text_fitting, wording
+from answerback.presentation import answer_summary, text_fitting, wording
+from answerback.presentation.sanitize import as_json, one_line, visible
 from answerback_chat.control_codec import Verb
-from answerback_chat.sanitize import as_json, one_line, visible
 from answerback_slack import fallback_text, limits, option_controls, record_text
 from answerback_slack.blocks import (
     Block,

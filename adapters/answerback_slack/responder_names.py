@@ -12,9 +12,9 @@ from typing import Final
 
 from answerback.core.errors import PlatformError
 from answerback.core.view import View
-from answerback_chat.attribution import MAX_NAMED
+from answerback.presentation.attribution import MAX_NAMED
+from answerback.presentation.text_fitting import shorten
 from answerback_chat.coalesced_lookups import CoalescedLookups
-from answerback_chat.text_fitting import shorten
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import escape
 from answerback_slack.mentions import is_id, mention

@@ -10,11 +10,11 @@ from typing import Final
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View
-from answerback_chat import answer_summary, text_fitting, wording
-from answerback_chat.asides import asides_text
+from answerback.presentation import answer_summary, text_fitting, wording
+from answerback.presentation.asides import asides_text
+from answerback.presentation.context_layout import fit_text
+from answerback.presentation.sanitize import as_json, visible
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.question_context import fit_text
-from answerback_chat.sanitize import as_json, visible
 from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
     Block,

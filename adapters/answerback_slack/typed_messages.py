@@ -17,7 +17,7 @@ from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Rejected, SupportsGroups
-from answerback_chat import responders, text_fitting
+from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
 from answerback_chat.retry import retry

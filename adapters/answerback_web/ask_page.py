@@ -19,8 +19,8 @@ from answerback.core.view import view_of
 from answerback.core.walker import Action, Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
-from answerback_chat import wording
-from answerback_chat.responders import is_excluded
+from answerback.presentation import wording
+from answerback.presentation.responders import is_excluded
 from answerback_web import parse, question_context, record, render, responses
 from answerback_web.page_access import LinkTarget
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post

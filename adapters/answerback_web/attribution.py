@@ -10,9 +10,9 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.view import View
 from answerback.core.walker import Person
-from answerback_chat import attribution, wording
-from answerback_chat.attribution import AttributionFormat
-from answerback_chat.sanitize import one_line, visible
+from answerback.presentation import attribution, wording
+from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.sanitize import one_line, visible
 
 
 def audience_line(view: View, surface: str, labels: Labels) -> Markup:

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry, entries_from_value
 from answerback.core.schema_fields import Field, FieldKind
-from answerback_chat.sanitize import one_line, unseen, visible
+from answerback.presentation.sanitize import one_line, unseen, visible
 from answerback_web import limits
 
 

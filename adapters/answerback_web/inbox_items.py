@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback_chat import wording
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import shorten
+from answerback.presentation import wording
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten
 from answerback_web import attribution, limits
 from answerback_web.history_filters import Filters
 

@@ -31,8 +31,8 @@ from answerback.core.markdown import (
     parse_context,
 )
 from answerback.core.view import Prompt, View
-from answerback_chat import asides as chat
-from answerback_chat.sanitize import visible
+from answerback.presentation import asides as chat
+from answerback.presentation.sanitize import visible
 from answerback_web import limits
 
 _LANGUAGES: Final = {

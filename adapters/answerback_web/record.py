@@ -11,8 +11,8 @@ from answerback.core.ask import Ask, RecordEntry
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.store_values import StoredEntry
-from answerback_chat import wording
-from answerback_chat.sanitize import as_json, visible
+from answerback.presentation import wording
+from answerback.presentation.sanitize import as_json, visible
 from answerback_web import attribution
 
 

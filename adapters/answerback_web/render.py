@@ -21,9 +21,9 @@ from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
-from answerback_chat import wording
-from answerback_chat.sanitize import as_json, one_line, unseen, visible
-from answerback_chat.text_fitting import shorten
+from answerback.presentation import wording
+from answerback.presentation.sanitize import as_json, one_line, unseen, visible
+from answerback.presentation.text_fitting import shorten
 from answerback_web import attribution, form_inputs, limits, parse, question_context
 from answerback_web.form_inputs import Choice, Input
 from answerback_web.parse import OTHER, PageAction, Post

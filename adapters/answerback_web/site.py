@@ -10,9 +10,9 @@ from urllib.parse import urlsplit
 from aiohttp import web
 
 from answerback.core.labels import Labels
+from answerback.http.platform_bodies import BodyReader
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
-from answerback_chat.platform_bodies import BodyReader
 from answerback_web import limits, page_access, parse, responses
 from answerback_web.page_access import PageLinks
 from answerback_web.parse import Post

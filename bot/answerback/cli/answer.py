@@ -18,9 +18,9 @@ from answerback.cli.prompt import TerminalPrompter
 from answerback.cli.service_address import local_key, resolve_url
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten
 from answerback.runtime.config_file import load_settings
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import shorten
 from answerback_client import (
     Ask,
     AsyncClient,

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from answerback.cli import people_text
 from answerback.cli.line_input import PressedKey
 from answerback.core.labels import Labels
-from answerback_chat.sanitize import one_line
+from answerback.presentation.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]
 Action: TypeAlias = dict[str, JsonValue]

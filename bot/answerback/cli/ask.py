@@ -18,7 +18,7 @@ from answerback.cli.output import EXIT_FAILED, console, fail, print_result, say,
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
 from answerback.core.clarification import CLARIFY
-from answerback_chat.sanitize import as_json, one_line
+from answerback.presentation.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {
     Status.ANSWERED: 0,

@@ -17,9 +17,9 @@ from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.output import fail, print_result, say
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
+from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.text_fitting import shorten
 from answerback.runtime.config_file import load_settings
-from answerback_chat.sanitize import as_json, one_line
-from answerback_chat.text_fitting import shorten
 from answerback_client import (
     Ask,
     AsyncClient,

@@ -21,7 +21,7 @@ from answerback.agents.connect.known_agents import (
 )
 from answerback.cli.output import fail, print_result, say
 from answerback.cli.service_address import resolve_url
-from answerback_chat.sanitize import visible
+from answerback.presentation.sanitize import visible
 
 _EXIT_USAGE: Final = 2
 _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"

@@ -6,8 +6,8 @@ from pydantic import ValidationError
 
 from answerback.cli.output import fail, print_result, say
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
+from answerback.presentation.sanitize import as_json
 from answerback.runtime.config import StorageSettings
-from answerback_chat.sanitize import as_json
 from answerback_storage.copy import CopyEndpoint, copy
 from answerback_storage.sqlite.copy import SqliteCopyEndpoint
 

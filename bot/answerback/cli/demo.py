@@ -17,10 +17,10 @@ from answerback.cli.output import console, print_result, say
 from answerback.core.ask import Ask
 from answerback.core.errors import ConfigError
 from answerback.dialects.registry import render_result
+from answerback.presentation.sanitize import as_json
 from answerback.runtime import app, logs
 from answerback.runtime.config import ServerSettings, Settings, StorageSettings
 from answerback.service.submission_request import Submission
-from answerback_chat.sanitize import as_json
 
 _PORT: Final = 8420
 _PATIENCE: Final = 3600.0

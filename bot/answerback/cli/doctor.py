@@ -16,12 +16,12 @@ from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
 from answerback.ports.plugin import DoctorContext, Finding
+from answerback.presentation.sanitize import as_json
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.from_settings import build_routes, configured_destinations
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.submission_request import parse_destination
-from answerback_chat.sanitize import as_json
 from answerback_storage.person_key_file import PersonKeyFile
 from answerback_storage.sqlite.store import SqliteStore
 

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from answerback.cli.api_client import call_service, resolve_service
 from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
-from answerback_chat.sanitize import as_json
+from answerback.presentation.sanitize import as_json
 from answerback_client import AsyncClient, RefusedError
 
 Json = dict[str, JsonValue]

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from answerback.cli.output import fail
 from answerback.core.errors import Problem, ProblemError
 from answerback.http.json_parsing import MAX_BODY, parse_json
-from answerback_chat.sanitize import one_line
+from answerback.presentation.sanitize import one_line
 
 EXIT_INVALID: Final = 2
 

@@ -10,8 +10,8 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 
 from answerback.cli.line_input import PressedKey, line_is_empty
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import shorten, utf16_length
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten, utf16_length
 
 _DIM: Final = "fg:ansibrightblack"
 _OTHER_LINES: Final = 6

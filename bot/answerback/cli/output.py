@@ -10,7 +10,7 @@ import sys
 from functools import cache
 from typing import TYPE_CHECKING, Final, NoReturn
 
-from answerback_chat.sanitize import visible
+from answerback.presentation.sanitize import visible
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -9,9 +9,9 @@ from pydantic import JsonValue
 
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
-from answerback_chat import attribution
-from answerback_chat.attribution import AttributionFormat
-from answerback_chat.sanitize import one_line
+from answerback.presentation import attribution
+from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.sanitize import one_line
 
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:

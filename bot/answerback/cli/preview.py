@@ -26,11 +26,11 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, start
 from answerback.ports.plugin import SurfacePlugin
+from answerback.presentation.sanitize import as_json, one_line
 from answerback.runtime.config_file import load_settings
 from answerback.runtime.plugins import Plugin, installed_plugins
 from answerback.service.serialize import ask_json
 from answerback.service.submission_request import Submission, read_submission
-from answerback_chat.sanitize import as_json, one_line
 
 _TERMINAL: Final = "terminal"
 _TEMPLATE: Final = Path(__file__).with_name("preview.html")

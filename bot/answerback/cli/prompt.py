@@ -32,7 +32,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
-from answerback_chat.sanitize import as_json, one_line, visible
+from answerback.presentation.sanitize import as_json, one_line, visible
 
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"

@@ -23,7 +23,7 @@ from answerback.core.markdown import (
     append_link_addresses,
     spans_to_text,
 )
-from answerback_chat import asides as chat
+from answerback.presentation import asides as chat
 
 Fragments: TypeAlias = list[tuple[str, str]]
 """A line in the form that prompt_toolkit takes: styles and texts."""

@@ -13,8 +13,8 @@ from answerback.agents.connect.toml_edit import TomlFormat
 from answerback.cli.output import fail, print_result, say
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of, new_token
+from answerback.presentation.sanitize import as_json
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
-from answerback_chat.sanitize import as_json
 
 
 def create(name: str, role: str, *, json_output: bool) -> None:

@@ -12,6 +12,7 @@ from answerback.core.form import Form, Question
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.presentation import wording
 from answerback.testing.simulated_people import (
     Capability,
     HasModals,
@@ -23,7 +24,6 @@ from answerback.testing.simulated_people import (
 )
 from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHICH, WHY
 from answerback.testing.surface_walks import assert_sees, strip_whitespace
-from answerback_chat import wording
 
 
 async def create_viewed_ask(

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import (
     Capability,
     HasMentions,
@@ -23,7 +24,6 @@ from answerback.testing.surface_clicks import (
     wait_for_steps,
 )
 from answerback.testing.surface_questions import AGAIN
-from answerback_chat.sanitize import visible
 
 QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
 HOSTILE = {

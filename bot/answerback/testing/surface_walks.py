@@ -18,11 +18,11 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View, answer_lines, view_of
+from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import SimulatedPerson, Stage
 from answerback.testing.strategies import forms, texts, values
 from answerback.testing.surface_questions import GO, LABELS, WHERE, WHY
 from answerback.testing.walker_model import NaiveWalk
-from answerback_chat.sanitize import visible
 
 STEPS = 7
 """The maximum number of actions in one walk before the person ends it."""

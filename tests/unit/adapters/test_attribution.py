@@ -12,8 +12,8 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
-from answerback_chat import attribution
-from answerback_chat.attribution import AttributionFormat
+from answerback.presentation import attribution
+from answerback.presentation.attribution import AttributionFormat
 from answerback_discord import render as discord
 from answerback_slack import render as slack
 from tests.limit_edges import edge

@@ -15,7 +15,7 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer, Back, EndTurn, Person, Reply
-from answerback_chat import answer_summary
+from answerback.presentation import answer_summary
 from answerback_discord import render as discord
 from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of

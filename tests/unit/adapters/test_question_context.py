@@ -16,9 +16,9 @@ from answerback.core.form import AnswerType, ContextFormat, Question
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text, parse
 from answerback.core.view import Prompt
-from answerback_chat.question_context import CODE_LINES, FittedBlocks, fit_context
-from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import utf16_length
+from answerback.presentation.context_layout import CODE_LINES, FittedBlocks, fit_context
+from answerback.presentation.sanitize import visible
+from answerback.presentation.text_fitting import utf16_length
 from answerback_discord.question_context import to_markdown
 from answerback_slack.question_context import rich_text
 from tests.fakes.discord.markdown import to_html

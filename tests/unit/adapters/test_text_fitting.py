@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from answerback_chat.text_fitting import shorten, split_text, utf16_length
+from answerback.presentation.text_fitting import shorten, split_text, utf16_length
 
 FLAG, FAMILY, SYLLABLE = "🇩🇪", "👨\u200d👩\u200d👧", "क्षि"
 

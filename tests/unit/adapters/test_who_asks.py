@@ -17,7 +17,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Answer
 from answerback.dialects import registry
 from answerback.ports.store_values import Page
-from answerback_chat import wording
+from answerback.presentation import wording
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import inbox_command as discord_inbox
 from answerback_discord import modal_inputs as discord_forms

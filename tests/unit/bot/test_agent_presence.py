@@ -15,11 +15,11 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Reply
 from answerback.ports.surface import Acted
+from answerback.presentation import wording
 from answerback.service.agent_presence import GRACE, LEASE, AgentPresence
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
-from answerback_chat import wording
 from tests.service_support import WAIT, actor
 from tests.unit.bot.background_support import reopen_store, running, submit
 from tests.unit.bot.conftest import Parts

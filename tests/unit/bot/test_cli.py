@@ -56,7 +56,7 @@ finally:
         *("answerback", "answerback.version", "answerback.cli", "answerback.cli.main"),
         *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
         *("answerback.ports", "answerback.ports.install_extras", "answerback_chat"),
-        "answerback_chat.sanitize",
+        "answerback.presentation.sanitize",
     }
     heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
     assert heavy.isdisjoint(modules)

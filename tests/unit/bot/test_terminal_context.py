@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from answerback.cli.question_context import render_lines
 from answerback.core.markdown import parse, parse_context
-from answerback_chat.sanitize import visible
+from answerback.presentation.sanitize import visible
 from tests.unit.bot.test_markdown import SOURCES
 
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "│┃─┼•")

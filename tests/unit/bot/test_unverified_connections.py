@@ -15,6 +15,7 @@ from aiohttp.base_protocol import BaseProtocol
 from aiohttp.test_utils import make_mocked_request
 
 from answerback.api.problems import refuse_unsupported
+from answerback.http.platform_bodies import BodyReader
 from answerback.http.request_body import BodyError, BodyMemoryBudget, receive_body
 from answerback.http.unverified_connections import (
     MAX_CONNECTIONS,
@@ -23,7 +24,6 @@ from answerback.http.unverified_connections import (
     mark_request_verified,
 )
 from answerback.runtime.sockets import bind_socket, serve_public
-from answerback_chat.platform_bodies import BodyReader
 from tests.service_support import WAIT
 
 Connect = Callable[..., Awaitable[tuple[asyncio.StreamReader, asyncio.StreamWriter]]]

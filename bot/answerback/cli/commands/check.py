@@ -18,8 +18,8 @@ def command(form: Form, json: Json = False) -> None:
     from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
     from answerback.cli.validate import validate_submission
     from answerback.core.errors import InvalidCallError
+    from answerback.presentation.sanitize import as_json
     from answerback.service.submission_request import read_submission
-    from answerback_chat.sanitize import as_json
 
     try:
         dialect, parsed, _ = validate_submission(read_submission(read_call(form)))

@@ -76,7 +76,7 @@ def list_people(
     """
     from datetime import UTC, datetime
 
-    from answerback_chat.sanitize import as_json
+    from answerback.presentation.sanitize import as_json
 
     links = [
         (name, datetime.fromtimestamp(link.added_at, UTC).isoformat(timespec="seconds"))

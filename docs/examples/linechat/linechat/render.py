@@ -11,10 +11,10 @@ from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.view import View
 from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
-from answerback_chat import answer_summary, attribution, wording
-from answerback_chat.asides import asides
-from answerback_chat.attribution import AttributionFormat
-from answerback_chat.sanitize import visible
+from answerback.presentation import answer_summary, attribution, wording
+from answerback.presentation.asides import asides
+from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.sanitize import visible
 
 
 def _time(at: float) -> str:

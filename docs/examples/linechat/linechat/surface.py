@@ -18,8 +18,8 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
-from answerback_chat import wording
-from answerback_chat.sanitize import visible
+from answerback.presentation import wording
+from answerback.presentation.sanitize import visible
 from linechat.render import action_of, message
 
 MAX_LINE = 1_000_000

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from answerback.presentation.sanitize import visible
+from answerback.presentation.text_fitting import utf16_length
 from answerback.testing.strategies import INVISIBLE_TEXTS
-from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import utf16_length
 from answerback_discord.markdown_text import (
     divide_budget,
     escape,

@@ -12,7 +12,7 @@ import pytest
 from answerback.core.form import AnswerType, Form
 from answerback.core.view import View, view_of
 from answerback.core.walker import Answer
-from answerback_chat import wording
+from answerback.presentation import wording
 from answerback_chat.control_codec import Verb, decode
 from answerback_discord import components as c
 from answerback_discord import render

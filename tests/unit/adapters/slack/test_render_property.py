@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
+from answerback.presentation.sanitize import visible
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Control, Verb, decode
-from answerback_chat.sanitize import visible
 from answerback_slack import modals, show_in_full
 from answerback_slack.blocks import Block, sections
 from answerback_slack.render import render

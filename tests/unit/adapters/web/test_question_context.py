@@ -10,7 +10,7 @@ from hypothesis import given
 
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse
-from answerback_chat.sanitize import visible
+from answerback.presentation.sanitize import visible
 from answerback_web import question_context
 from tests.unit.bot.test_markdown import SOURCES
 

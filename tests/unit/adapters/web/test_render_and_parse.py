@@ -23,8 +23,8 @@ from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import pretty_json, view_of
 from answerback.core.walker import Answer, Other, Person, start
 from answerback.ports.person_key import operator, operator_holder
+from answerback.presentation.sanitize import visible
 from answerback.testing import strategies
-from answerback_chat.sanitize import visible
 from answerback_web import inbox_items, limits, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post

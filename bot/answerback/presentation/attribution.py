@@ -11,8 +11,8 @@ from answerback.core.ask import ANYONE
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import GivenAnswer, Person
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import shorten
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten
 
 MAX_NAMED: Final = 5
 """How many people and groups a line names; the number of others follows."""

@@ -29,9 +29,9 @@ from answerback.core.markdown import (
     spans_to_text,
 )
 from answerback.core.view import Prompt, View
-from answerback_chat.asides import asides
-from answerback_chat.sanitize import visible
-from answerback_chat.text_fitting import ELLIPSIS, shorten, utf16_length
+from answerback.presentation.asides import asides
+from answerback.presentation.sanitize import visible
+from answerback.presentation.text_fitting import ELLIPSIS, shorten, utf16_length
 
 CODE_LINES: Final = 40
 """How many lines of one code block a message shows; the 30 lines of an ordinary migration are shown in full."""

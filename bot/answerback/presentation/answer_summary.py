@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 
 from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View, answer_lines
-from answerback_chat import wording
-from answerback_chat.sanitize import as_json, one_line
-from answerback_chat.text_fitting import utf16_length
+from answerback.presentation import wording
+from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.text_fitting import utf16_length
 
 MAX_RECENT_ANSWERS: Final = 5
 """How many answers are shown above an open question; on a phone, more would push it off the screen."""

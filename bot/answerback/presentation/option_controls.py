@@ -10,8 +10,8 @@ from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
-from answerback_chat.sanitize import one_line
-from answerback_chat.text_fitting import fits_line
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import fits_line
 
 MAX_BUTTONS: Final = 5
 """Up to this many options are buttons; people do not read a longer row."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from answerback_chat.sanitize import one_line
+from answerback.presentation.sanitize import one_line
 
 if TYPE_CHECKING:
     import regex

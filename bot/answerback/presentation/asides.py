@@ -6,7 +6,7 @@ from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import Block, Verbatim, parse_context
 from answerback.core.view import View
-from answerback_chat.sanitize import visible
+from answerback.presentation.sanitize import visible
 
 
 def asides(view: View, labels: Labels) -> tuple[Block, ...]:
