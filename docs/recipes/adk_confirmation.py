@@ -24,7 +24,7 @@ def release(version: str) -> dict:
 
 
 def runner_of(model, database: str) -> Runner:
-    """An agent whose tool runs when somebody agrees; its sessions outlive the process."""
+    """An agent whose tool runs when someone agrees; its sessions outlive the process."""
     agent = LlmAgent(
         name="releaser", model=model, tools=[FunctionTool(release, require_confirmation=True)]
     )
@@ -41,8 +41,8 @@ def runner_of(model, database: str) -> Runner:
 async def run(
     runner: Runner, answerback: AsyncClient, session_id: str, message: types.Content | None
 ) -> str | None:
-    """Runs to the end; None when somebody ended the turn. After a crash, `message` None goes on."""
-    words: list[str] = []
+    """Runs to the end; None when someone ended the turn. After a crash, `message` None goes on."""
+    replies: list[str] = []
     while True:
         if message is not None:
             async for _ in runner.run_async(
@@ -50,7 +50,7 @@ async def run(
             ):
                 pass
         events, pending = await pending_in(runner, session_id)
-        if not pending and not words:
+        if not pending and not replies:
             return "".join(part.text or "" for part in events[-1].content.parts)
         parts = []
         for call in pending:
@@ -59,9 +59,9 @@ async def run(
                 return None  # nothing has run; the next message goes on from here
             response = types.FunctionResponse(id=call.id, name=CONFIRMATION, response=confirmation)
             parts.append(types.Part(function_response=response))
-            words += [reply] if reply else []
-        if not pending:  # ADK takes no words with a confirmation: they are the next message
-            parts, words = [types.Part(text="\n".join(words))], []
+            replies += [reply] if reply else []
+        if not pending:  # ADK takes no text with a confirmation: it is the next message
+            parts, replies = [types.Part(text="\n".join(replies))], []
         message = types.Content(role="user", parts=parts)
 
 
@@ -76,7 +76,7 @@ async def pending_in(runner: Runner, session_id: str) -> tuple[list, list]:
 
 
 async def confirm(answerback: AsyncClient, call) -> tuple[dict | None, str | None]:
-    """What the tool is told, and the words that it has no place for; None when the turn ends."""
+    """What the tool is told, and the text that it has no place for; None when the turn ends."""
     try:
         ask = await answerback.ask(CONFIRMATION, call.args, key=call.id, to="web")
     except InvalidCallError as refused:

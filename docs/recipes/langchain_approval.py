@@ -30,7 +30,7 @@ REVIEW = HumanInTheLoopMiddleware(
 
 
 def agent_of(model, checkpointer):
-    """An agent whose gated tools run when somebody agrees."""
+    """An agent whose gated tools run when someone agrees."""
     return create_agent(model, list(TOOLS.values()), middleware=[REVIEW], checkpointer=checkpointer)
 
 
@@ -39,7 +39,7 @@ def agent_of(model, checkpointer):
 
 # region approve
 async def run(agent, answerback: AsyncClient, thread_id: str, given: dict | None) -> str | None:
-    """Runs to the end; None when somebody ended the turn. After a crash, `given` None goes on."""
+    """Runs to the end; None when someone ended the turn. After a crash, `given` None goes on."""
     config = {"configurable": {"thread_id": thread_id}}
     result = await agent.ainvoke(given, config)
     while pending := result.get("__interrupt__"):

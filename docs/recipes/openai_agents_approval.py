@@ -24,7 +24,7 @@ def release(version: str) -> str:
 
 
 def agent_of(model) -> Agent:
-    """An agent whose tool runs when somebody agrees."""
+    """An agent whose tool runs when someone agrees."""
     return Agent(name="Releaser", model=model, tools=[release])
 
 

@@ -23,7 +23,7 @@ class TurnEndedError(Exception):
 
 # region agent
 def agent_of(model) -> Agent:
-    """An agent whose tool runs when somebody agrees."""
+    """An agent whose tool runs when someone agrees."""
     agent = Agent(model, output_type=[str, DeferredToolRequests])
 
     @agent.tool_plain(requires_approval=True)

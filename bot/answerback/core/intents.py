@@ -78,7 +78,7 @@ class Unclear(NamedTuple):
 def resolve_action(
     wanted: UnresolvedAction, ask: Ask, at: float | None, person: Person, labels: Labels
 ) -> Action | Unclear:
-    """Turn a request into an action on an open ask, or explain to the person why it is none.
+    """Turn a request into an action on an open ask, or explain to the person why it cannot be one.
 
     Args:
         at: when they acted, by the platform's clock.

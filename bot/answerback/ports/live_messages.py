@@ -30,7 +30,7 @@ class LiveMessages(Protocol):
         ``deleted``.
 
         It is shown immediately, whatever backoff is in effect. An older copy of a message that was updated only a
-        moment ago is no reason to show it again.
+        moment ago is not a reason to show it again.
         """
 
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:

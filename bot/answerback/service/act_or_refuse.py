@@ -116,7 +116,7 @@ class ChangeCommitter:
                     opened=ask.opened,
                 )
                 if isinstance(taken, Refused):
-                    raise AssertionError(  # noqa: TRY004 a refusal is no wrong type
+                    raise AssertionError(  # noqa: TRY004 a refusal is not a type error
                         f"A fixed answer was checked and then refused: {taken.problems[0].message}"
                     )
                 following = taken

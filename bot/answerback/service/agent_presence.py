@@ -156,7 +156,7 @@ class AgentPresence:
 
 
 class _TrackedWait:
-    """One wait for an ask. There is one for each waiting agent, so it is small and no generator."""
+    """One wait for an ask. Each waiting agent has one, so it is a small class rather than a generator."""
 
     __slots__ = ("_ask_id", "_presence", "_renews")
 

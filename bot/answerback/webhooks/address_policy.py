@@ -50,7 +50,7 @@ class AddressRules:
         allow: hosts (``hooks.internal``, ``*.internal``), addresses and networks (``10.0.0.0/8``).
 
     Raises:
-        ConfigError: an entry is none of these.
+        ConfigError: an entry is something else.
     """
 
     def __init__(self, allow: Sequence[str] = ()) -> None:

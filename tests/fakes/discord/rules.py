@@ -85,7 +85,7 @@ def check_modal(data: Payload) -> list[Problem]:
         words = f"Must be {MODAL_COMPONENTS_MAX} or fewer in length; it is {len(components)}."
         problems.append(Problem(("components",), "BASE_TYPE_BAD_LENGTH", words))
     if isinstance(data.get("title"), str) and not data["title"].strip():
-        problems.append(Problem(("title",), "BASE_TYPE_REQUIRED", "A title of blanks is no title."))
+        problems.append(Problem(("title",), "BASE_TYPE_REQUIRED", "A title must not be blank."))
     problems += _tree_rules(components, ("components",), modal=True)
     return problems
 
@@ -351,7 +351,7 @@ def _option_rules(options: list[Payload], here: Path) -> Iterator[Problem]:
             yield Problem((*place, "value"), "SELECT_COMPONENT_OPTION_VALUE_DUPLICATED", words)
         seen.add(str(option.get("value")))
         if isinstance(option.get("label"), str) and not option["label"].strip():
-            yield Problem((*place, "label"), "BASE_TYPE_REQUIRED", "A label of blanks is no label.")
+            yield Problem((*place, "label"), "BASE_TYPE_REQUIRED", "A label must not be blank.")
 
 
 def _input_rules(field: Payload, here: Path) -> Iterator[Problem]:

@@ -2,8 +2,8 @@
 
 Sources: https://docs.slack.dev/ai/agent-sessions,
 https://docs.slack.dev/reference/methods/agents.sessions.setStatus and
-https://docs.slack.dev/reference/events/agent_session_stopped. That an app which is no agent is told ``not_authorized``
-was seen live: https://github.com/kirodotdev/KiroCrew/issues/9822
+https://docs.slack.dev/reference/events/agent_session_stopped. An app that is not an agent is told
+``not_authorized``, which was seen live: https://github.com/kirodotdev/KiroCrew/issues/9822
 """
 
 from typing import TYPE_CHECKING

@@ -328,7 +328,7 @@ async def test_a_request_that_cannot_be_asked_stays_in_opencodes_own_window(
         del opencode.pending["question"]["que_2"]
         await service.act(ask, action="answer", value="Yes")
         async with asyncio.timeout(WAIT):
-            while len(lines) < 3:  # noqa: ASYNC110 - lines are no events
+            while len(lines) < 3:  # noqa: ASYNC110 - lines are not events
                 await asyncio.sleep(0.005)
     assert any(f"question {QUESTION_ID} stays in opencode's own window" in line for line in lines)
     assert lines[-1] == "opencode no longer waits for /question/que_2/reply."
