@@ -232,7 +232,7 @@ def memory_keys(request: Request) -> list[tuple[str, str, str, str, str]]:
     if request.conversation is None or request.turn is None:
         return []
     scope = (request.agent or "", request.conversation, request.turn, request.form.tool or "")
-    return [(*scope, question.id) for question in request.form.questions]
+    return [(*scope, request.form.digest_of(question)) for question in request.form.questions]
 
 
 def erasure_entry(at: float) -> RecordEntry:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from enum import StrEnum
 from typing import Final, Literal, TypeAlias
 
@@ -93,8 +95,9 @@ class Question(_Frozen):
 
     @property
     def can_be_remembered(self) -> bool:
-        """Whether the yes and no buttons each get a "for this turn" variant."""
-        return self.persistence is Persistence.TURN and self.answer_type is AnswerType.BOOLEAN
+        """Whether the yes and no buttons each get a "for this turn" variant: not if only a person may answer."""
+        is_boolean = self.answer_type is AnswerType.BOOLEAN
+        return self.persistence is Persistence.TURN and is_boolean and not self.exclusive
 
     def option(self, value: JsonValue) -> Option | None:
         """Return the option with this value, or None."""
@@ -118,3 +121,8 @@ class Form(_Frozen):
     context_format: ContextFormat = "markdown"
     decided_by_hand: bool = False
     """Whether only a person may decide: a default is just a prefill, never an answer, not even at a deadline."""
+
+    def digest_of(self, question: Question) -> str:
+        """Return a digest of one of the questions as people see it: an answer is reused for that question alone."""
+        shown = [self.tool, self.context_format, question.model_dump(mode="json")]
+        return hashlib.sha256(json.dumps(shown).encode()).hexdigest()

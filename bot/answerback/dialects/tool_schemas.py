@@ -98,7 +98,7 @@ TOOL_QUESTION: Final = object_schema(
             {
                 "id": with_description(
                     LABEL,
-                    "The tool's key for the question; remembered answers are stored under it.",
+                    "The tool's key for the question.",
                 ),
                 "text": with_description(TEXT, "The question, as the user reads it."),
                 "context": CONTEXT,

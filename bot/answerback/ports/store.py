@@ -145,7 +145,7 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
         """When, after ``after``, the next timer is due (seconds since the epoch), or None."""
 
     async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
 

@@ -45,7 +45,8 @@ class RememberedAnswer:
     conversation: str
     turn: str
     tool: str
-    question_id: str
+    question: str
+    """The question's digest: see `answerback.core.form.Form.digest_of`."""
     value: JsonValue
 
 

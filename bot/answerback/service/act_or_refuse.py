@@ -319,6 +319,6 @@ def _answer_to_remember(ask: Ask, action: Answer) -> RememberedAnswer | None:
         request.conversation,
         request.turn,
         ask.form.tool or "",
-        question.id,
+        ask.form.digest_of(question),
         action.value,
     )

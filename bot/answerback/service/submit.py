@@ -271,7 +271,7 @@ class Submitter:
             request.conversation,
             request.turn,
             ask.form.tool or "",
-            question.id,
+            ask.form.digest_of(question),
         )
 
     async def _note_refusal(self, error: InvalidCallError, agent: Agent | None) -> None:

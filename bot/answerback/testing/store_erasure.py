@@ -71,7 +71,7 @@ def _answer_and_end(ask: Ask | None) -> Decision[None]:
     delivery = replace(new_delivery(), body=SECRET, url=f"https://agent.example/{SECRET}")
     question = ask.form.questions[0]
     memory = RememberedAnswer(
-        "coder", f"conv {SECRET}", "turn", f"tool {SECRET}", question.id, SECRET
+        "coder", f"conv {SECRET}", "turn", f"tool {SECRET}", ask.form.digest_of(question), SECRET
     )
     return Decision(Write(change.ask, change.entries, (delivery,), memory, owed=True), None)
 
@@ -108,6 +108,12 @@ class ErasureContract:
     ) -> None:
         await answer_secretly(store)
         assert SECRET in await _dump(store)
+        form = secret_ask().form
+        names = (
+            *(f"conv {SECRET}", "turn", f"tool {SECRET}"),
+            form.digest_of(form.questions[0]),
+        )
+        assert await store.get_remembered("coder", *names) == (SECRET,)
         was = [(line.seq, line.entry.at, line.entry.kind) for line in await store.record("ask_1")]
         erased = await store.erase("ask_1", 9_000.0, {"slack"})
         assert erased is not None
@@ -130,7 +136,6 @@ class ErasureContract:
         answer = next(line.entry for line in lines if line.entry.kind == "answered")
         assert answer.by == Person(surface="slack", user_id="U1")
         assert answer.body == {"source": "human", "other": False, "remembered": False}
-        names = (f"conv {SECRET}", "turn", f"tool {SECRET}", f"q-{SECRET}")
         assert await store.get_remembered("coder", *names) is None
         assert await store.find_created(_KEY) is None
         assert (await store.page(conversation=f"conv {SECRET}")).rows == ()

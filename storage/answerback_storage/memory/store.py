@@ -232,10 +232,10 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         return next((when for when, _ in self._due_asks() if when > after), None)
 
     async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """See `Store.get_remembered`."""
-        found = self._tables().remembered.get((agent, conversation, turn, tool, question_id))
+        found = self._tables().remembered.get((agent, conversation, turn, tool, question))
         return None if found is None else (rows.load(found[0].encode()),)
 
     async def draft(self, key: str) -> JsonValue:
@@ -341,7 +341,7 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         if write.owed:
             tables.late_answers.add(write.ask)
         if (memory := write.memory) is not None:
-            key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id)
+            key = (memory.agent, memory.conversation, memory.turn, memory.tool, memory.question)
             tables.remembered[key] = (rows.dump(memory.value), write.ask.updated_at)
 
 

@@ -60,7 +60,7 @@ class AskWriteRows:
                 memory.conversation,
                 memory.turn,
                 memory.tool,
-                memory.question_id,
+                memory.question,
             )
             row = (
                 ask.id,

@@ -197,10 +197,10 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         return when
 
     async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """Return the remembered answer in a tuple of one, or None."""
-        key = asks.unique_hash(agent, conversation, turn, tool, question_id)
+        key = asks.unique_hash(agent, conversation, turn, tool, question)
         found = await self._read("SELECT value FROM remembered WHERE hash = $1", key)
         return rows.read_value(found[0][0].encode(), "remembered") if found else None
 

@@ -279,7 +279,7 @@ def insert_related(db: sqlite3.Connection, write: Write) -> None:
             "INSERT OR REPLACE INTO remembered"
             " (agent, conversation, turn, tool, question_id, value, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
             (
-                *(memory.agent, memory.conversation, memory.turn, memory.tool, memory.question_id),
+                *(memory.agent, memory.conversation, memory.turn, memory.tool, memory.question),
                 *(rows.dump(memory.value), write.ask.updated_at),
             ),
         )

@@ -161,10 +161,10 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
         return await self._read(lambda db: asks.next_due(db, after))
 
     async def get_remembered(
-        self, agent: str, conversation: str, turn: str, tool: str, question_id: str
+        self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """Return the remembered answer in a tuple of one, or None."""
-        key = (agent, conversation, turn, tool, question_id)
+        key = (agent, conversation, turn, tool, question)
         found = await self._read(
             lambda db: db.execute(
                 "SELECT CAST(value AS BLOB) FROM remembered"

@@ -275,35 +275,6 @@ async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: 
     assert acted.ask.open
 
 
-@pytest.mark.rule("ROUTE-5")
-async def test_a_remembered_answer_is_reused_in_the_same_turn_only(service: Service) -> None:
-    def call(turn: str) -> Any:
-        envelope = {"to": "chat:C1", "responders": "anyone", "conversation": "c", "turn": turn}
-        return ask_user().model_copy(
-            update={**envelope, "name": "tool_question", "arguments": tool_question()}
-        )
-
-    first = (await service.submit(call("t1"))).ask
-    await service.act(first.id, Answer(value=True, remember=True), actor())
-    reused = (await service.submit(call("t1"))).ask
-    assert (reused.status, result_of(reused)) == (
-        Status.ANSWERED,
-        {"answer_type": "boolean", "answer": True},
-    )
-    assert reused.outcome is not None
-    assert (reused.outcome.source, reused.outcome.ended_by) == (Source.REMEMBERED, None)
-    assert (await service.submit(call("t2"))).ask.open
-
-
-@pytest.mark.rule("ROUTE-5")
-async def test_remembering_without_a_turn_is_refused(service: Service) -> None:
-    call = ask_user().model_copy(update={"name": "tool_question", "arguments": tool_question()})
-    ask = (await service.submit(call)).ask
-    result = await service.act(ask.id, Answer(value=True, remember=True), actor())
-    assert isinstance(result, Rejected)
-    assert [p.pointer for p in result.problems] == ["/remember"]
-
-
 async def test_a_waiter_is_woken_by_the_outcome_and_not_before(service: Service) -> None:
     ask = await submitted(service, boolean("a"), boolean("b"))
     waiting = asyncio.create_task(service.wait(ask.id, WAIT))

@@ -88,7 +88,8 @@ async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
                 delivery = replace(new_delivery(number, ask=ask.id), body=words)
                 ended = not change.ask.open
                 conversation = ask.request.conversation or ""
-                memory = RememberedAnswer("coder", conversation, "t", "", "q0", words)
+                key = ask.form.digest_of(ask.form.questions[0])
+                memory = RememberedAnswer("coder", conversation, "t", "", key, words)
                 return Decision(
                     Write(change.ask, change.entries, (delivery,) if ended else (), memory), None
                 )
