@@ -44,6 +44,12 @@ _QUESTION_ROOM: Final = 300
 _ENTITY: Final = re.compile(r"<([^<>]*)>")
 _SCHEME: Final = re.compile(r"\A(?:[a-z][a-z0-9+.-]*://|mailto:|tel:)", re.IGNORECASE)
 _SIGILS: Final = {"@": "@", "#": "#"}
+_KEY_NAMES: Final = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_EMOJI_KEYS: Final = {
+    **{f":{name}:": f"{digit}\ufe0f\u20e3" for digit, name in enumerate(_KEY_NAMES)},
+    ":keycap_ten:": "\U0001f51f",
+}
+_EMOJI_KEY: Final = re.compile("|".join(_EMOJI_KEYS))
 
 
 class TypedMessageListener:
@@ -220,7 +226,8 @@ def strip_mention(text: str, user_id: str) -> str:
     A mention in the middle of the text is part of the text.
     """
     mention = rf"<@{re.escape(user_id)}(?:\|[^<>]*)?>"
-    if first := re.match(rf"\s*{mention}[ \t]*[,:]?[ \t]*\n?", text):
+    emoji = r":[\w+'-]+:"
+    if first := re.match(rf"\s*{mention}[ \t]*(?!{emoji})[,:]?[ \t]*\n?", text):
         return text[first.end() :]
     if last := re.search(rf"{mention}\s*\Z", text):
         return text[: last.start()].rstrip()
@@ -228,11 +235,11 @@ def strip_mention(text: str, user_id: str) -> str:
 
 
 def text_as_typed(text: str) -> str:
-    """Restore the characters that the person typed: links without Slack's additions, mentions as @name.
+    """Restore the characters that the person typed: links without Slack's additions, mentions as @name, keys as emoji.
 
     A link with a text of its own keeps its URL in brackets after the text.
     """
-    plain = _ENTITY.sub(_entity_as_typed, text)
+    plain = _EMOJI_KEY.sub(lambda name: _EMOJI_KEYS[name[0]], _ENTITY.sub(_entity_as_typed, text))
     return plain.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 
 

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.cli import people_text
 from answerback.cli.line_input import PressedKey
 from answerback.core.labels import Labels
+from answerback.core.typed_text import fold, parse_position, split_list
 from answerback.presentation.sanitize import one_line
 
 Json: TypeAlias = Mapping[str, JsonValue]
@@ -115,15 +116,29 @@ def _repeat_answer(prompt: Json) -> Action:
 
 
 def match_key(line: str, keys: Keys) -> str:
-    """Match a line to a key, or to a choice's full words; returns the key, or else what is wrong with the line."""
-    named = [key for key, choice in keys.items() if choice.words.casefold() == line.casefold()]
-    if line in keys and not line.isdecimal() and set(named) - {line}:
+    """Match a line to a choice's full words, or else to a key; returns the key, or what is wrong with the line."""
+    named = [key for key, choice in keys.items() if fold(choice.words) == fold(line)]
+    named = [key for key in named if keys[key].words == line] or named
+    number = str(parse_position(line))
+    if line in keys and number not in keys and set(named) - {line}:
         words = keys[line].words
         return f"{line} is ambiguous: it is a choice, and also means {words}. Enter the choice's number, or {words}."
-    if line in keys:
-        return line
-    if len(named) == 1:
-        return named[0]
+    if named:
+        return named[0] if len(named) == 1 else _wrong(line, keys)
+    key = number if number in keys else line
+    return key if key in keys else _wrong(line, keys)
+
+
+def match_keys(line: str, keys: Keys) -> list[str]:
+    """Match a line to one or several choices by their full words or keys; returns the keys, or none of them."""
+    for items in ([line], split_list(line), line.split()):
+        matched = [match_key(item, keys) for item in items]
+        if matched and all(key in keys for key in matched):
+            return list(dict.fromkeys(matched))
+    return []
+
+
+def _wrong(line: str, keys: Keys) -> str:
     wrong = f"{one_line(line)} is not one of the choices" if line else "Nothing was entered"
     numbers = [key for key in keys if key.isdecimal()]
     span = [f"{numbers[0]} to {numbers[-1]}"] if len(numbers) > 1 else numbers

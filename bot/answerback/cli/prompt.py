@@ -313,21 +313,17 @@ class TerminalPrompter:
         self, prompt: Json, selection: Selection, line: str, controls: Keys
     ) -> Action | None:
         """Apply a line: toggle the rows that it names by number or label, or follow a control."""
-        numbers = line.replace(",", " ").split()
         rows: Keys = {
             str(place): Choice(label, str(place)) for place, label in enumerate(selection.labels, 1)
         }
-        if all(number in rows for number in numbers):
-            chosen_rows = numbers
-        else:
-            key = match_key(line, {**rows, **controls})
-            if key in controls:
-                return await self._follow(prompt, controls[key].to)
-            if key not in rows:
-                self.print_error(key)
-                return _AGAIN
-            chosen_rows = [key]
-        for place in [int(number) - 1 for number in dict.fromkeys(chosen_rows)]:
+        chosen = answer_keys.match_keys(line, rows)
+        key = match_key(line, {**rows, **controls})
+        if key in controls:
+            return await self._follow(prompt, controls[key].to)
+        if not chosen or (key not in rows and match_key(line, rows) in rows):
+            self.print_error(key)
+            return _AGAIN
+        for place in [int(number) - 1 for number in chosen]:
             if selection.is_other(place):
                 await self._read_other(selection)
             else:

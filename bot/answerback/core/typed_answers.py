@@ -5,16 +5,17 @@ Nothing is guessed: an ambiguous text is not an answer, and the person is told w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
+from answerback.core.typed_text import fold, is_only_numbers, parse_position, split_list
 from answerback.core.walker import Action, Answer, Other, Person, Reply
 
-_MAX_PARTS: Final = 64
-"""The most comma-separated parts that are read as options; nobody types a longer list."""
+_MAX_ITEMS: Final = 64
+"""The most list items that are read as options; nobody types a longer list."""
 
 
 class UnclearText(NamedTuple):
@@ -62,7 +63,7 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     """Parse ``text`` as an action on the open question of ``ask``.
 
     A text question takes any text; a boolean takes yes, no or its buttons' labels; a select takes the label or the
-    number of an option; a multi-select takes several of these, separated by commas. A text that names no option is
+    number of an option; a multi-select takes a list of these. A text that names no option and is no number is
     "Something else…" or the free-text reply, in the dialects that have them. Schema questions cannot be answered by
     typing.
     """
@@ -86,9 +87,9 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
 
 
 def _boolean(text: str, labels: Labels) -> Answer | UnclearText:
-    folded = text.casefold()
-    yes = folded in {labels.yes.casefold(), "yes"}
-    no = folded in {labels.no.casefold(), "no"}
+    folded = fold(text)
+    yes = folded in {fold(labels.yes), "yes"}
+    no = folded in {fold(labels.no), "no"}
     if yes == no:
         return UnclearText(labels.words_for_boolean.format(yes=labels.yes, no=labels.no))
     return Answer(value=yes)
@@ -99,77 +100,78 @@ class _OptionNames:
 
     def __init__(self, options: Sequence[Option]) -> None:
         self._labels = [option.label.strip() for option in options]
+        self._items = [split_list(label) for label in self._labels]
         self._by_label: dict[tuple[str, ...], list[int]] = {}
-        for i, label in enumerate(self._labels):
-            self._by_label.setdefault(_fold_parts(label.split(",")), []).append(i)
-        self.lengths = sorted({1, *map(len, self._by_label)})
-        """The numbers of comma-separated parts that the labels have."""
+        for i, items in enumerate(self._items):
+            self._by_label.setdefault(_fold_items(items), []).append(i)
+        self.lengths = sorted({1, *map(len, self._items)} - {0})
+        """The numbers of list items that the labels consist of."""
 
-    def indexes(self, text: str) -> list[int]:
-        """Return the indexes of the options that this text can name."""
-        named = self._by_label.get(_fold_parts(text.split(",")), [])
-        named = [i for i in named if self._labels[i] == text] or list(named)
-        number = _parse_number(text)
-        if number is not None and 1 <= number <= len(self._labels) and number - 1 not in named:
-            named.append(number - 1)
-        return named
+    def find(self, text: str) -> list[int]:
+        """Return the indexes of the options that this text can name. A label counts before a number."""
+        exact = [i for i, label in enumerate(self._labels) if label == text]
+        items = split_list(text)
+        return exact or self.find_labels(items) or self.find_items(items)
 
-    def looks_like_number(self, text: str) -> bool:
-        """Return whether the text may be meant as an option's number, valid or not."""
-        number = _parse_number(text)
-        return number is not None and len(str(number)) <= len(str(len(self._labels)))
+    def find_labels(self, items: tuple[str, ...]) -> list[int]:
+        """Return the indexes of the options whose label consists of these list items."""
+        named = self._by_label.get(_fold_items(items), [])
+        return [i for i in named if self._items[i] == items] or named
+
+    def find_items(self, items: tuple[str, ...]) -> list[int]:
+        """Return the indexes of the options that these list items name, by their label or else by their number."""
+        if (named := self.find_labels(items)) or len(items) != 1:
+            return named
+        number = parse_position(items[0])
+        return [number - 1] if number and number <= len(self._labels) else []
 
 
 def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
-    names, stripped = _OptionNames(question.options), text.strip()
-    indexes = names.indexes(stripped)
+    stripped = text.strip()
+    indexes = _OptionNames(question.options).find(stripped)
     if len(indexes) > 1:
         return _ambiguous(stripped, labels)
     if indexes:
         return Answer(value=question.options[indexes[0]].value)
-    if names.looks_like_number(stripped):
-        return UnclearText(labels.words_for_select)
     return _free_text(ask, question, text) or UnclearText(labels.words_for_select)
 
 
 def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
     names, stripped = _OptionNames(question.options), text.strip()
-    parts = [part.strip() for part in stripped.split(",")]
-    if len(parts) <= _MAX_PARTS:
-        readings = _readings(names, parts)
+    items = split_list(stripped)
+    if 0 < len(items) <= _MAX_ITEMS:
+        readings = _readings(names.find_labels, names.lengths, items)
+        readings = readings or _readings(names.find_items, names.lengths, items)
         if len(readings) > 1:
             return _ambiguous(stripped, labels)
         if readings:
             return Answer(value=[question.options[i].value for i in sorted(readings.pop())])
-        if any(names.indexes(part) or names.looks_like_number(part) for part in parts):
-            # Some parts are options, so the others may be typing errors.
+        if any(names.find_items((item,)) or parse_position(item) is not None for item in items):
+            # Some items are options, so the others may be typing errors.
             return UnclearText(labels.words_for_multi_select)
     return _free_text(ask, question, text) or UnclearText(labels.words_for_multi_select)
 
 
-def _readings(names: _OptionNames, parts: Sequence[str]) -> set[frozenset[int]]:
-    """Return the sets of options that a list can mean, at most two of them. Labels may contain commas themselves."""
+def _readings(
+    find: Callable[[tuple[str, ...]], list[int]], lengths: Sequence[int], items: tuple[str, ...]
+) -> set[frozenset[int]]:
+    """Return the sets of options that a list can mean, at most two of them. A label may be several items itself."""
     readings: list[set[frozenset[int]]] = [{frozenset()}]
-    for end in range(1, len(parts) + 1):
+    for end in range(1, len(items) + 1):
         found: set[frozenset[int]] = set()
-        for length in names.lengths:
+        for length in lengths:
             if length > end or len(found) > 1:
                 break
             before = readings[end - length]
             if before:
-                named = names.indexes(", ".join(parts[end - length : end]))
+                named = find(items[end - length : end])
                 found |= {reading | {index} for reading in before for index in named[:2]}
         readings.append(set(sorted(found, key=sorted)[:2]))
     return readings[-1]
 
 
-def _fold_parts(parts: Sequence[str]) -> tuple[str, ...]:
-    return tuple([part.strip().casefold() for part in parts])
-
-
-def _parse_number(text: str) -> int | None:
-    digits = text.rstrip(".)")
-    return int(digits[:7]) if digits.isascii() and digits.isdigit() else None
+def _fold_items(items: Sequence[str]) -> tuple[str, ...]:
+    return tuple(map(fold, items))
 
 
 def _ambiguous(text: str, labels: Labels) -> UnclearText:
@@ -177,6 +179,8 @@ def _ambiguous(text: str, labels: Labels) -> UnclearText:
 
 
 def _free_text(ask: Ask, question: Question, text: str) -> Action | None:
+    if is_only_numbers(text):  # meant as options that do not exist
+        return None
     if ask.form.reply_is_free_text:
         return Reply(text=text)
     return Other(text=text) if question.other else None

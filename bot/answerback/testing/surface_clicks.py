@@ -22,7 +22,15 @@ from answerback.testing.simulated_people import (
     Stage,
     requires_capability,
 )
-from answerback.testing.surface_questions import AGAIN, GO, LABELS, WHERE, WHICH, WHY
+from answerback.testing.surface_questions import (
+    AGAIN,
+    GO,
+    LABELS,
+    QUOTED,
+    TYPED_ANSWERS,
+    WHICH,
+    WHY,
+)
 from answerback.testing.surface_walks import assert_sees, strip_whitespace
 
 
@@ -240,14 +248,14 @@ class TypingContract:
     """Typed messages count only if they are meant for the ask."""
 
     @requires_capability(Capability.TYPED_ANSWERS)
-    @pytest.mark.rule("TYPED-2", "TYPED-4")
+    @pytest.mark.rule("TYPED-2", "TYPED-4", "TYPED-10", "TYPED-11")
     @pytest.mark.parametrize(
         ("question", "words", "value"),
         [
             (WHY, "<b> & *c* at example.com", "<b> & *c* at example.com"),
-            (WHERE, "Prod", "p"),
-            (WHERE, "1", "s"),
-            (WHICH, "b, 1", ["a", "b"]),
+            (WHY, "8080", "8080"),
+            *TYPED_ANSWERS,
+            (WHICH, "a\nc", ["a", "c"]),
             (GO, "no", False),
         ],
     )
@@ -260,6 +268,17 @@ class TypingContract:
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
         await ada.go_back()
         assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == []
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-7", "TYPED-11")
+    @pytest.mark.parametrize("words", ["9", "９, 10"])
+    async def test_a_number_of_no_option_is_never_taken_as_a_text(
+        self, stage: Stage, ada: SimulatedPerson, words: str
+    ) -> None:
+        ask = await create_viewed_ask(stage, [QUOTED], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        assert not await ada.type_message(words)
+        await wait_for_steps(stage, ask, ada, after=0)
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-1")

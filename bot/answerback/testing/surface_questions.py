@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
+from pydantic import JsonValue
+
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 
@@ -22,3 +27,46 @@ WHICH = Question(
     answer_type=AnswerType.MULTI_SELECT,
     options=tuple(Option(value=v, label=v.upper()) for v in "abc"),
 )
+
+NUMBERED = Question(
+    id="numbered",
+    text="How many?",
+    answer_type=AnswerType.SELECT,
+    options=tuple(Option(value=v, label=label) for v, label in (("two", "2"), ("one", "1"))),
+)
+"""Options whose names are numbers, and not those of their positions."""
+
+QUOTED = Question(
+    id="quoted",
+    text="Where do we meet?",
+    answer_type=AnswerType.SELECT,
+    options=tuple(
+        Option(value=v, label=label)
+        for v, label in (("c", "caf\u00e9"), ("d", "Don't know"), ("r", "ＲＯＯＭ 2"))
+    ),
+    other=True,
+)
+"""Options that people type with other characters than the agent did."""
+
+TYPED_ANSWERS: Final[Sequence[tuple[Question, str, JsonValue]]] = (
+    (WHERE, "Prod", "p"),
+    (WHERE, "1", "s"),
+    (WHERE, "２", "p"),
+    (WHERE, "2\ufe0f\u20e3", "p"),
+    (WHERE, "#2", "p"),
+    (WHERE, "٢", "p"),
+    (WHERE, "二", "p"),
+    (WHERE, "\u2067staging\u2069", "s"),
+    (QUOTED, "cafe\u0301", "c"),
+    (QUOTED, "DON’T  KNOW", "d"),
+    (QUOTED, "room 2", "r"),
+    (NUMBERED, "2", "two"),
+    (NUMBERED, "２", "two"),
+    (NUMBERED, "1", "one"),
+    (WHICH, "b, 1", ["a", "b"]),
+    (WHICH, "1，3", ["a", "c"]),
+    (WHICH, "1、3", ["a", "c"]),
+    (WHICH, "A، c", ["a", "c"]),
+    (WHICH, "a; C；", ["a", "c"]),
+)
+"""What people type at a question with options, and the answer that it is, wherever they type."""

@@ -193,7 +193,7 @@ class Person:
         if self.id not in room.members or room.archived:
             raise state.ClientRefusalError(f"{self.id} cannot write in {channel}")
         if escape:
-            text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+            text = escape_typed(text)
         subtype = "thread_broadcast" if broadcast else "file_share" if files else None
         message = Message(
             channel, self.slack.workspace.next_ts(), self.id, text, thread_ts=thread,
@@ -219,8 +219,8 @@ class Person:
 
     async def mention_bot(self, channel: str, text: str, *, thread: str | None = None) -> Message:
         """Write a message that begins with a mention of the bot."""
-        text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-        return await self.post(channel, f"<@{BOT_USER}> {text}", thread=thread, escape=False)
+        mentioning = f"<@{BOT_USER}> {escape_typed(text)}"
+        return await self.post(channel, mentioning, thread=thread, escape=False)
 
     async def edit(self, message: Message, text: str) -> None:
         """Edit one's own message."""
@@ -355,3 +355,14 @@ class Person:
 def look_text(option: Json) -> str:
     """An option's label as people read it."""
     return str(option["text"]["text"])
+
+
+_KEYS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
+
+def escape_typed(text: str) -> str:
+    """A typed text as Slack sends it: markup characters are escaped, and emoji have names."""
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    for digit, name in enumerate(_KEYS):
+        text = text.replace(f"{digit}\ufe0f\u20e3", f":{name}:")
+    return text.replace("\U0001f51f", ":keycap_ten:")

@@ -17,7 +17,9 @@ from answerback.cli.answer import Walk
 from answerback.cli.answer_keys import moves
 from answerback.cli.line_input import PipedInput, PressedKey, _Visible
 from answerback.cli.prompt import TerminalPrompter
+from answerback.core.form import Question
 from answerback.core.labels import Labels
+from answerback.testing.surface_questions import TYPED_ANSWERS
 from answerback_client import Ask
 from tests.service_support import WAIT
 from tests.unit.bot.terminal_support import (
@@ -65,11 +67,17 @@ async def test_a_label_equal_to_a_controls_letter_is_ambiguous(terminal: Termina
     assert "b is ambiguous: it is a choice, and also means Back" in terminal.screen.text
 
 
-async def test_a_number_is_the_shown_one_even_if_labels_are_numbers(
-    terminal: Terminal,
+@pytest.mark.rule("TYPED-10", "TYPED-11")
+@pytest.mark.parametrize(("asked", "line", "value"), TYPED_ANSWERS)
+async def test_a_line_means_the_same_as_a_typed_message(
+    terminal: Terminal, asked: Question, line: str, value: Any
 ) -> None:
-    ask = await terminal.asked(question("select", options=["2", "1"]))
-    assert (await terminal.walked(ask, "1\r")).answers == {"q": "2"}
+    labels = {option.value: option.label for option in asked.options}
+    call = question(asked.answer_type.value, options=list(labels.values()))
+    keys = f"{line}\r\r" if isinstance(value, list) else f"{line}\r"
+    done = await terminal.walked(await terminal.asked(call), keys)
+    expected = [labels[each] for each in value] if isinstance(value, list) else labels[value]
+    assert done.answers == {"q": expected}
 
 
 async def test_words_that_two_choices_share_match_neither(terminal: Terminal) -> None:

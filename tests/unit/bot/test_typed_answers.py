@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,7 +94,16 @@ MANY = [f"Option {n}, with a comma" for n in range(1, 1001)]
         (single("multi_select", *MANY), MANY[7], Answer(value=[MANY[7]])),
         (CLAUDE, "red", Answer(value="Red")),
         (CLAUDE, "Green", Other(text="Green")),
-        (CLAUDE, "8080", Other(text="8080")),
+        (CLAUDE, "8080/tcp", Other(text="8080/tcp")),
+        (single("select", "2", "1"), "1", Answer(value="1")),
+        (single("select", "½", "b"), "½", Answer(value="½")),
+        (single("multi_select", "3", "Red", "Blue"), "3, red", Answer(value=["3", "Red"])),
+        (single("multi_select", "1, 2", "b", "c"), "1, 2", Answer(value=["1, 2"])),
+        (single("multi_select", "a", "A"), "A", Answer(value=["A"])),
+        (single("multi_select", ",", "b"), "b", Answer(value=["b"])),
+        (single("select", ",", "b"), ",", Answer(value=",")),
+        (single("multi_select", "Red", "Blue"), "Red\n\n2.", Answer(value=["Red", "Blue"])),
+        (single("text"), "٢", Answer(value="٢")),
         (SEVERAL, "Green", Other(text="Green")),
         (SEVERAL, "a long, long, " * 40, Other(text="a long, long, " * 40)),
         (FORM, "1", Answer(value="Red")),
@@ -103,7 +114,7 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
     assert parse_typed_answer(ask, text, LABELS) == expected
 
 
-@pytest.mark.rule("TYPED-2", "TYPED-3")
+@pytest.mark.rule("TYPED-2", "TYPED-3", "TYPED-11")
 @pytest.mark.parametrize(
     ("ask", "text", "told"),
     [
@@ -114,9 +125,9 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
         (single("select", "Red", "Blue"), "0", "none of the options"),
         (single("select", "Red"), "9" * 30, "none of the options"),
         (single("select", "Red", "Blue"), "which is better?", "none of the options"),
-        (single("select", "2", "1"), "1", "“1” can mean more than one thing"),
         (single("select", "Ab", "aB"), "ab", "can mean more than one thing"),
-        (single("multi_select", "3", "Red", "Blue"), "3, red", "can mean more than one thing"),
+        (single("multi_select", "1, 2", "b", "c"), "1, 2, 3", "can mean more than one thing"),
+        (single("multi_select", "Red", "Blue"), ", ;", "Not everything you wrote"),
         (
             single("multi_select", "Red", "dark", "Red, dark"),
             "red, dark",
@@ -126,6 +137,14 @@ def test_typed_text_is_parsed_as_an_action(ask: Ask, text: str, expected: Action
         (single("multi_select", "Red", "Blue"), "red, 7", "Not everything you wrote"),
         (single("multi_select", *MANY), ",".join(["1"] * 200), "Not everything you wrote"),
         (CLAUDE, "3", "none of the options"),
+        (CLAUDE, "8080", "none of the options"),
+        (CLAUDE, "-1.5", "none of the options"),
+        (CLAUDE, "10 000", "none of the options"),
+        (CLAUDE, "1, 2", "none of the options"),
+        (CLAUDE, "十二", "none of the options"),
+        (CLAUDE, "🔟", "none of the options"),
+        (FORM, "¾", "none of the options"),
+        (SEVERAL, ",".join(["1"] * 65), "Not everything you wrote"),
         (SEVERAL, "red, green", "Not everything you wrote"),
         (SCHEMA, '{"n": 1}', "Press Fill in"),
     ],
@@ -134,6 +153,25 @@ def test_unclear_text_is_no_action_and_explains_what_to_do(ask: Ask, text: str, 
     found = parse_typed_answer(ask, text, LABELS)
     assert isinstance(found, UnclearText)
     assert told in found.sentence
+
+
+CASES = Path(__file__).parents[2] / "data" / "cases"
+
+
+@pytest.mark.rule("TYPED-10")
+@pytest.mark.parametrize(
+    ("case", "expected"),
+    [
+        ("typed-fullwidth-digit", Answer(value="beta")),
+        ("typed-cjk-commas", Answer(value=["alpha", "gamma"])),
+        ("typed-nfd-for-nfc-label", Answer(value="caf\u00e9")),
+    ],
+)
+def test_text_from_the_field_is_parsed_as_people_meant_it(case: str, expected: Action) -> None:
+    found = json.loads((CASES / f"{case}.json").read_text(encoding="utf-8"))
+    ask = asked(found["call"]["name"], found["call"]["arguments"])
+    for text in found["typed_with_a_mention"]:
+        assert parse_typed_answer(ask, text, LABELS) == expected
 
 
 def test_typed_text_is_rejected_in_the_review() -> None:

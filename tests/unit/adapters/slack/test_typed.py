@@ -27,6 +27,7 @@ from answerback_slack import typed_messages
         ("<!here> <!subteam^S1|@ops>", "@here @ops"),
         ("<!date^1700000000^{date}|Tuesday>", "Tuesday"),
         (":tada: plain", ":tada: plain"),
+        (":two:, :keycap_ten:", "2\ufe0f\u20e3, \U0001f51f"),
     ],
 )
 def test_what_slack_adds_to_a_message_is_undone(sent: str, meant: str) -> None:
@@ -41,6 +42,8 @@ def test_only_the_mention_that_addresses_the_bot_is_removed() -> None:
     assert typed_messages.strip_mention("<@U0BOT>: a\n\n  b\n", "U0BOT") == "a\n\n  b\n"
     assert typed_messages.strip_mention("<@U0BOT>\n  a\n", "U0BOT") == "  a\n"
     assert typed_messages.strip_mention("  two  blanks ", "U0BOT") == "  two  blanks "
+    assert typed_messages.strip_mention("<@U0BOT> :two:", "U0BOT") == ":two:"
+    assert typed_messages.strip_mention("<@U0BOT>:yes", "U0BOT") == "yes"
     inside = "Tell <@U0BOT> to stop.\n<@U0BOT> may go on"
     assert typed_messages.strip_mention(inside, "U0BOT") == inside
     assert typed_messages.strip_mention(f"<@U0BOT> {inside}", "U0BOT") == inside

@@ -149,7 +149,7 @@ SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"t
     ("question", "words", "told"),
     [
         (ENV, "which is better?", LABELS.words_for_select),
-        ({**ENV, "options": ["2", "1"]}, "2", LABELS.words_ambiguous.format(words="2")),
+        ({**ENV, "options": ["Ab", "aB"]}, "ab", LABELS.words_ambiguous.format(words="ab")),
         ({**NOTE, "answer_type": "boolean"}, "sure", LABELS.words_for_boolean.format(yes="Yes", no="No")),
         (SCHEMA, "3", LABELS.words_for_schema.format(fill_in="Fill in")),
         (NOTE, "", LABELS.words_missing),
