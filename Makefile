@@ -6,6 +6,9 @@ BIN := .venv/bin
 WORKERS := $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN) + 2)
 PYTEST := pytest --numprocesses=$(WORKERS) --dist=worksteal
 ARGS ?=
+RACES := tests/acceptance tests/unit/adapters tests/unit/storage tests/browser \
+	$(wildcard tests/unit/bot/test_*race* tests/unit/bot/test_*claim* tests/unit/bot/test_*replica* tests/unit/bot/test_*sync* \
+	tests/unit/bot/test_*late* tests/unit/bot/test_*mcp* tests/unit/bot/test_*bridge* tests/unit/bot/test_*hooks*)
 # Tests start hundreds of processes. Compile each module once, instead of in each process. pytest compiles the tests.
 unexport PYTHONDONTWRITEBYTECODE
 COMPILE := $(BIN)/python -m compileall -q -j 0 -x '/(test_[^/]*|conftest)\.py$$' bot adapters storage tests
@@ -21,7 +24,7 @@ demo: .venv/core.stamp ## Answer a sample form in the browser, no token needed (
 .PHONY: venv
 venv: .venv/all.stamp ## Create .venv with everything needed to run, test and document
 
-PINS := pyproject.toml bot/answerback_client/pyproject.toml constraints.txt .ci/venv manifests/install
+PINS := pyproject.toml bot/answerback_client/pyproject.toml manifests/constraints.txt .ci/constraints.txt .ci/venv manifests/install
 
 .venv/core.stamp: $(PINS)
 	@test -f .venv/all.stamp || .ci/venv core
@@ -45,7 +48,7 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
-check: style types imports docs coverage ## Run every check: style, types, import rules, docs, tests
+check: style types imports docs audit test test-agents ## Run every check that a change has to pass: what .ci/run runs
 
 .PHONY: style
 style: venv ## Check formatting and lint
@@ -75,6 +78,24 @@ coverage: venv ## Run all tests with branch coverage; bot/ and storage/ need 100
 	@$(BIN)/coverage report
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
 
+.PHONY: soak
+soak: venv ## Repeat the tests in which processes and connections race, to find flaky ones (ARGS=5 sets how often)
+	@.ci/system-packages
+	@$(COMPILE)
+	@for ((round = 1; round <= $(or $(ARGS),20); round++)); do \
+		echo "Round $$round"; $(BIN)/python -m $(PYTEST) --quiet $(RACES) || exit 1; done
+
+.PHONY: versions
+versions: venv ## Run the unit tests with the lowest and the newest versions of the dependencies, and with other Pythons
+	@.ci/system-packages
+	@.ci/versions lowest
+	@.ci/versions newest
+	@.ci/versions pythons
+
+.PHONY: audit
+audit: venv ## Look up known vulnerabilities of the installed packages, where a database can be reached
+	@.ci/audit
+
 .PHONY: chaos
 chaos: venv ## Test replicas on one PostgreSQL while everything fails (ARGS=1000 sets the rounds; CHAOS_SEED=7 repeats a run)
 	@.ci/system-packages
@@ -91,9 +112,7 @@ docs: venv ## Build the documentation into site/; broken links are errors
 
 .PHONY: lock
 lock: venv ## Pin the newest releases allowed by pyproject.toml, with hashes
-	@printf 'pip\nsetuptools\n' | $(BIN)/uv pip compile pyproject.toml - --all-extras --universal \
-		--python-version 3.11 --generate-hashes --upgrade --no-header --no-annotate --quiet \
-		--no-emit-package answerback-client --output-file constraints.txt
+	@.ci/lock
 
 .PHONY: clean
 clean: ## Remove everything the other targets created

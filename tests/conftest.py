@@ -22,7 +22,7 @@ from hypothesis import HealthCheck, settings
 
 from answerback.runtime.plugins import installed_plugins
 from tests import chromium as chromium_browser
-from tests import postgres
+from tests import postgres, quarantine
 from tests.meta.project import PACKAGES
 
 pytest_plugins = ["answerback.testing.pytest_plugin"]
@@ -88,6 +88,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     tests, and a worker that is done takes over the end of another's:
     https://pytest-xdist.readthedocs.io/en/stable/distribution.html
     """
+    quarantine.allow_second_tries(items)
     others = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) - 1
     if not others:
         return

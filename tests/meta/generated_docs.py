@@ -11,7 +11,6 @@ from functools import partial
 from pathlib import Path
 
 from answerback.core.labels import Labels
-from tests.meta import rules
 from tests.meta.project import RECIPES, ROOT
 
 
@@ -65,7 +64,6 @@ def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "configuration.md", labels),
     "layers": (ROOT / "docs" / "architecture.md", layers),
-    "rules": (ROOT / "docs" / "specification-tests.md", rules.table),
     **{part: generate for page in RECIPE_PAGES for part, generate in _recipes(page)},
 }
 

@@ -29,6 +29,9 @@ def test_the_documentation_builds_strictly_and_loads_nothing_external(tmp_path: 
     )
     pages = sorted(tmp_path.rglob("*.html")) + sorted(tmp_path.rglob("*.css"))
     assert (tmp_path / "tutorial.html") in pages
+    table = (tmp_path / "specification-tests.html").read_text("utf-8")
+    assert "<td>WALK-7</td>" in table
+    assert "test_back_skips_answers_by_machines" in table
     external = [
         f"{page.relative_to(tmp_path)}: {match[0]}"
         for page in pages

@@ -55,8 +55,8 @@ finally:
     assert ours == {
         *("answerback", "answerback.version", "answerback.cli", "answerback.cli.main"),
         *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
-        *("answerback.ports", "answerback.ports.install_extras", "answerback_chat"),
-        "answerback.presentation.sanitize",
+        *("answerback.ports", "answerback.ports.install_extras"),
+        *("answerback.presentation", "answerback.presentation.sanitize"),
     }
     heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
     assert heavy.isdisjoint(modules)

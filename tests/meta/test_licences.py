@@ -1,0 +1,57 @@
+"""What is installed beside Answerback may be used with an MIT-licensed program, as each package's metadata says."""
+
+import re
+from importlib.metadata import Distribution, distribution
+
+import pytest
+
+from tests.meta.wheels import FOLDERS, closure
+
+ALLOWED = (
+    "0BSD",
+    "Apache-2.0",
+    "BSD-2-Clause",
+    "BSD-3-Clause",
+    "CNRI-Python",
+    "ISC",
+    "LGPL-3.0-only",
+    "MIT",
+    "MIT-0",
+    "MPL-2.0",
+    "PSF-2.0",
+    "Public Domain",
+)
+"""Licences, by their SPDX identifiers. psycopg's, the LGPL, asks nothing of a program that only imports it."""
+_AS_PACKAGES_NAME_THEM = {
+    "Apache 2.0": "Apache-2.0",
+    "Apache License 2.0": "Apache-2.0",
+    "Apache License, Version 2.0": "Apache-2.0",
+    "Apache Software License": "Apache-2.0",
+    "BSD License": "BSD-3-Clause",
+    "BSD": "BSD-3-Clause",
+    "GNU Lesser General Public License v3 (LGPLv3)": "LGPL-3.0-only",
+    "ISC License (ISCL)": "ISC",
+    "MIT License": "MIT",
+    "Mozilla Public License 2.0 (MPL 2.0)": "MPL-2.0",
+    "Python Software Foundation License": "PSF-2.0",
+}
+
+
+def _licences(package: Distribution) -> set[str]:
+    """Return a package's licences, from the newest field of its metadata that names any."""
+    metadata = package.metadata
+    if expression := metadata["License-Expression"]:
+        return set(re.findall(r"[\w.-]+", expression)) - {"AND", "OR", "WITH"}
+    prefix = "License :: "
+    classifiers = [c for c in metadata.get_all("Classifier") or () if c.startswith(prefix)]
+    named = {c.rsplit(" :: ", 1)[1] for c in classifiers} - {"OSI Approved"}
+    named = named or {(metadata["License"] or "not named").splitlines()[0]}
+    return {_AS_PACKAGES_NAME_THEM.get(name, name) for name in named}
+
+
+@pytest.mark.parametrize(
+    "name", sorted(closure(["answerback[all]", "answerback-client"]) - FOLDERS.keys())
+)
+def test_a_package_has_a_licence_that_is_allowed(name: str) -> None:
+    found = _licences(distribution(name))
+    assert found <= set(ALLOWED), "choose another package, or allow its licence with a reason"
