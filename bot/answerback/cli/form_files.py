@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import sys
 from pathlib import Path
 from typing import Final
@@ -25,7 +26,7 @@ def read_call(path: str) -> dict[str, JsonValue]:
     if len(raw) > MAX_BODY:
         fail(f"{path} is larger than {MAX_BODY // 1024} KiB, the limit for a call.", EXIT_INVALID)
     try:
-        body = parse_json(raw)
+        body = parse_json(raw.removeprefix(codecs.BOM_UTF8))  # some editors save one
     except ProblemError as error:
         where = "Standard input" if path == "-" else path
         fail(f"{where}: {error.detail}", EXIT_INVALID)

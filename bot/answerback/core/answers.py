@@ -21,6 +21,8 @@ class Accepted(NamedTuple):
     value: JsonValue
     note: str | None = None
     """The note given along with the value."""
+    own_text: bool = False
+    """Whether the value is, or ends in, "Something else…" text."""
 
     def at(self, _pointer: str) -> Accepted:
         """Return itself: an accepted value has no pointers."""
@@ -87,7 +89,8 @@ def _without_nulls(schema: JsonValue, value: JsonValue) -> JsonValue:
 def check_other(question: Question, text: str, selected: JsonValue) -> Accepted | Invalid:
     """Check whether ``text`` is a valid "Something else…" answer along with the options ``selected`` (None: none).
 
-    If the result can hold both, the text is appended to the selected options; otherwise it replaces them.
+    If the result can hold both, the text is appended to the selected options; otherwise it replaces them. Text that is
+    one of the selected options adds nothing to them.
     The pointers are into the action: ``/text`` and ``/value``.
     """
     if not question.other:
@@ -98,14 +101,14 @@ def check_other(question: Question, text: str, selected: JsonValue) -> Accepted 
         return checked
     if question.answer_type is not AnswerType.MULTI_SELECT:
         if selected is None:
-            return checked
+            return Accepted(text, own_text=True)
         message = "A single choice takes either one option or other text, not both."
         return _invalid("unknown_value", message).at("/value")
     chosen = _check_multi_select(question, [] if selected is None else selected).at("/value")
     if isinstance(chosen, Invalid) or not question.other_beside:
-        return chosen if isinstance(chosen, Invalid) else checked
+        return chosen if isinstance(chosen, Invalid) else Accepted(text, own_text=True)
     rows = chosen.value if isinstance(chosen.value, list) else []
-    return Accepted([*rows, text])
+    return chosen if text.strip() in rows else Accepted([*rows, text], own_text=True)
 
 
 def check_with_note(question: Question, value: JsonValue, note: str | None) -> Accepted | Invalid:

@@ -5,6 +5,7 @@ The tree::
     AnswerbackError
     ├── ProblemError(status)          a caller's error; becomes application/problem+json
     │   └── InvalidCallError          the tool call itself is invalid; lists every problem (422)
+    │       └── DeclinedCallError     the call is valid, but declined for what is around it (422, 429)
     ├── PlatformError                 a chat platform failed; adapters translate their SDK's exceptions
     │   ├── RateLimitedError          try again after ``retry_after`` seconds
     │   ├── UnauthorizedError         the credentials are refused; a person must fix them
@@ -31,7 +32,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
 from answerback.core.base_error import AnswerbackError as AnswerbackError
 
@@ -87,6 +88,37 @@ class InvalidCallError(ProblemError):
         super().__init__(422, f"Invalid {tool} call", None, problems)
         self.tool = tool
         self.dialect = dialect
+
+
+class DeclinedCallError(InvalidCallError):
+    """A valid tool call that is declined for what is around it; its model gets a result that says what to do.
+
+    Args:
+        title: why it is declined, in one line.
+        problem: why, in full.
+        result: the tool result, as JSON.
+        reason: why the call's question is cancelled, for the record.
+        retry_after: seconds after which the same call may be accepted (then this is a 429); None: not by itself.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        title: str,
+        problem: Problem,
+        dialect: str,
+        result: dict[str, JsonValue],
+        *,
+        reason: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(tool, [problem], dialect)
+        self.status = 422 if retry_after is None else 429
+        self.title = title
+        self.detail = problem.message
+        self.result = result
+        self.reason = reason
+        self.retry_after = retry_after
 
 
 class PlatformError(AnswerbackError):

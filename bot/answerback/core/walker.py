@@ -275,7 +275,7 @@ def _answer(
     given = GivenAnswer(
         question_id=question.id,
         value=checked.value,
-        other=isinstance(action, Other),
+        other=checked.own_text,
         source=source,
         by=by,
         remembered=remember,

@@ -27,6 +27,12 @@ def parse(call: ArgumentNode) -> Form | None:
                 f'{node.name}.id "{question_id}" is already used; ids must be unique.',
                 "id",
             )
+        if question_id == results.CANCEL_MARKER:
+            node.fail(
+                "reserved_id",
+                f'{node.name}.id "{question_id}" is the mark of a cancelled call in the result; use another id.',
+                "id",
+            )
         text = node.text("text")
         when = question_reader.read_when(node, by_id)
         question = question_reader.read_question(node, id=question_id, text=text, when=when)

@@ -8,7 +8,7 @@ from typing import Final, Protocol
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.errors import InvalidCallError, Problem
+from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
 from answerback.core.json_schema import schemas
 from answerback.dialects import (
@@ -138,6 +138,8 @@ def render_result(ask: Ask) -> ToolResult | None:
 
 def render_refusal(error: InvalidCallError) -> ToolResult:
     """Render the result of a rejected call: a message for every problem, so that the model can fix the call."""
+    if isinstance(error, DeclinedCallError):
+        return ToolResult.model_validate(error.result)
     first = error.problems[0]
     if error.dialect == "question" and (first.pointer, first.code) in _NO_QUESTIONS:
         return question.NO_QUESTIONS
@@ -146,7 +148,7 @@ def render_refusal(error: InvalidCallError) -> ToolResult:
     return ToolResult(content=content, structured={"errors": errors}, is_error=True)
 
 
-_NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few", "wrong_type")}
+_NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few")}
 
 
 def _unknown(name: str, override: str | None) -> Problem:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.walker import GivenAnswer
+
+CANCEL_MARKER: Final = "cancelled"
+"""The field that marks a result as cancelled; in a result with a key per question, no question may have this id."""
 
 
 def json_result(structured: JsonValue) -> ToolResult:
@@ -71,7 +75,7 @@ def end_reason(ask: Ask) -> str | None:
 
 def cancelled_fields(ask: Ask) -> dict[str, JsonValue]:
     """Return the ask_user family's result for an ask that ended without answers."""
-    structured: dict[str, JsonValue] = {"cancelled": True, "answered": answers_by_id(ask)}
+    structured: dict[str, JsonValue] = {CANCEL_MARKER: True, "answered": answers_by_id(ask)}
     return {**structured, **reply_and_reason_fields(ask)}
 
 

@@ -26,10 +26,12 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
+from answerback.dialects import detection, registry
+from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
 from answerback.runtime.plugins import Plugins, installed_plugins
-from answerback.service.question_routing import ToolRule
+from answerback.service.question_routing import NotBlank, ToolRule
 from answerback.service.submission_request import Route
 
 ENV_PREFIX: Final = "ANSWERBACK_"
@@ -39,6 +41,8 @@ NON_SETTING_VARIABLES: Final = frozenset(
 """Variables that the commands read; every other variable with our prefix must be a setting."""
 POSTGRES_SCHEMES: Final = frozenset({"postgresql", "postgres"})
 """URL schemes of PostgreSQL (https://www.postgresql.org/docs/current/libpq-connect.html)."""
+_LIKELY_MISSPELLED: Final = 0.85
+"""The similarity, by difflib, from which a tool's name is a misspelled one: another word may be a tool of its own."""
 TOKEN_HASH_PATTERN: Final = r"^sha256:[0-9a-f]{64}$"
 
 
@@ -53,10 +57,12 @@ def _check_webhook_secret(secret: SecretStr) -> SecretStr:
     return secret
 
 
-def _check_not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("it is blank: set a text, or leave it out")
-    return text
+def _check_tool_name(name: str) -> str:
+    """Refuse a name that is almost that of a tool of ours; any other may be a tool that `tool_question` asks for."""
+    known = {*detection.TOOL_NAMES, *registry.DIALECTS}
+    if name not in known and (meant := did_you_mean(name, known, _LIKELY_MISSPELLED)):
+        raise ValueError(f"there is no tool of this name{meant}")
+    return name
 
 
 Days = Annotated[float, Field(gt=0, le=36_500)]
@@ -141,7 +147,7 @@ class AgentSettings(Table):
     """The routes it may use; if empty, all routes and also places by address."""
     callback_secret: Secrets = ()
     """The secrets that sign its webhooks; more than one during rotation."""
-    label: Annotated[str, Field(max_length=100), AfterValidator(_check_not_blank)] | None = None
+    label: Annotated[NotBlank, Field(max_length=100)] | None = None
     """The name that people see as the one who asks; by default the agent's name."""
 
 
@@ -195,7 +201,7 @@ class Settings(BaseSettings):
     agents: dict[str, AgentSettings] = {}
     callbacks: CallbackSettings = CallbackSettings()
     inquiry: InquirySettings = InquirySettings()
-    tools: dict[str, ToolRule] = {}
+    tools: dict[Annotated[str, AfterValidator(_check_tool_name)], ToolRule] = {}
     labels: Labels = Labels()
     retention: RetentionSettings = RetentionSettings()
     log: LogSettings = LogSettings()

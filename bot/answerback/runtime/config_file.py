@@ -80,7 +80,7 @@ def read_toml(path: Path | None) -> dict[str, JsonValue]:
     """
     file = path or Path(DEFAULT_FILE)
     try:
-        return tomllib.loads(file.read_text(encoding="utf-8"))
+        return tomllib.loads(file.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
         if path is None:
             return {}

@@ -82,6 +82,31 @@ class ChangeCommitter:
         result, _ = await self.store.change(ask_id, decision, then=self.publish_result)
         return Acted(result.ask) if isinstance(result, Write) else result
 
+    def fail_misconfigured(self, ask: Ask) -> Change | None:
+        """Fail a new ask if the configuration for any of its questions can never work; None: it can.
+
+        A condition may skip that question, but the operator's mistake should not wait for the answer that does not.
+        """
+        if not self.rules.tools:
+            return None
+        for index, question in enumerate(ask.form.questions):
+            wrong = question_routing.route_by_rule(
+                ask, question, self.rules, inquiry=self._has_inquiry
+            )
+            if isinstance(wrong, question_routing.Fail):
+                asked = replace(ask, walk=replace(ask.walk, at=index))
+                failed = asks.end_ask(
+                    asked,
+                    Status.FAILED,
+                    at=ask.created_at,
+                    reason=wrong.reason,
+                    message=wrong.message,
+                )
+                return Change(
+                    failed.ask, asks.request_entry(asked, ask.created_at) + failed.entries
+                )
+        return None
+
     def apply_routing(self, change: Change, at: float, *, reached: bool = False) -> Change:
         """Continue for as long as nobody has to be asked: take fixed answers, and fail what nobody can answer.
 

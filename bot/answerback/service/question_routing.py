@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Reason
 from answerback.core.form import Question
 from answerback.dialects import detection
+
+
+def _check_not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("it is blank: set a text, or leave it out")
+    return text
+
+
+NotBlank = Annotated[str, AfterValidator(_check_not_blank)]
+"""A text in the configuration that people see."""
 
 
 class _ConfigModel(BaseModel):
@@ -24,7 +34,7 @@ class QuestionRule(_ConfigModel):
     """A fixed answer; nobody is asked."""
     target: Literal["user", "assistant"] = "user"
     """``assistant`` sends the question to the inquiry backend."""
-    prompt_label: str | None = None
+    prompt_label: NotBlank | None = None
     """The name of the asker that people see."""
 
 
@@ -127,6 +137,39 @@ def no_retry_message(why: str, advice: str = "") -> str:
     )
 
 
+def route_by_rule(
+    ask: Ask, question: Question, rules: Rules, *, inquiry: bool
+) -> UseFixedAnswer | Inquire | Fail | None:
+    """Decide who answers if the configuration says so: the same at submission as when the question is reached.
+
+    Args:
+        inquiry: whether an inquiry backend is configured.
+    """
+    key, rule = rules.rule_for(ask, question)
+    who = _asking(ask, question)
+    if rule.answer is not None:
+        checked = check_answer(question, rule.answer)
+        if not isinstance(checked, Invalid):
+            return UseFixedAnswer(checked.value)
+        message = (
+            f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
+            "Do not retry this tool call: the operator has to fix the configuration."
+        )
+        return Fail(Reason.INVALID_STATIC_ANSWER, message)
+    if rule.target == "user":
+        return None
+    if question.exclusive:
+        message = f"{who} requires a human answer and cannot be routed to the assistant"
+        return Fail(Reason.ASSISTANT_ROUTING_DENIED, no_retry_message(message))
+    if inquiry:
+        return Inquire()
+    message = (
+        f"{who} is routed to the assistant ({key}.target), but no inquiry backend is configured "
+        "(inquiry.url), which the operator has to do"
+    )
+    return Fail(Reason.NO_PROMPT_BACKEND, no_retry_message(message, WITHOUT_PEOPLE))
+
+
 def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry: bool) -> Routing:
     """Decide who answers.
 
@@ -134,28 +177,17 @@ def route(ask: Ask, question: Question, rules: Rules, *, surface: bool, inquiry:
         surface: whether the ask's surface is configured and connected.
         inquiry: whether an inquiry backend is configured.
     """
-    key, rule = rules.rule_for(ask, question)
-    who = f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'
-    if rule.answer is not None:
-        checked = check_answer(question, rule.answer)
-        if isinstance(checked, Invalid):
-            message = (
-                f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
-                "Do not retry this tool call: the operator has to fix the configuration."
-            )
-            return Fail(Reason.INVALID_STATIC_ANSWER, message)
-        return UseFixedAnswer(checked.value)
-    if rule.target == "assistant":
-        if question.exclusive:
-            message = f"{who} requires a human answer and cannot be routed to the assistant"
-            return Fail(Reason.ASSISTANT_ROUTING_DENIED, no_retry_message(message))
-        if inquiry:
-            return Inquire()
-    elif surface:
+    if (by_rule := route_by_rule(ask, question, rules, inquiry=inquiry)) is not None:
+        return by_rule
+    if surface:
         return AskPerson()
-    elif inquiry and not question.exclusive:
+    if inquiry and not question.exclusive:
         return Inquire()
     message = no_retry_message(
-        f"{who} cannot run because no chat surface is available", WITHOUT_PEOPLE
+        f"{_asking(ask, question)} cannot run because no chat surface is available", WITHOUT_PEOPLE
     )
     return Fail(Reason.NO_PROMPT_BACKEND, message)
+
+
+def _asking(ask: Ask, question: Question) -> str:
+    return f'{question.tool or ask.form.tool or ask.request.name} question "{question.id}"'

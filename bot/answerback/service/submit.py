@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Change, Reason, RecordEntry, Request
-from answerback.core.errors import InvalidCallError, Problem, ProblemError
+from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
 from answerback.core.walker import Answer, Source, start
@@ -87,7 +87,6 @@ class Submitter:
             dialect, form, planned = await self._read(body, agent)
             ask = await self._with_thread(self._new_ask(body, agent, dialect, form, planned))
             write = await self._initial_write(ask)
-            self._check_askable(body, write.ask)
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
             if key is not None and (first := await self._commits.store.find_created(key)):
@@ -165,23 +164,34 @@ class Submitter:
             return [Problem(pointer="/responders", code="responders_required", message=message)]
         return []
 
-    def _check_askable(self, body: Submission, ask: Ask) -> None:
+    def _check_askable(self, ask: Ask) -> None:
         """Refuse an ask that needs a person on a surface that is not configured.
 
         Raises:
-            InvalidCallError: nobody can be asked there.
+            DeclinedCallError: nobody can be asked there.
         """
-        surface = ask.destination.surface
-        failed = ask.outcome is not None and ask.outcome.reason is Reason.NO_PROMPT_BACKEND
-        if failed and surface not in self._commits.surfaces:
-            there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
-            message = (
-                f'The surface "{surface}" is not configured here, so nobody can be asked there. '
-                f"The operator can configure it (the settings {surface}.*, then restart). "
-                f"Configured: {there}."
-            )
-            problem = Problem(pointer="/to", code="unknown_surface", message=message)
-            raise InvalidCallError(body.name[:100], [problem], ask.request.dialect)
+        surface, outcome = ask.destination.surface, ask.outcome
+        if (
+            outcome is None
+            or outcome.reason is not Reason.NO_PROMPT_BACKEND
+            or surface in self._commits.surfaces
+        ):
+            return
+        there = ", ".join(f'"{name}"' for name in sorted(self._commits.surfaces))
+        message = (
+            f'The surface "{surface}" is not configured here, so nobody can be asked there. '
+            f"The operator can configure it (the settings {surface}.*, then restart). "
+            f"Configured: {there}."
+        )
+        dialect = ask.request.dialect
+        raise DeclinedCallError(
+            ask.request.name[:100],
+            "Nobody can be asked",
+            Problem(pointer="/to", code="unknown_surface", message=message),
+            dialect,
+            registry.DIALECTS[dialect].render(ask).model_dump(),
+            reason=outcome.reason,
+        )
 
     def _responders(self, planned: Plan) -> tuple[str, ...]:
         if planned.responders:
@@ -238,7 +248,13 @@ class Submitter:
         return replace(ask, thread=shown.thread) if isinstance(shown, Shown) else ask
 
     async def _initial_write(self, ask: Ask) -> Write:
-        """What is stored for a new ask: open at its first question, or already answered without asking anybody."""
+        """What is stored for a new ask: open at its first question, or already ended without asking anybody.
+
+        Raises:
+            DeclinedCallError: its surface is not configured.
+        """
+        if (failed := self._commits.fail_misconfigured(ask)) is not None:
+            return self._commits.build_write(failed, ask.created_at)
         change = Change(ask, asks.request_entry(ask, ask.created_at))
         remembered = await self._remembered(ask)
         if remembered is not None:
@@ -253,9 +269,9 @@ class Submitter:
                 return self._commits.build_write(
                     Change(answered.ask, (*change.entries, *answered.entries)), ask.created_at
                 )
-        return self._commits.build_write(
-            self._commits.apply_routing(change, ask.created_at), ask.created_at
-        )
+        routed = self._commits.apply_routing(change, ask.created_at)
+        self._check_askable(routed.ask)
+        return self._commits.build_write(routed, ask.created_at)
 
     async def _remembered(self, ask: Ask) -> tuple[JsonValue] | None:
         request, question = ask.request, ask.question
@@ -280,6 +296,8 @@ class Submitter:
             "agent": agent.name if agent else None,
             "errors": [problem.model_dump() for problem in error.problems[:20]],
         }
+        if isinstance(error, DeclinedCallError):
+            body["reason"] = error.reason
         await self._commits.store.add_entry(
             None, RecordEntry(at=self._commits.clock.now(), kind="note", body=body)
         )

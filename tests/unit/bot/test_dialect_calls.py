@@ -305,14 +305,6 @@ def test_an_elicitation_may_have_single_and_multiple_choices_with_titles() -> No
     assert form.questions[0].has_default is False
 
 
-@pytest.mark.rule("DIALECT-15")
-def test_a_question_call_without_questions_gets_the_promised_result() -> None:
-    with pytest.raises(InvalidCallError) as refused:
-        registry.parse_call("question", {"questions": []})
-    result = registry.render_refusal(refused.value)
-    assert (result.content, result.is_error) == ("Error: No questions provided", False)
-
-
 JSON = st.recursive(
     st.none()
     | st.booleans()

@@ -274,6 +274,12 @@ def test_free_text_is_added_to_the_ticked_options_or_replaces_them(
     assert (given.words, given.chosen) == (" mine ", chosen)
 
 
+@pytest.mark.rule("WALK-10")
+def test_free_text_that_is_a_ticked_option_does_not_repeat_it() -> None:
+    (given,) = walked(several(beside=True), Other(text="x ", value=["y", "x"])).answers
+    assert (given.value, given.other, given.words) == (["x", "y"], False, None)
+
+
 @pytest.mark.rule("WALK-9")
 @pytest.mark.parametrize(
     ("action", "pointer", "code"),
