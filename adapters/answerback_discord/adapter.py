@@ -39,7 +39,7 @@ from answerback_discord.http_endpoint import PATH, HttpEndpoint
 from answerback_discord.interaction_responses import InteractionResponse, private_response
 from answerback_discord.interactions import InteractionHandler
 from answerback_discord.option_controls import ListState
-from answerback_discord.parse import SURFACE, Interaction, snowflake_time
+from answerback_discord.parse import SURFACE, Interaction, can_be_answered, snowflake_time
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.posting import Posting
@@ -224,11 +224,13 @@ class DiscordSurface(ChatSurface):
         """Record and return the response to an HTTP interaction; Discord never reports whether it accepted it."""
         if reply.shown is not None:
             self._pending_edits.record_unconfirmed_response(reply.shown)
-        if reply.has_followup:
+        if reply.has_followup and can_be_answered(body):
             self._background.spawn("note", self._follow_up(body, reply))
         return reply.callback
 
     async def _answer_gateway(self, body: Json) -> None:
+        if not can_be_answered(body):
+            return
         receive = self._interactions.receive if self._interactions else self._not_started
         reply = await receive(body)
         acceptance: asyncio.Future[bool] = asyncio.get_running_loop().create_future()

@@ -175,6 +175,7 @@ class _Click(TypedDict, total=False):
 
 
 _LINK: Final = re.compile(r"https://discord\.com/channels/[^/\s]+/(\d{1,20})/(\d{1,20})$", re.ASCII)
+_SNOWFLAKE: Final = re.compile(r"[0-9]{1,20}")
 _INBOX_CONTROL: Final = Control(NO_ASK, 0, Verb.INBOX)
 """The control that the slash command is equivalent to."""
 _CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
@@ -183,7 +184,7 @@ _CLICK_VALIDATOR: Final = TypeAdapter(_Click).validator
 
 def snowflake_time(snowflake: str) -> float | None:
     """Return when an id was created: https://docs.discord.com/developers/reference#snowflakes"""
-    if not (snowflake.isascii() and snowflake.isdigit()):
+    if not _SNOWFLAKE.fullmatch(snowflake):
         return None
     return ((int(snowflake) >> 22) + limits.EPOCH_MS) / 1_000
 
@@ -213,11 +214,11 @@ def parse_body(raw: bytes) -> c.Json | None:
 
 def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     """Parse a click, a submitted modal or our command; None if the payload is none of these, or not ours."""
-    number, token, kind, data = map(body.get, ("id", "token", "type", "data"))
+    kind, data = body.get("type"), body.get("data")
     actor = _actor(body, body.get("member"), body.get("user"))
-    if not isinstance(data, dict) or actor is None or not isinstance(token, str):
+    if not isinstance(data, dict) or actor is None or not isinstance(kind, int):
         return None
-    if not isinstance(kind, int) or not isinstance(number, str):
+    if not can_be_answered(body):
         return None
     custom_id = data.get("custom_id")
     control = (
@@ -231,17 +232,24 @@ def parse_interaction(body: Mapping[str, JsonValue]) -> Interaction | None:
     flags = message.get("flags")
     menu = _menu(message, custom_id) if "values" in data else {}
     return Interaction(
-        id=number,
-        token=token,
+        id=str(body["id"]),
+        token=str(body["token"]),
         kind=kind,
         actor=actor,
         control=control,
-        message_id=_text(message.get("id")),
+        message_id=_id(message.get("id")),
         private=isinstance(flags, int) and bool(flags & limits.EPHEMERAL),
         values=_texts(data["values"]) if "values" in data else (),
         offered=_offered(menu) if menu else (),
         single=menu.get("min_values") == 1,
         inputs=_inputs(data["components"]) if "components" in data else {},
+    )
+
+
+def can_be_answered(body: Mapping[str, JsonValue]) -> bool:
+    """Whether an interaction has what a response to it is addressed to."""
+    return bool(
+        _id(body.get("id")) and _id(body.get("application_id")) and _text(body.get("token"))
     )
 
 
@@ -254,23 +262,24 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
     author = _object(body.get("author"))
     if author.get("bot") or body.get("webhook_id"):
         return None
-    if body.get("type") not in list(MessageType) or not isinstance(body.get("channel_id"), str):
+    number, channel_id = _id(body.get("id")), _id(body.get("channel_id"))
+    if body.get("type") not in list(MessageType) or number is None or channel_id is None:
         return None
     actor = _actor(body, body.get("member"), author)
-    content = text = str(body.get("content") or "")
+    content = text = _text(body.get("content")) or ""
     for mention in (f"<@{bot_id}>", f"<@!{bot_id}>"):
         text = text.replace(mention, "")
-    if actor is None or not content.strip() or not isinstance(body.get("id"), str):
+    if actor is None or not content.strip():
         return None
     mentions = body.get("mentions")
     listed = mentions if isinstance(mentions, list) else []
     return TypedMessage(
-        id=str(body["id"]),
-        channel_id=str(body["channel_id"]),
-        guild_id=_text(body.get("guild_id")),
+        id=number,
+        channel_id=channel_id,
+        guild_id=_id(body.get("guild_id")),
         actor=actor,
         text=text.strip(),
-        replied=_referenced_message(body, str(body["channel_id"]), bot_id),
+        replied=_referenced_message(body, channel_id, bot_id),
         mentioned=frozenset(str(_object(each).get("id")) for each in listed),
         called=text != content,
     )
@@ -287,11 +296,11 @@ def live_message_ask_id(message: Mapping[str, JsonValue]) -> str | None:
 def _referenced_message(
     body: Mapping[str, JsonValue], channel_id: str, bot_id: str
 ) -> ReferencedMessage | None:
-    number = _text(_object(body.get("message_reference")).get("message_id"))
+    number = _id(_object(body.get("message_reference")).get("message_id"))
     message = _object(body.get("referenced_message"))
     if number is None or _object(message.get("author")).get("id") not in {None, bot_id}:
         return None
-    link = _LINK.search(str(message.get("content") or ""))
+    link = _LINK.search(_text(message.get("content")) or "")
     if link is not None:
         return ReferencedMessage(link[1], link[2])
     return ReferencedMessage(channel_id, number, bool(message), live_message_ask_id(message))
@@ -299,16 +308,16 @@ def _referenced_message(
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:
     """The person and their roles; in a server Discord sends all of them, so none need to be looked up."""
-    member_object, guild = _object(member), body.get("guild_id")
+    member_object, guild = _object(member), _id(body.get("guild_id"))
     account = member_object.get("user")
     if not isinstance(account, dict):
         account = _object(user)
-    user_id = account.get("id")
-    if not isinstance(user_id, str):
+    user_id = _id(account.get("id"))
+    if user_id is None:
         return None
     name = member_object.get("nick") or account.get("global_name") or account.get("username")
     roles = _texts(member_object.get("roles"))
-    if isinstance(guild, str):
+    if guild is not None:
         roles = (*roles, guild)  # the id of the role @everyone is the server's
     groups = frozenset(roles)
     person = Person(surface=SURFACE, user_id=user_id, name=_text(name))
@@ -347,6 +356,11 @@ def _inputs(components: JsonValue) -> dict[str, JsonValue]:
 
 def _object(value: JsonValue) -> dict[str, JsonValue]:
     return value if isinstance(value, dict) else {}
+
+
+def _id(value: JsonValue) -> str | None:
+    """The value if it is a snowflake."""
+    return value if isinstance(value, str) and _SNOWFLAKE.fullmatch(value) else None
 
 
 def _text(value: JsonValue) -> str | None:

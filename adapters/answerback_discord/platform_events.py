@@ -11,7 +11,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
 from answerback.core.ask import Ask
 from answerback.core.errors import DestinationGoneError, PlatformError, StoreError
@@ -20,6 +20,7 @@ from answerback_chat.retry import retry
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.channels import THREADS
 from answerback_discord.components import Json
+from answerback_discord.events import Event
 from answerback_discord.parse import SURFACE
 
 logger = logging.getLogger(__name__)
@@ -43,7 +44,17 @@ class EventHandler:
     async def handle_event(self, name: str, data: Json) -> None:
         """Handle one event."""
         try:
-            await retry(lambda: _HANDLERS[name](self, data))
+            event = Event.model_validate(data)
+        except ValidationError as error:
+            where = [each["loc"] for each in error.errors(include_input=False)]
+            logger.info(
+                "An event of an unknown shape was ignored: %s",
+                where,
+                extra={"action": "odd_event", "event": name},
+            )
+            return
+        try:
+            await retry(lambda: _HANDLERS[name](self, event))
         except (PlatformError, StoreError) as error:
             extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
             text = (
@@ -53,42 +64,41 @@ class EventHandler:
 
     # --- deleted ---------------------------------------------------------------------------------
 
-    async def _message_deleted(self, data: Json) -> None:
-        await self._deleted(data.get("id"))
+    async def _message_deleted(self, data: Event) -> None:
+        await self._deleted(data.id)
 
-    async def _messages_deleted(self, data: Json) -> None:
-        ids = data.get("ids")
-        for message_id in ids if isinstance(ids, list) else []:
+    async def _messages_deleted(self, data: Event) -> None:
+        for message_id in data.ids:
             await self._deleted(message_id)
 
-    async def _deleted(self, message_id: JsonValue) -> None:
-        ask = await self._asks.find_by_message(SURFACE, str(message_id))
+    async def _deleted(self, message_id: str | None) -> None:
+        ask = await self._asks.find_by_message(SURFACE, message_id or "")
         if ask is not None:
             await self._asks.show_again(ask.id, deleted=True)
 
-    async def _channel_deleted(self, data: Json) -> None:
+    async def _channel_deleted(self, data: Event) -> None:
         """Fail the asks whose message was in it, once Discord confirms that it is not merely hidden from the app."""
         gone: DestinationGoneError | None = None
         async for ask in self._open_asks_in(data):
             if gone is None:
                 try:
-                    await self._calls.get(f"/channels/{data.get('id')}")
+                    await self._calls.get(f"/channels/{data.id}")
                 except DestinationGoneError as error:
                     gone = error
                 else:
                     return
             await self._asks.fail_unreachable(ask, str(gone))
 
-    async def _guild_deleted(self, data: Json) -> None:
-        if data.get("unavailable"):
+    async def _guild_deleted(self, data: Event) -> None:
+        if data.unavailable:
             return  # an outage: https://docs.discord.com/developers/events/gateway-events#guild-delete
         async for ask in self._asks.each_open(SURFACE):
-            if _guild_of(ask) == data.get("id"):
+            if _guild_of(ask) == data.id:
                 await self._asks.fail_unreachable(ask, _REMOVED)
 
-    async def _role_deleted(self, data: Json) -> None:
+    async def _role_deleted(self, data: Event) -> None:
         """Fail the asks that only holders of deleted roles may answer."""
-        guild, deleted = data.get("guild_id"), f"@{data.get('role_id')}"
+        guild, deleted = data.guild_id, f"@{data.role_id}"
         known: frozenset[str] | None = None
         async for ask in self._asks.each_open(SURFACE):
             others = [who for who in ask.responders if who != deleted]
@@ -105,35 +115,33 @@ class EventHandler:
 
     # --- reopened --------------------------------------------------------------------------------
 
-    async def _channel_changed(self, data: Json) -> None:
+    async def _channel_changed(self, data: Event) -> None:
         """Show asks that could not be shown there before: permissions were granted, or a thread was unlocked."""
-        if _is_locked(data):
+        if data.thread_metadata is not None and data.thread_metadata.locked:
             async for ask in self._open_asks_in(data):
                 extra = {"action": "thread_locked", "ask_id": ask.id}
                 text = "Nobody can answer in a locked thread: a moderator has to unlock it"
                 logger.warning(text, extra=extra)
             return
-        place = data.get("id")
         async for ask in self._asks.each_outdated(SURFACE):
             message = ask.message or {}
-            if place in {message.get("channel"), message.get("parent"), message.get("thread")}:
+            if data.id in {message.get("channel"), message.get("parent"), message.get("thread")}:
                 await self._asks.show_again(ask.id)
 
-    async def _guild_changed(self, data: Json) -> None:
+    async def _guild_changed(self, data: Event) -> None:
         async for ask in self._asks.each_outdated(SURFACE):
-            if _guild_of(ask) == data.get("guild_id"):
+            if _guild_of(ask) == data.guild_id:
                 await self._asks.show_again(ask.id)
 
-    async def _member_changed(self, data: Json) -> None:
+    async def _member_changed(self, data: Event) -> None:
         """Handle a change of the bot's own roles, which Discord reports without the privileged intent."""
-        user = data.get("user")
-        if isinstance(user, dict) and user.get("id") == self._bot_id():
+        if data.user is not None and data.user.id == self._bot_id():
             await self._guild_changed(data)
 
-    async def _open_asks_in(self, data: Json) -> AsyncIterator[Ask]:
+    async def _open_asks_in(self, data: Event) -> AsyncIterator[Ask]:
         """Iterate over the open asks whose live message is in a channel or thread."""
-        place, is_thread = str(data.get("id")), data.get("type") in THREADS
-        channel, thread = (str(data.get("parent_id")), place) if is_thread else (place, None)
+        place, is_thread = data.id or "", data.type in THREADS
+        channel, thread = (data.parent_id or "", place) if is_thread else (place, None)
         async for ask in self._asks.each_open(SURFACE, channel, thread):
             if not is_thread or (ask.message or {}).get("channel") == place:
                 yield ask
@@ -143,12 +151,7 @@ def _guild_of(ask: Ask) -> JsonValue:
     return (ask.message or {}).get("guild")
 
 
-def _is_locked(thread: Json) -> bool:
-    state = thread.get("thread_metadata")
-    return isinstance(state, dict) and bool(state.get("locked"))
-
-
-_HANDLERS: Final[Mapping[str, Callable[[EventHandler, Json], Awaitable[None]]]] = {
+_HANDLERS: Final[Mapping[str, Callable[[EventHandler, Event], Awaitable[None]]]] = {
     "MESSAGE_DELETE": EventHandler._message_deleted,
     "MESSAGE_DELETE_BULK": EventHandler._messages_deleted,
     "CHANNEL_DELETE": EventHandler._channel_deleted,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -25,9 +24,9 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.live_message import Save
 from answerback_chat.selection_drafts import SelectionDrafts
+from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
-from answerback_slack.bolt_app import BoltDispatcher
 from answerback_slack.catch_up import Conversation, create_missed_message_reader
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
@@ -35,6 +34,7 @@ from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
+from answerback_slack.payload_dispatch import PayloadDispatcher
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
@@ -46,9 +46,6 @@ logger = logging.getLogger(__name__)
 
 _FINISH_SECONDS: Final = 5.0
 _MAX_TASKS: Final = 2_000
-_CHANNEL: Final = re.compile(r"[CGD][A-Z0-9]{1,30}")
-_THREAD: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
-_USER: Final = re.compile(r"[UW][A-Z0-9]{1,30}")
 
 
 class SlackSurface(ChatSurface):
@@ -105,7 +102,7 @@ class SlackSurface(ChatSurface):
             "slack", self._identify, self._identification_failed
         )
         self._outage: str | None = "Slack is not connected yet."
-        self._dispatcher = BoltDispatcher(bot_token, self._identity, self._on_click, self._on_event)
+        self._dispatcher = PayloadDispatcher(self._on_click, self._on_event)
         self._endpoint = (
             None
             if signing_secret is None
@@ -123,8 +120,6 @@ class SlackSurface(ChatSurface):
             *parts, self._listener, self._homes, self._posting.selections, self._now
         )
         self._interactions = Interactions(asks, platform, self.name)
-        if self._endpoint is not None:
-            self._endpoint.on_click = self._interactions.receive
         self._sessions = AgentSessions(asks, self._calls, self._notes, self._labels, self._now)
         self._events = EventHandler(asks, self._groups, self._identity, self._recheck, self._now)
         self._events.on_home_opened = self._homes.open_first_page
@@ -201,18 +196,18 @@ class SlackSurface(ChatSurface):
     def destination_problem(self, destination: Destination) -> str | None:
         """See `answerback.ports.surface.Surface.destination_problem`."""
         if destination.user is not None:
-            if _USER.fullmatch(destination.user):
+            if ids.USER.fullmatch(destination.user):
                 return None
             return (
                 f"{destination.user!r} is not a Slack member id, "
                 "which begins with U or W, as in slack:@U012ABC."
             )
-        if not _CHANNEL.fullmatch(destination.channel or ""):
+        if not ids.CHANNEL.fullmatch(destination.channel or ""):
             return (
                 f"{destination.channel!r} is not a Slack channel id: give the id that begins with C, G or D "
                 "(at the end of the channel's details), as in slack:C012ABC, not the channel's name."
             )
-        if destination.thread is not None and not _THREAD.fullmatch(destination.thread):
+        if destination.thread is not None and not ids.TS.fullmatch(destination.thread):
             return (
                 f"{destination.thread!r} is not a Slack thread: give the ts of its first message, "
                 "as in slack:C012ABC/1716400000.000100."
@@ -228,12 +223,12 @@ class SlackSurface(ChatSurface):
             raise AssertionError("nothing is received before the surface is started")
         return await self._interactions.receive(payload)
 
-    async def _on_event(self, payload: dict[str, Any]) -> None:
+    async def _on_event(self, event: Mapping[str, Any]) -> None:
         if self._events is None or self._listener is None or self._missed is None:
             raise AssertionError("nothing is received before the surface is started")
         if (
-            await self._events.handle_event(payload)
-            or (message := typed_message_from_event(payload)) is None
+            await self._events.handle_event(event)
+            or (message := typed_message_from_event(event)) is None
         ):
             return
         await self._listener.handle_message(message)

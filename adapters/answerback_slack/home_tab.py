@@ -12,6 +12,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from itertools import chain
 from typing import Final
 
 from answerback.core.ask import ANYONE, Ask
@@ -27,7 +28,7 @@ from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
-from answerback_slack import home_view
+from answerback_slack import home_view, parse
 from answerback_slack.api_client import SlackApi
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.optional_features import OptionalFeature
@@ -94,12 +95,12 @@ class HomeTabs:
         Raises:
             StoreError: the page could not be stored.
         """
+        user = parse.user_id_of(payload)
         match payload:
             case {
                 "view": {"type": "home"},
-                "user": {"id": str(user)},
                 "actions": [{"action_id": str(name), **action}, *_],
-            } if name.startswith("home."):
+            } if name.startswith("home.") and user is not None:
                 pages = await self._pages(user)
                 value = action.get("value")
                 if (
@@ -181,8 +182,8 @@ class HomeTabs:
 
     def _next(self) -> str | None:
         now = time.monotonic()
-        responder = next(iter(self._opened), None)
-        responder = responder or next((key for key, due in self._queue.items() if due <= now), None)
+        due = (key for key, at in self._queue.items() if at <= now)
+        responder = next(chain(self._opened, due), None)
         if responder is not None:
             self._opened.pop(responder, None)
             self._queue.pop(responder, None)

@@ -11,42 +11,48 @@ from __future__ import annotations
 import hmac
 import logging
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import msgspec
 from aiohttp import web
-from pydantic_core import from_json
-from slack_bolt import BoltResponse
+from pydantic_core import from_json, to_json
+from typing_extensions import TypedDict
 from yarl import URL
 
 from answerback.http.platform_bodies import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 from answerback_slack import limits
-from answerback_slack.bolt_app import ClickCallback
-from answerback_slack.parse import ClickPayload
+from answerback_slack.payload_dispatch import PayloadCallback
 
 logger = logging.getLogger(__name__)
-
-PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
-"""Handles a payload; returns the response once its action is committed."""
 
 MAX_BODY_BYTES: Final = 2 * 1024 * 1024
 _MAX_SIGNATURES: Final = 200_000
 """The most signatures kept to detect replays: more than Slack sends an app within five minutes."""
-_CLICK_DECODER: Final = msgspec.json.Decoder(ClickPayload)
 _MAX_TIMESTAMP_DIGITS: Final = 12
 _HASH_CHUNK_BYTES: Final = 2_047
 
 
+class ClickPayload(TypedDict, total=False):
+    """The fields of a ``block_actions`` payload that are used."""
+
+    type: object
+    user: object
+    container: object
+    channel: object
+    trigger_id: object
+    response_url: object
+    view: object
+    state: object
+    actions: object
+
+
+_CLICK_DECODER: Final = msgspec.json.Decoder(ClickPayload)
+
+
 class HttpEndpoint:
     """The HTTP handler that receives Slack's requests."""
-
-    on_click: ClickCallback | None = None
-    """Handles a click without bolt's router, which takes as long to find the only listener as the commit takes.
-
-    Set once the surface is started.
-    """
 
     def __init__(
         self, secret: str, dispatch: PayloadCallback, now: Callable[[], float] = time.time
@@ -115,18 +121,15 @@ class HttpEndpoint:
 
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
         text = json_text_from_body(content_type, body)
-        if self.on_click is not None and (click := parse_click(text)) is not None:
-            return web.Response(status=(await self.on_click(click)).status)
-        payload = parse_payload(text)
+        payload = parse_click(text) or parse_payload(text)
         if payload is None:
             return web.Response(status=400, text="the body is not a Slack payload")
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": str(payload.get("challenge", ""))})
-        answer = await self._dispatch(payload)
-        if not answer.body:
-            return web.Response(status=answer.status)
-        headers = answer.first_headers()
-        return web.Response(status=answer.status, body=answer.body.encode(), headers=headers)
+        status, answer = await self._dispatch(payload)
+        if answer is None:
+            return web.Response(status=status)
+        return web.Response(status=status, body=to_json(answer), content_type="application/json")
 
 
 def json_text_from_body(content_type: str, body: bytes) -> str:
@@ -153,7 +156,7 @@ def parse_click(text: str) -> ClickPayload | None:
     return payload if payload.get("type") == "block_actions" else None
 
 
-def parse_payload(text: str) -> dict[str, Any] | None:
+def parse_payload(text: str) -> Mapping[str, Any] | None:
     """Parse a text as a payload; None if it is not a JSON object."""
     try:
         payload = from_json(text)

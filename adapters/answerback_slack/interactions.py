@@ -84,14 +84,11 @@ class InteractionHandler:
         """Handle a control of a Home tab; answer a click on an unknown control with a note, rather than ignore it."""
         if await self._homes.handle_click(payload):
             return _ACKNOWLEDGED
-        url, user = payload.get("response_url"), payload.get("user")
-        if (
-            payload.get("type") == "block_actions"
-            and isinstance(url, str)
-            and isinstance(user, dict)
-        ):
+        url, user = payload.get("response_url"), parse.user_id_of(payload)
+        is_click = payload.get("type") == "block_actions"
+        if is_click and isinstance(url, str) and user is not None:
             text = escape(self._labels.not_found)
-            self._later.spawn("note", self._notes.send(text, str(user.get("id")), None, url))
+            self._later.spawn("note", self._notes.send(text, user, None, url))
         return _ACKNOWLEDGED
 
     async def respond_to_acted(self, acted: Acted, used: Click | Submission) -> Ack:

@@ -7,20 +7,19 @@ is not for us parses to None.
 from __future__ import annotations
 
 import json
-import re
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from re import Pattern
 from typing import Final, TypeAlias
-
-from typing_extensions import TypedDict
 
 from answerback.core.intents import RequestedAction, TypedText
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat.control_codec import Control, Verb, decode
+from answerback_slack import ids
 
 Values: TypeAlias = Mapping[str, FieldEntry]
 """The contents of the inputs in a message or modal, by block_id: a text, or the indexes of the selected options."""
@@ -30,23 +29,8 @@ _TYPED_SUBTYPES: Final = frozenset({None, "thread_broadcast", "file_share"})
 _READ_ONLY_VERBS: Final = frozenset({Verb.SHOW_IN_FULL, Verb.PREVIEW, Verb.PAGE})
 _MAX_INDEX_DIGITS: Final = 6
 _OFFERED_PREFIX: Final = "words:"
-_TS: Final = re.compile(r"[0-9]{1,16}\.[0-9]{1,9}")
 _MAX_SECONDS: Final = 10_000_000_000
 """No datetimepicker holds more: https://docs.slack.dev/reference/block-kit/block-elements/datetime-picker-element"""
-
-
-class ClickPayload(TypedDict, total=False):
-    """The fields of a ``block_actions`` payload that are used."""
-
-    type: object
-    user: object
-    container: object
-    channel: object
-    trigger_id: object
-    response_url: object
-    view: object
-    state: object
-    actions: object
 
 
 @dataclass(slots=True)
@@ -195,16 +179,15 @@ def parse_interaction(
             return None
 
 
-def typed_message_from_event(payload: object) -> TypedMessage | None:
-    """Parse the typed message in the payload of an event; None if no person typed one."""
-    event = _dict(_dict(payload).get("event"))
+def typed_message_from_event(event: Mapping[str, object]) -> TypedMessage | None:
+    """Parse the typed message of an event; None if no person typed one."""
     is_direct = event.get("channel_type") == "im"
     return parse_typed_message(event, _str(event.get("channel")), is_direct=is_direct)
 
 
 def seconds_from_ts(ts: object) -> float | None:
     """The time of a ts, by Slack's clock: https://docs.slack.dev/messaging/retrieving-messages"""
-    return float(ts) if isinstance(ts, str) and _TS.fullmatch(ts) else None
+    return float(ts) if isinstance(ts, str) and ids.TS.fullmatch(ts) else None
 
 
 def latest_edit_time(message: Mapping[str, object]) -> float | None:
@@ -227,9 +210,9 @@ def parse_typed_message(
     """Parse a message from a conversation's history or from an event; None if no person typed it."""
     if message.get("type") != "message" or message.get("subtype") not in _TYPED_SUBTYPES:
         return None
-    user, text = _str(message.get("user")), _str(message.get("text"))
-    ts, thread = _str(message.get("ts")), _str(message.get("thread_ts")) or None
-    if message.get("bot_id") or not (user and text and channel and ts):
+    user, text = _id(message.get("user"), ids.USER), _str(message.get("text"))
+    ts, thread = _id(message.get("ts"), ids.TS), _id(message.get("thread_ts"), ids.TS)
+    if message.get("bot_id") or not (user and text and ids.CHANNEL.fullmatch(channel) and ts):
         return None
     # The first message of a thread is in the channel itself.
     where = MessageLocation(channel, ts, None if thread == ts else thread)
@@ -320,10 +303,14 @@ def _text_of(value: object) -> str:
     return _str(_dict(value).get("text"))
 
 
+def user_id_of(body: Mapping[str, object]) -> str | None:
+    """The id of the user who clicked or submitted something; None if there is no valid one."""
+    return _id(_dict(body.get("user")).get("id"), ids.USER)
+
+
 def _person(body: Mapping[str, object], team: str | None) -> Person | None:
-    user = _dict(body.get("user"))
-    user_id = _str(user.get("id"))
-    if not user_id:
+    user, user_id = _dict(body.get("user")), user_id_of(body)
+    if user_id is None:
         return None
     name = _str(user.get("name")) or _str(user.get("username")) or None
     home = _str(user.get("team_id"))
@@ -334,11 +321,11 @@ def _person(body: Mapping[str, object], team: str | None) -> Person | None:
 
 def _where(body: Mapping[str, object]) -> MessageLocation | None:
     container = _dict(body.get("container"))
-    channel = _str(container.get("channel_id")) or _str(_dict(body.get("channel")).get("id"))
-    ts = _str(container.get("message_ts"))
-    if not channel or not ts:
+    channel = container.get("channel_id") or _dict(body.get("channel")).get("id")
+    channel, ts = _id(channel, ids.CHANNEL), _id(container.get("message_ts"), ids.TS)
+    if channel is None or ts is None:
         return None
-    return MessageLocation(channel, ts, _str(container.get("thread_ts")) or None)
+    return MessageLocation(channel, ts, _id(container.get("thread_ts"), ids.TS))
 
 
 def _metadata(view: Mapping[str, object]) -> MessageLocation | None:
@@ -394,6 +381,11 @@ def _dict(value: object) -> Mapping[str, object]:
 
 def _list(value: object) -> list[object]:
     return value if isinstance(value, list) else []
+
+
+def _id(value: object, form: Pattern[str]) -> str | None:
+    """The value if it is an id of this form."""
+    return value if isinstance(value, str) and form.fullmatch(value) else None
 
 
 def _str(value: object) -> str:

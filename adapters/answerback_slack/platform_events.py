@@ -1,22 +1,28 @@
 """Handle Slack's events about the workspace: messages deleted, channels closed, user groups changed, the app removed.
 
 Owns the events in `manifest.EVENTS` other than messages that people type. Each is handled before it is acknowledged,
-so that Slack sends it again if it could not be stored. Shapes: https://docs.slack.dev/reference/events
+so that Slack sends it again if it could not be stored.
 """
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Final
+
+import msgspec
 
 from answerback.core.errors import DestinationGoneError
 from answerback.ports.surface import Asks
 from answerback.presentation import responders
 from answerback_slack.agent_status import AgentSession
 from answerback_slack.errors import advice
+from answerback_slack.events import ChangedMessage, Event, RevokedTokens, Subteam, parse_event
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import BotIdentity
 from answerback_slack.posting import MessageRef
+
+logger = logging.getLogger(__name__)
 
 _ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
 _DELETED: Final = "was deleted: ask somewhere else"
@@ -63,88 +69,78 @@ class EventHandler:
         self._identity = identity
         self._recheck = recheck
 
-    async def handle_event(self, payload: object) -> bool:
+    async def handle_event(self, payload: Mapping[str, object]) -> bool:
         """Handle an event; return False if it is not one of these.
 
         Raises:
             StoreError: not all of its effects could be stored.
         """
-        match payload:
-            case {"event": {"type": "message"} as event}:
-                return await self._handle_message_event(event)
-            case {"event": {"type": "app_home_opened", "user": str(user)} as event}:
-                if event.get("tab") != "messages":
-                    await self.on_home_opened(user)
-                return True
-            case {
-                "event": {
-                    "type": "agent_session_stopped",
-                    "channel": str(channel),
-                    "thread_ts": str(thread),
-                    "user": str(user),
-                    "event_ts": str(at),
-                }
-            }:
-                await self.on_session_stopped(AgentSession(channel, thread), user, at)
-                return True
-            case {"event": {"type": str()} as event}:
-                return await self._handle_workspace_event(event)
-            case _:
-                return False
-
-    async def _handle_message_event(self, event: Mapping[str, object]) -> bool:
+        try:
+            event = parse_event(payload)
+        except msgspec.ValidationError as error:
+            extra = {"action": "odd_event"}
+            logger.info("An event of an unknown shape was ignored: %s", error, extra=extra)
+            return True
         match event:
-            case {"subtype": "message_deleted", "channel": str(channel), "deleted_ts": str(ts)}:
-                before = event.get("previous_message")
-            case {
-                "subtype": "message_changed",
-                "channel": str(channel),
-                "message": {"subtype": "tombstone", "ts": str(ts)} as before,
-            }:
+            case Event(type="message"):
+                return await self._handle_message_event(event)
+            case Event(type="app_home_opened", user=str(user)):
+                if event.tab != "messages":
+                    await self.on_home_opened(user)
+            case Event(
+                type="agent_session_stopped",
+                channel=str(channel),
+                thread_ts=str(thread),
+                user=str(user),
+                event_ts=str(at),
+            ):
+                await self.on_session_stopped(AgentSession(channel, thread), user, at)
+            case _:
+                await self._handle_workspace_event(event)
+        return True
+
+    async def _handle_message_event(self, event: Event) -> bool:
+        match event:
+            case Event(subtype="message_deleted", channel=str(channel), deleted_ts=str(ts)):
+                before = event.previous_message
+            case Event(
+                subtype="message_changed",
+                channel=str(channel),
+                message=ChangedMessage(subtype="tombstone", ts=str(ts)) as before,
+            ):
                 pass  # a deleted message that has replies
             case _:
                 return False
-        thread = before.get("thread_ts") if isinstance(before, Mapping) else None
-        parent = thread if isinstance(thread, str) else ts
+        parent = (before and before.thread_ts) or ts
         async for ask in self._asks.each_open("slack", channel, parent):
             ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:
                 await self._asks.show_again(ask.id, deleted=True)
         return True
 
-    async def _handle_workspace_event(self, event: Mapping[str, object]) -> bool:
+    async def _handle_workspace_event(self, event: Event) -> None:
         match event:
-            case {"type": "member_left_channel", "user": user} if user != self._identity.bot_user:
+            case Event(type="member_left_channel") if event.user != self._identity.bot_user:
                 pass
-            case {"type": kind, "channel": str(channel)} if kind in _CLOSED:
+            case Event(type=kind, channel=str(channel)) if kind in _CLOSED:
                 await self._fail_asks_in(channel, _CLOSED[kind], self._event_time(event))
-            case {
-                "type": "channel_id_changed",
-                "old_channel_id": str(old),
-                "new_channel_id": str(new),
-            }:
+            case Event(type="channel_id_changed", old_channel_id=str(old), new_channel_id=str(new)):
                 async for ask in self._asks.each_open("slack", old):
                     await self._asks.change_channel_id(ask.id, old, new)
-            case {"type": "subteam_updated", "subteam": {"id": str(group), "date_delete": deleted}}:
+            case Event(type="subteam_updated", subteam=Subteam(id=group, date_delete=deleted)):
                 await self._handle_group_change(group, disabled=bool(deleted))
-            case {"type": "subteam_updated", "subteam": {"id": str(group)}}:
+            case Event(type="subteam_members_changed", subteam_id=str(group)):
                 await self._handle_group_change(group, disabled=False)
-            case {"type": "subteam_members_changed", "subteam_id": str(group)}:
-                await self._handle_group_change(group, disabled=False)
-            case {"type": "tokens_revoked", "tokens": {"bot": []}}:
+            case Event(type="tokens_revoked", tokens=RevokedTokens(bot=[])):
                 pass  # only people's tokens, not the app's
-            case {"type": "tokens_revoked" | "app_uninstalled" as kind}:
+            case Event(type="tokens_revoked" | "app_uninstalled" as kind):
                 self._recheck(f"Slack says {kind}: {advice('account_inactive')}.")
             case _:
-                return False
-        return True
+                pass
 
-    def _event_time(self, event: Mapping[str, object]) -> float:
+    def _event_time(self, event: Event) -> float:
         """The time of the event, by Slack's clock."""
-        try:
-            return float(str(event.get("event_ts")))
-        except ValueError:
-            return self._now()
+        return self._now() if event.event_ts is None else float(event.event_ts)
 
     async def _fail_asks_in(self, channel: str, reason: str, at: float) -> None:
         """Fail the asks that were created in a channel before it was closed, as Slack may report that late."""

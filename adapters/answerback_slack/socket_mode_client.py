@@ -11,13 +11,11 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
-from pydantic_core import from_json
-from slack_bolt import BoltResponse
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.aiohttp import SocketModeClient
 from slack_sdk.socket_mode.async_client import AsyncBaseSocketModeClient
@@ -27,6 +25,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 
 from answerback_client.backoff import Backoff
 from answerback_slack import errors
+from answerback_slack.payload_dispatch import PayloadCallback
 
 logger = logging.getLogger(__name__)
 
@@ -51,8 +50,6 @@ TOO_MANY_CONNECTIONS: Final = (
 )
 _EXPECTED_ERRORS: Final = (SlackApiError, aiohttp.ClientError, TimeoutError, OSError, ValueError)
 """The errors of a connection that Slack or the network does not allow."""
-
-PayloadCallback = Callable[[dict[str, Any]], Awaitable[BoltResponse]]
 
 
 class _Client(SocketModeClient):
@@ -222,8 +219,7 @@ class SocketModeConnections:
         answer = await self._dispatch(request.payload)
         if answer.status != HTTPStatus.OK:
             return
-        payload = from_json(answer.body) if answer.body else None
-        response = SocketModeResponse(envelope_id=request.envelope_id, payload=payload)
+        response = SocketModeResponse(envelope_id=request.envelope_id, payload=answer.body)
         others = [each for each in self._clients if each.is_usable() and each is not client]
         for each in (client, *others):
             try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Final, Protocol, TypeVar, runtime_checkable
 
@@ -24,6 +24,7 @@ class Capability(StrEnum):
     ASKING_BACK = "asking back"
     DELETION = "deletion"
     RATE_LIMITS = "rate limits"
+    PAYLOADS = "payloads"
 
 
 class Stage(Protocol):
@@ -158,6 +159,17 @@ class HasRateLimits(Protocol):
         """Return how many calls were rejected so far."""
 
 
+@runtime_checkable
+class HasPayloads(Protocol):
+    """The platform sends what people do as signed payloads. The stage implements this, not a person."""
+
+    def payloads(self) -> Sequence[JsonValue]:
+        """Return the payloads that were sent so far, and an example of each other kind, about no ask."""
+
+    async def send_payload(self, payload: JsonValue) -> None:
+        """Send a payload as the platform would; fail if the service calls that a failure of its own."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
@@ -167,8 +179,11 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.ASKING_BACK: HasAskingBack,
     Capability.DELETION: HasDeletion,
     Capability.RATE_LIMITS: HasRateLimits,
+    Capability.PAYLOADS: HasPayloads,
 }
-"""The protocol that a simulated person (for rate limits, the stage) implements for each capability."""
+"""The protocol that a simulated person, or the stage, implements for each capability."""
+STAGE_CAPABILITIES: Final = frozenset({Capability.RATE_LIMITS, Capability.PAYLOADS})
+"""The capabilities of the stage."""
 
 C = TypeVar("C", bound=Callable[..., object])
 

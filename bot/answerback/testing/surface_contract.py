@@ -15,19 +15,23 @@ import pytest_asyncio
 from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     CAPABILITY_PROTOCOLS,
+    STAGE_CAPABILITIES,
     Capability,
     SimulatedPerson,
     Stage,
 )
 from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
+from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
 from answerback.testing.surface_texts import TextsContract
 from answerback.testing.surface_walks import RecordContract, WalksContract
 
 
 @pytest.mark.asyncio(loop_scope="class")
-class SharedSurfaceContract(RecordContract, ClicksContract, TypingContract, OutagesContract):
+class SharedSurfaceContract(
+    RecordContract, ClicksContract, TypingContract, OutagesContract, PayloadsContract
+):
     """The tests whose result could depend on the store or on the number of services."""
 
     unsupported: ClassVar[Mapping[Capability, str]] = {}
@@ -59,7 +63,7 @@ class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, Peopl
         self, stage: Stage, ada: SimulatedPerson, capability: Capability
     ) -> None:
         """Leaving out the methods of a capability does not skip its tests: its absence must be declared."""
-        driver = stage if capability is Capability.RATE_LIMITS else ada
+        driver = stage if capability in STAGE_CAPABILITIES else ada
         assert isinstance(driver, CAPABILITY_PROTOCOLS[capability]) is (
             capability not in self.unsupported
         )

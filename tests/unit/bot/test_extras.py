@@ -84,7 +84,7 @@ async def test_doctor_names_the_missing_extra_and_checks_the_rest(
     file.write_text(
         f'[slack]\nbot_token = "xoxb-1"\napp_token = "xapp-1"\n[storage]\nurl = "sqlite:///{tmp_path}/a.db"\n'
     )
-    lack("slack_bolt")
+    lack("slack_sdk")
     lack("discord")
     settings = await asyncio.to_thread(load_settings, file)
     async with aiohttp.ClientSession() as http:

@@ -38,6 +38,27 @@ OFFERS = {
     LABELS.submit: "submit",
     LABELS.other: "other",
 }
+ELSEWHERE = {"guild_id": "1700000000000000001", "channel_id": "1700000000000000002"}
+EXAMPLE_EVENTS: dict[str, dict[str, JsonValue]] = {
+    "MESSAGE_CREATE": {
+        **ELSEWHERE, "id": "1700000000000000003", "type": 0, "content": "hm", "mentions": [],
+        "author": {"id": "1700000000000000004", "username": "else"}, "member": {"roles": []},
+        "message_reference": {"message_id": "1700000000000000005"},
+    },
+    "MESSAGE_DELETE": {**ELSEWHERE, "id": "1700000000000000003"},
+    "MESSAGE_DELETE_BULK": {**ELSEWHERE, "ids": ["1700000000000000003"]},
+    "CHANNEL_DELETE": {"id": "1700000000000000002", "type": 0},
+    "THREAD_DELETE": {"id": "1700000000000000003", "parent_id": "1700000000000000002", "type": 11},
+    "GUILD_DELETE": {"id": "1700000000000000001"},
+    "GUILD_ROLE_DELETE": {"guild_id": "1700000000000000001", "role_id": "1700000000000000006"},
+    "CHANNEL_UPDATE": {"id": "1700000000000000002", "type": 0},
+    "THREAD_UPDATE": {
+        "id": "1700000000000000003", "parent_id": "1700000000000000002", "type": 11,
+        "thread_metadata": {"locked": True},
+    },
+    "GUILD_ROLE_UPDATE": {"guild_id": "1700000000000000001"},
+    "GUILD_MEMBER_UPDATE": {"guild_id": "1700000000000000001", "user": {"id": "1700000000000000004"}},
+}  # fmt: skip
 POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 
 
@@ -84,6 +105,27 @@ class DiscordStage:
 
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.discord.faults.log)
+
+    def payloads(self) -> list[JsonValue]:
+        clicks = [each.body for each in self.discord.interactions.all.values()]
+        sent = [{"t": "INTERACTION_CREATE", "d": body} for body in clicks[-3:]]
+        events = [{"t": name, "d": data} for name, data in EXAMPLE_EVENTS.items()]
+        return [*sent, *(events if self._mode == "gateway" else ())]
+
+    async def send_payload(self, payload: JsonValue) -> None:
+        assert isinstance(payload, dict)
+        name, data = payload.get("t"), payload.get("d")
+        if not isinstance(name, str):
+            return  # discord.py ends such a connection, and connects again
+        url = self.discord.application.interactions_endpoint_url
+        if url is not None:
+            body = json.dumps(data).encode()
+            status, _, _ = await self.discord.interactions.signed_post(url, body)
+            assert status in {200, 400}, payload
+            return
+        for session in self.discord.gateway.sessions.values():
+            if session.connection is not None:
+                session.connection.send(0, data, seq=len(session.events), event=name)
 
 
 @asynccontextmanager

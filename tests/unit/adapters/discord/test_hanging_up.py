@@ -29,6 +29,7 @@ def signed(up: Rig, ask: Ask) -> bytes:
         "id": "77",
         "type": 3,
         "token": "t",
+        "application_id": str(up.discord.application.id),
         "guild_id": str(up.guild.id),
         "member": {"user": {"id": str(up.ann.id), "username": "ann"}, "roles": []},
         "message": {"id": (ask.message or {})["id"], "flags": 1 << 15},

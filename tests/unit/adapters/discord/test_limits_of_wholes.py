@@ -161,7 +161,7 @@ def test_the_flags_of_a_message() -> None:
         assert message["flags"] == flags
         assert check_message(message) == []
         click: Any = {
-            "id": "1", "token": "t", "type": 3, "user": {"id": "2", "username": "ann"},
+            "id": "1", "application_id": "2", "token": "t", "type": 3, "user": {"id": "2", "username": "ann"},
             "data": {"custom_id": "ab1:ask_1:1:back"}, "message": {"id": "3", "flags": flags},
         }  # fmt: skip
         found = parse.parse_interaction(click)

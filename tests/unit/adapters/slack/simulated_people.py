@@ -32,6 +32,21 @@ from tests.unit.adapters.slack.rig import (
 )
 
 _OFFERS = {"back", "ask_back", "reply", "end_turn", "submit", "other"}
+EXAMPLE_EVENTS: tuple[Json, ...] = (
+    {"type": "message", "ts": "1700000000.000200", "text": "hm", "channel_type": "im"},
+    {"type": "message", "subtype": "message_deleted", "deleted_ts": "1700000000.000200",
+     "previous_message": {"thread_ts": "1700000000.000100"}},
+    {"type": "message", "subtype": "message_changed",
+     "message": {"subtype": "tombstone", "ts": "1700000000.000200"}},
+    {"type": "app_home_opened", "tab": "home"},
+    {"type": "agent_session_stopped", "thread_ts": "1700000000.000100"},
+    {"type": "channel_archive"},
+    {"type": "member_left_channel"},
+    {"type": "channel_id_changed", "old_channel_id": "C0ELSE", "new_channel_id": "G0ELSE"},
+    {"type": "subteam_updated", "subteam": {"id": "S0ELSE", "date_delete": 0}},
+    {"type": "subteam_members_changed", "subteam_id": "S0ELSE"},
+    {"type": "tokens_revoked", "tokens": {"oauth": ["U0ELSE"], "bot": []}},
+)  # fmt: skip
 _CLICKED = {"button", "checkboxes", "multi_static_select"}
 
 
@@ -74,6 +89,18 @@ class SlackStage:
 
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.slack.calls)
+
+    def payloads(self) -> list[JsonValue]:
+        clicks: list[JsonValue] = [payload for payload, _ in self.slack.acks]
+        common = {"channel": "C0ELSE", "user": "U0ELSE", "event_ts": "1700000000.000100"}
+        examples = [*(event | common for event in EXAMPLE_EVENTS), *EXAMPLE_EVENTS]
+        return [*clicks[-3:], *map(self.slack.interactivity.event, examples)]
+
+    async def send_payload(self, payload: JsonValue) -> None:
+        assert isinstance(payload, dict)
+        kind = "interactive" if "actions" in payload or "view" in payload else "events_api"
+        ack = await self.slack.way.send(kind, payload)
+        assert ack.ok or ack.status in {400, 401}, (payload, ack)
 
 
 @asynccontextmanager

@@ -300,6 +300,17 @@ async def test_opening_the_messages_tab_publishes_nothing(up: Rig) -> None:
     assert up.ada.id not in up.slack.workspace.homes
 
 
+@pytest.mark.rule("DATA-13", "SLACK-11")
+@pytest.mark.parametrize("user", ["", None, 7, {}, "U", "U0<a>"])
+async def test_a_home_opened_by_nobody_holds_up_nobody(up: Rig, user: object) -> None:
+    up.slack.emit({"type": "app_home_opened", "user": user, "tab": "home"})
+    await up.slack.queue.settle()
+    assert up.slack.queue.unacked == []
+    ask = await up.submit(question("Apply the migration?"), responders=[up.ada.id])
+    await opened(up, up.ada, "Apply the migration?")
+    assert ask.open
+
+
 @pytest.mark.rule("SLACK-11")
 async def test_an_ask_without_a_permalink_is_shown_in_full_in_place(up: Rig) -> None:
     up.slack.faults.add("chat.getPermalink", times=1, error="internal_error")

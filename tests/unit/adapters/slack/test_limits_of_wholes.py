@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from slack_bolt import BoltResponse
 
 from answerback.core import ask as asks
 from answerback.core.ask import Ask, Reason, Status
@@ -23,6 +23,7 @@ from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, modals, private_notes, record_text, reminders
 from answerback_slack.http_endpoint import HttpEndpoint
+from answerback_slack.interactions import Ack
 from answerback_slack.message_layout import MessageBuilder
 from answerback_slack.render import render
 from tests.fakes.slack import rules
@@ -162,7 +163,7 @@ def test_the_range_of_the_datetimepicker() -> None:
         assert check_view(view, foreign=False) == []
 
 
-async def _unexpected(_payload: dict[str, Any]) -> BoltResponse:
+async def _unexpected(_payload: Mapping[str, Any]) -> Ack:
     raise AssertionError("nothing is handed on here")
 
 

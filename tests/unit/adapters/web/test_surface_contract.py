@@ -31,6 +31,7 @@ UNSUPPORTED = {
     Capability.MENTIONS: "A page notifies nobody, whatever it shows.",
     Capability.DELETION: "A page is rendered whenever it is opened.",
     Capability.RATE_LIMITS: "There is no platform in between.",
+    Capability.PAYLOADS: "There is no platform in between.",
 }
 
 

@@ -1,0 +1,43 @@
+"""Parse the gateway's events about places, strictly: each field that is used is well-formed or absent.
+
+Shapes: https://docs.discord.com/developers/events/gateway-events
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Snowflake: TypeAlias = Annotated[str, Field(pattern=r"\A[0-9]{1,20}\z")]
+"""An id: https://docs.discord.com/developers/reference#snowflakes"""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(strict=True, frozen=True)
+
+
+class User(_Part):
+    """A user."""
+
+    id: Snowflake | None = None
+
+
+class ThreadState(_Part):
+    """The state of a thread."""
+
+    locked: bool = False
+
+
+class Event(_Part):
+    """The fields of all events that are used."""
+
+    id: Snowflake | None = None
+    ids: tuple[Snowflake, ...] = Field((), strict=False)
+    guild_id: Snowflake | None = None
+    parent_id: Snowflake | None = None
+    role_id: Snowflake | None = None
+    type: int | None = None
+    unavailable: bool = False
+    thread_metadata: ThreadState | None = None
+    user: User | None = None
