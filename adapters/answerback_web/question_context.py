@@ -28,11 +28,10 @@ from answerback.core.markdown import (
     Table,
     Verbatim,
     append_link_addresses,
-    parse_context,
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation import asides as chat
-from answerback.presentation.sanitize import visible
+from answerback.presentation.context_blocks import context_blocks
 from answerback_web import limits
 
 _LANGUAGES: Final = {
@@ -69,11 +68,7 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     """Render the context of a question; None if there is none."""
     source = prompt.question.context
-    return (
-        render_blocks(parse_context(visible(source), prompt.context_format), labels)
-        if source
-        else None
-    )
+    return render_blocks(context_blocks(source, prompt.context_format), labels) if source else None
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -86,7 +81,7 @@ def is_slow_to_render(ask: Ask) -> bool:
 
 def render_preview(source: str, labels: Labels) -> Markup:
     """Render an option's preview as Markdown, as the tools that have previews specify."""
-    return render_blocks(parse_context(visible(source), "markdown"), labels)
+    return render_blocks(context_blocks(source, "markdown"), labels)
 
 
 def render_asides(view: View, labels: Labels) -> Markup:
@@ -185,8 +180,7 @@ def _code(code: Code, labels: Labels) -> Markup:
 
 
 def _pre(text: str, language: str) -> Markup:
-    # Lines of code are not wrapped, so it has to scroll sideways by keyboard too.
-    return Markup('<pre class="code" tabindex="0"><code>{}</code></pre>').format(
+    return Markup('<pre class="code"><code>{}</code></pre>').format(
         Markup("").join(_highlight(text, language))
     )
 

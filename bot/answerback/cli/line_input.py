@@ -26,7 +26,7 @@ from prompt_toolkit.key_binding import (
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.layout.utils import explode_text_fragments
 
-from answerback.presentation.sanitize import glyph
+from answerback.presentation.sanitize import glyphs
 
 _ESC_TIMEOUT: Final = 0.1
 """Seconds after which an Esc counts as the Esc key: Alt and other keys send one too, followed at once by the rest."""
@@ -158,7 +158,10 @@ class _Visible(Processor):
 
     def apply_transformation(self, transformation_input: TransformationInput) -> Transformation:
         before = explode_text_fragments(transformation_input.fragments)
-        after: StyleAndTextTuples = [(style, glyph(char)) for style, char, *_ in before]
+        shown = glyphs("".join(char for _, char, *_ in before))
+        after: StyleAndTextTuples = [
+            (style, char) for (style, *_), char in zip(before, shown, strict=True)
+        ]
         places = [0, *accumulate(len(text) for _, text, *_ in after)]
         return Transformation(
             after,

@@ -7,11 +7,9 @@ sequences in texts from an agent are made visible before printing, so that none 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final, assert_never
 
-from prompt_toolkit import print_formatted_text
-from prompt_toolkit.formatted_text import FormattedText
 from pydantic import JsonValue
 
 from answerback.cli import answer_keys, people_text, question_context
@@ -27,12 +25,12 @@ from answerback.cli.answer_keys import (
 )
 from answerback.cli.line_input import LineInput, PressedKey, TerminalInput
 from answerback.cli.multi_select import Selection
-from answerback.core import markdown
+from answerback.cli.terminal_output import Fragments, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
-from answerback.presentation.sanitize import as_json, one_line, visible
+from answerback.presentation.sanitize import as_json, one_line
 
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
@@ -58,7 +56,7 @@ class TerminalPrompter:
 
     def print_line(self, text: str, style: str = "") -> None:
         """Print a line to the terminal, with control characters made visible."""
-        print_formatted_text(FormattedText([(style, visible(text))]))
+        print_lines([text_line(text, style)])
 
     def print_error(self, text: str) -> None:
         """Print a line about a problem."""
@@ -132,43 +130,41 @@ class TerminalPrompter:
                 assert_never(kind)
 
     def _print_heading(self, ask: Json, prompt: Json) -> None:
-        labels, review = self._labels, prompt["kind"] == "review"
-        self.print_line("")
         self._asker = one_line(str(ask["asked_by"]))
-        asks = labels.asks if ask["waiting"] else labels.asked_unattended
-        self.print_line(asks.format(label=self._asker), _DIM)
-        if audience := people_text.audience(ask, labels):
-            self.print_line(audience, _DIM)
-        if not review and not self._has_started:
-            self._print_earlier_answers(ask, prompt)
+        print_lines(self._heading(ask, prompt))
         self._has_started = True
+
+    def _heading(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
+        """What is shown above the choices: who asks, the earlier answers, the context and the question."""
+        labels, review = self._labels, prompt["kind"] == "review"
+        yield []
+        asks = labels.asks if ask["waiting"] else labels.asked_unattended
+        yield text_line(asks.format(label=self._asker), _DIM)
+        if audience := people_text.audience(ask, labels):
+            yield text_line(audience, _DIM)
+        if not review and not self._has_started:
+            yield from self._earlier_answers(ask, prompt)
         for option in get_dicts(prompt, "options"):
             if option.get("preview"):
-                self.print_line(f"{option['label']}:", _DIM)
-                self.print_line(str(option["preview"]))
+                yield text_line(f"{option['label']}:", _DIM)
+                yield text_line(str(option["preview"]))
         if prompt.get("context"):
-            is_text = prompt["context_format"] == "text"
-            source = visible(str(prompt["context"]))
-            for line in question_context.render_lines(
-                markdown.parse_context(source, "text" if is_text else "markdown")
-            ):
-                print_formatted_text(FormattedText(line))
-            self.print_line("")
+            yield from question_context.render_context(prompt)
+            yield []
         header = f"{prompt['header']}: " if prompt.get("header") else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
-        self.print_line(f"{progress}{header}{title}", _BOLD)
-        for line in question_context.render_asides(prompt, self._asker, labels):
-            print_formatted_text(FormattedText(line))
+        yield text_line(f"{progress}{header}{title}", _BOLD)
+        yield from question_context.render_asides(prompt, self._asker, labels)
 
-    def _print_earlier_answers(self, ask: Json, prompt: Json) -> None:
+    def _earlier_answers(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
         answered = get_dicts(prompt, "answered")
         if len(answered) > _MAX_EARLIER_ANSWERS:
-            self.print_line(f"… {len(answered) - _MAX_EARLIER_ANSWERS} earlier", _DIM)
+            yield text_line(f"… {len(answered) - _MAX_EARLIER_ANSWERS} earlier", _DIM)
         for line in answered[-_MAX_EARLIER_ANSWERS:]:
             by = people_text.describe_answerer(line, self._labels)
             words = answer_keys.answer_line(ask, line, self._labels)
-            self.print_line(f"{words} ({by})" if by else words, _DIM)
+            yield text_line(f"{words} ({by})" if by else words, _DIM)
 
     def _boolean_keys(self, prompt: Json) -> Keys:
         labels, prefill = self._labels, prompt["prefill"]
@@ -181,15 +177,16 @@ class TerminalPrompter:
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:
         fixed, keys = answer_keys.review_keys(ask, prompt, self._labels)
-        for line in fixed:
-            self.print_line(f"      {line}")
+        print_lines(text_line(f"      {line}") for line in fixed)
         return keys
 
     def _print_choices(self, keys: Keys, default: str | None) -> None:
+        lines = []
         for key, choice in keys.items():
             about = f"  ({one_line(choice.about)})" if choice.about else ""
             mark = "›" if key == default else " "
-            self.print_line(f"{mark} {key:>2}  {one_line(choice.words)}{about}")
+            lines.append(text_line(f"{mark} {key:>2}  {one_line(choice.words)}{about}"))
+        print_lines(lines)
 
     # --- lines and their actions -----------------------------------------------------------------
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Final, TypeAlias, assert_never
+from typing import Final, assert_never
 
 from pydantic import JsonValue
 from rich.cells import cell_len
 
+from answerback.cli.terminal_output import Fragments
+from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
     Block,
@@ -24,9 +26,7 @@ from answerback.core.markdown import (
     spans_to_text,
 )
 from answerback.presentation import asides as chat
-
-Fragments: TypeAlias = list[tuple[str, str]]
-"""A line in the form that prompt_toolkit takes: styles and texts."""
+from answerback.presentation.context_blocks import context_blocks
 
 _DIM: Final = "ansibrightblack"
 _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
@@ -39,6 +39,12 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
         if number:
             yield []
         yield from _block(block)
+
+
+def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
+    """Render the context of a prompt."""
+    context_format: ContextFormat = "text" if prompt["context_format"] == "text" else "markdown"
+    yield from render_lines(context_blocks(str(prompt["context"]), context_format))
 
 
 def render_asides(

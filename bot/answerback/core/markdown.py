@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import string
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final, NamedTuple, TypeAlias
@@ -155,6 +155,36 @@ def append_link_addresses(spans: Iterable[Span]) -> Iterator[Span]:
             run.append(span)
         elif span.text:
             yield span
+
+
+def map_texts(blocks: Iterable[Block], change: Callable[[str], str]) -> tuple[Block, ...]:
+    """Return the blocks with every text changed."""
+
+    return tuple(_map_block(block, change) for block in blocks)
+
+
+def _map_block(block: Block, change: Callable[[str], str]) -> Block:
+    match block:
+        case Paragraph(spans):
+            return Paragraph(_map_spans(spans, change))
+        case Heading(level, spans):
+            return Heading(level, _map_spans(spans, change))
+        case Code(text, info):
+            return Code(change(text), change(info))
+        case Quote(inner):
+            return Quote(map_texts(inner, change))
+        case List(items):
+            return List(tuple(Item(number, map_texts(inner, change)) for number, inner in items))
+        case Table(rows):
+            return Table(tuple(tuple(_map_spans(each, change) for each in row) for row in rows))
+        case Verbatim(text):
+            return Verbatim(change(text))
+        case Rule():
+            return block
+
+
+def _map_spans(spans: Spans, change: Callable[[str], str]) -> Spans:
+    return tuple(span._replace(text=change(span.text)) for span in spans)
 
 
 def _lines(blocks: Iterable[Block]) -> Iterator[str]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
-from answerback.core.markdown import Block, Verbatim, parse_context
+from answerback.core.markdown import Block, Verbatim
 from answerback.core.view import View
+from answerback.presentation.context_blocks import context_blocks
 from answerback.presentation.sanitize import visible
 
 
@@ -30,7 +31,7 @@ def aside(
     if name is not None:
         return (Verbatim(visible(labels.asked_back.format(name=name, text=text))),)
     heading = Verbatim(visible(labels.explained.format(label=label)))
-    return (heading, *parse_context(visible(text), context_format))
+    return (heading, *context_blocks(text, context_format))
 
 
 def asides_text(view: View, labels: Labels) -> str:

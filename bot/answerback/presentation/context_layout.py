@@ -25,11 +25,11 @@ from answerback.core.markdown import (
     Table,
     Verbatim,
     blocks_to_text,
-    parse_start,
     spans_to_text,
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation.asides import asides
+from answerback.presentation.context_blocks import first_context_blocks
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import ELLIPSIS, shorten, utf16_length
 
@@ -61,11 +61,11 @@ def fit_context(prompt: Prompt, budget: int) -> FittedBlocks:
 
 def fit_text(text: str, budget: int, *, is_markdown: bool = True) -> FittedBlocks:
     """Fit a text into about ``budget`` units, as Markdown or else verbatim."""
-    source = visible(text)
-    blocks: tuple[Block, ...] = (Verbatim(source),) if source.strip() else ()
-    whole = True
+    blocks: tuple[Block, ...]
     if is_markdown:
-        blocks, whole = parse_start(source)
+        blocks, whole = first_context_blocks(text)
+    else:
+        blocks, whole = (Verbatim(visible(text)),) if text.strip() else (), True
     cut = _Cut(budget)
     fitted = tuple(cut.blocks(blocks))
     return FittedBlocks(fitted, whole and cut.whole, cut.lines)

@@ -1,4 +1,4 @@
-"""Sanitise texts from agents and people for display: invisible characters are made visible. Pure.
+"""Sanitise texts from agents and people for display: what people could not see is made visible. Pure.
 
 Stored values keep every character as it was sent; only displayed text passes through here. Escaping markup is
 left to each surface.
@@ -12,45 +12,22 @@ import unicodedata
 from functools import lru_cache
 from typing import Final
 
+from answerback.core.invisible_characters import invisible_places, replace_invisible
+
 _CONTROL_PICTURES: Final = 0x2400
-_LINE_ENDS: Final = {0x0B: "\n", 0x0C: "\n", 0x85: "\n", 0x2028: "\n", 0x2029: "\n"}
-_DECEPTIVE: Final = (
-    # Bidirectional marks, embeddings, overrides and isolates, which display text in a different order,
-    # and zero-width characters, which hide inside a word: https://www.unicode.org/reports/tr36/
-    *(0x061C, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, 0x180E),
-    *range(0x202A, 0x202F),
-    *range(0x2066, 0x206A),
-    *range(0x206A, 0x2070),
-    *range(0xFFF9, 0xFFFC),
-)
-_FILLERS: Final = frozenset("\u115f\u1160\u3164\uffa0\u2800")
-"""Letters that render as blank."""
-
-
-def _code_point_tag(code: int) -> str:
-    return f"⟨U+{code:04X}⟩"
-
-
-_TABLE: Final = {
-    **{code: chr(_CONTROL_PICTURES + code) for code in range(0x20) if code not in (0x09, 0x0A)},
-    0x7F: "␡",
-    **{code: _code_point_tag(code) for code in range(0x80, 0xA0)},
-    **{code: _code_point_tag(code) for code in _DECEPTIVE},
-    **_LINE_ENDS,
-}
-
-_INVISIBLE: Final = re.compile("[" + "".join(map(re.escape, map(chr, sorted(_TABLE)))) + "]")
+_LINE_ENDS: Final = frozenset("\x0b\x0c\x85\u2028\u2029")
+MAX_BLANKS: Final = 40
+"""The longest run of blanks that is shown as it is; a longer one could push what follows it out of sight."""
+_BLANKS: Final = re.compile(rf"[\t \xa0\u1680\u2000-\u200a\u202f\u205f\u3000]{{{MAX_BLANKS + 1},}}")
+_LONG_RUN: Final = " " * (MAX_BLANKS + 1)
 _CACHED_LENGTH: Final = 1_000
 """Texts of up to this many characters are cached: 16 MB at most."""
-_JSON_INVISIBLE: Final = re.compile(
-    "[" + "".join(map(re.escape, map(chr, sorted(_TABLE.keys() - {0x0A})))) + "\ud800-\udfff]"
-)
-"""Characters that JSON permits unescaped and people cannot see."""
+_LONE_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def visible(text: str) -> str:
-    """Make hidden, reordering and control characters in ``text`` visible; line ends become ``\\n``."""
-    if text.isascii() and text.isprintable():
+    """Make invisible characters and long runs of blanks in ``text`` visible; line ends become ``\\n``."""
+    if text.isascii() and text.isprintable() and _LONG_RUN not in text:
         return text  # nearly every label takes this path
     return _make_visible_cached(text) if len(text) <= _CACHED_LENGTH else _make_visible(text)
 
@@ -62,13 +39,25 @@ def _make_visible_cached(text: str) -> str:
 
 
 def _make_visible(text: str) -> str:
+    return show_blanks(show_invisible(text))
+
+
+def show_invisible(text: str) -> str:
+    """Make invisible characters visible, but no runs of blanks: in a Markdown source, blanks may be only layout."""
     shown = text.replace("\r\n", "\n").replace("\r", "\n")
-    shown = _INVISIBLE.sub(lambda match: _TABLE[ord(match[0])], shown)
+    shown = replace_invisible(shown, _spell_out)
     return (
-        "".join(_code_point_tag(ord(c)) if not c.isspace() else c for c in shown)
+        "".join(c if c.isspace() else _code_point_tag(c) for c in shown)
         if _is_blank(shown)
         else shown
     )
+
+
+def show_blanks(text: str) -> str:
+    """Show each long run of blanks as their number."""
+    if text.isascii() and "\t" not in text and _LONG_RUN not in text:
+        return text  # faster than the search
+    return _BLANKS.sub(lambda match: f"[{len(match[0])} spaces]", text)
 
 
 def one_line(text: str) -> str:
@@ -76,10 +65,12 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
-def glyph(char: str) -> str:
-    """Return how an edited line displays one character; the edited value itself is unchanged."""
-    shown = char.translate(_TABLE)
-    return _code_point_tag(ord(char)) if "\n" in shown else shown
+def glyphs(line: str) -> list[str]:
+    """Return how an edited line displays each of its characters; the edited value itself is unchanged."""
+    shown = list(line)
+    for place in invisible_places(line):
+        shown[place] = _spell_out(line[place])
+    return [_code_point_tag(line[i]) if each in "\r\n" else each for i, each in enumerate(shown)]
 
 
 def unseen(text: str) -> str | None:
@@ -90,12 +81,27 @@ def unseen(text: str) -> str | None:
 
 def as_json(value: object) -> str:
     """Format a JSON value for people to read or edit; invisible characters are escaped, so its value is the same."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    return _JSON_INVISIBLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    text = replace_invisible(json.dumps(value, ensure_ascii=False, indent=2), _escape)
+    return _LONE_SURROGATE.sub(lambda match: _escape(match[0]), text)
+
+
+def _spell_out(char: str) -> str:
+    if char in _LINE_ENDS:
+        return "\n"
+    code = ord(char)
+    if code == 0x7F:
+        return "␡"
+    return chr(_CONTROL_PICTURES + code) if code < 0x20 else _code_point_tag(char)
+
+
+def _code_point_tag(char: str) -> str:
+    return f"⟨U+{ord(char):04X}⟩"
+
+
+def _escape(char: str) -> str:
+    """Escape a character for JSON, which spells those beyond U+FFFF as two."""
+    return json.dumps(char)[1:-1] if char > "\x7f" else f"\\u{ord(char):04x}"
 
 
 def _is_blank(text: str) -> bool:
-    return not any(
-        unicodedata.category(c) not in {"Cf", "Zs", "Zl", "Zp", "Cc", "Mn"} and c not in _FILLERS
-        for c in text
-    )
+    return not any(unicodedata.category(c) not in {"Zs", "Cc", "Mn"} for c in text)

@@ -33,6 +33,8 @@ HOSTILE = {
     "controls": "a\x00b\x07c\x1b[31md\re\r\nf\x7fg\x85h\u2028i",
     "bidi": "pay \u202eelpoep\u202c \u2066\u05e9\u05dc\u05d5\u05dd\u2069 \u200b\u200d\u2060\ufeffend",
     "combining": "e" + "\u0301\u0489" * 60 + "\U0001f469\u200d\U0001f469\u200d\U0001f467" * 9,
+    "invisible": "rm a\u00adb \u3164c\uffa0d\u2800 e\U000e0066\U000e0067 f\ufe0f g\u200ch \u2764\ufe0f",
+    "blanks": "ls" + " " * 400 + "; rm -rf /srv" + "\t" * 50 + "x",
     "long word": "Donaudampfschiff" * 60,
 }
 
@@ -73,6 +75,32 @@ class TextsContract:
             latest = await wait_for_steps(stage, ask, ada, after=count)
             assert answered_values(latest) == given[:count]
             await _assert_nothing_hidden(ada)
+
+    @pytest.mark.rule("TEXT-3", "TEXT-7")
+    @pytest.mark.parametrize("kind", ["invisible", "blanks"])
+    @pytest.mark.parametrize(
+        "context", ["{}", "```sh\n{}\n```", "> - **{}**", "| a |\n|---|\n| {} |"]
+    )
+    async def test_what_a_text_hides_is_shown(
+        self, stage: Stage, ada: SimulatedPerson, kind: str, context: str
+    ) -> None:
+        codes: dict[str, list[str]] = {
+            "invisible": ["AD", "3164", "FFA0", "2800", "E0066", "E0067", "FE0F", "200C"],
+            "blanks": [],
+        }
+        counts: dict[str, list[str]] = {"invisible": [], "blanks": ["[400 spaces]", "[50 spaces]"]}
+        expected = [*(f"⟨U+{code.zfill(4)}⟩" for code in codes[kind]), *counts[kind]]
+        options = (Option(value="a", label=HOSTILE[kind]), Option(value="b", label="b"))
+        question = Question(
+            id="q",
+            text="Run it?",
+            context=context.format(HOSTILE[kind]),
+            answer_type=AnswerType.SELECT,
+            options=options,
+        )
+        await create_viewed_ask(stage, [question, AGAIN], ada)
+        text = await ada.read_all_text()
+        assert [each for each in expected if text.count(each) < 2] == []
 
     @requires_capability(Capability.MENTIONS)
     @pytest.mark.rule("TEXT-1")

@@ -57,6 +57,7 @@ finally:
         *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
         *("answerback.ports", "answerback.ports.install_extras"),
         *("answerback.presentation", "answerback.presentation.sanitize"),
+        "answerback.core.invisible_characters",
     }
     heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
     assert heavy.isdisjoint(modules)

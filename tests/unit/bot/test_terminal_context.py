@@ -7,17 +7,71 @@ import string
 import pytest
 from hypothesis import given
 from inline_snapshot import snapshot
+from prompt_toolkit.application import create_app_session
+from prompt_toolkit.output import DummyOutput
+from pydantic import JsonValue
 
-from answerback.cli.question_context import render_lines
+from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.question_context import render_context, render_lines
+from answerback.core.labels import Labels
 from answerback.core.markdown import parse, parse_context
 from answerback.presentation.sanitize import visible
 from tests.unit.bot.test_markdown import SOURCES
+
+
+class CountedOutput(DummyOutput):
+    """Counts how often the terminal is written to."""
+
+    flushes = 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+
+
+def count_writes(context: str, options: int) -> int:
+    prompt: dict[str, JsonValue] = {
+        "kind": "question", "text": "Go?", "context": context, "context_format": "markdown", "answer_type": "select",
+        "options": [{"value": f"{n}", "label": f"option {n}"} for n in range(options)], "other": False, "header": None,
+        "progress": None, "prefill": None, "controls": ["reply"], "asides": [], "answered": [],
+    }  # fmt: skip
+    output = CountedOutput()
+    with create_app_session(output=output):
+        ask: dict[str, JsonValue] = {
+            "asked_by": "Bot",
+            "waiting": True,
+            "responders": ["anyone"],
+            "expires_at": None,
+        }
+        TerminalPrompter(Labels()).show({**ask, "prompt": prompt})
+    return output.flushes
+
 
 _NOT_MARKUP = str.maketrans("", "", string.punctuation + string.whitespace + "│┃─┼•")
 
 
 def shown(source: str) -> str:
     return "\n".join("".join(text for _, text in line) for line in render_lines(parse(source)))
+
+
+@pytest.mark.rule("TERMINAL-6")
+def test_a_long_context_and_a_long_list_take_no_more_writes_than_short_ones() -> None:
+    long = "\n".join(f"line {n}\n" for n in range(1_000))
+    assert count_writes(long, 1_000) == count_writes("line", 1) <= 4
+
+
+@pytest.mark.rule("TEXT-7")
+def test_blanks_that_only_align_a_table_are_not_counted() -> None:
+    blanks = " " * 60
+    context = f"| a{blanks} | b |\n|---|---|\n| c{blanks} | d |\n\nls{blanks}; rm"
+    lines = render_context({"context": context, "context_format": "markdown"})
+    shown = "\n".join("".join(text for _, text in line) for line in lines)
+    assert shown == snapshot("""\
+a │ b
+──┼──
+c │ d
+
+ls[60 spaces]; rm\
+""")
 
 
 @pytest.mark.rule("TEXT-5", "TEXT-6")
