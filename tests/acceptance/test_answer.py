@@ -38,6 +38,10 @@ FORM = {
 }
 
 
+FREE_PORT = {"ANSWERBACK_SERVER__PORT": "0"}
+"""The configuration of the services here, at whose address alone the command sends the person's key."""
+
+
 class Typist:
     """A person at a pty, who reads what it shows and types when the expected words appear."""
 
@@ -87,7 +91,7 @@ async def terminal(folder: Path, *arguments: str) -> AsyncIterator[Typist]:
     child = await forked(
         *("answer", *arguments),
         folder=folder,
-        environment={"TERM": "xterm"},
+        environment={"TERM": "xterm", **FREE_PORT},
         stdin=slave,
         stdout=slave,
         stderr=slave,
@@ -215,6 +219,7 @@ async def piped(folder: Path, *arguments: str, stdin: bytes | None) -> tuple[int
     child = await forked(
         *("answer", *arguments),
         folder=folder,
+        environment=FREE_PORT,
         stdin=nothing if stdin is None else pipe,
         stderr=asyncio.subprocess.STDOUT,
     )

@@ -12,15 +12,12 @@ from answerback.api import (
     actions,
     asks,
     deliveries,
-    descriptions,
     event_stream,
     export,
-    health,
     inbox_and_search,
     late_answers,
     wire,
 )
-from answerback.api.metrics import CONTENT_TYPE
 from answerback.api.operation import (
     AGENT_ONLY,
     ANY_ROLE,
@@ -30,6 +27,7 @@ from answerback.api.operation import (
     Operation,
     ResponseSpec,
 )
+from answerback.api.service_routes import SERVICE_OPERATIONS
 from answerback.service.submission_request import Submission
 
 _APPLIED: Final = {"Preference-Applied": "The wait that was applied, if one was requested."}
@@ -330,62 +328,5 @@ OPERATIONS: Final = (
         "own, or everyone's with the person's key or a token with the role surface. It contains no secrets.",
         guests=False,
     ),
-    Operation(
-        "tools",
-        "GET",
-        "/v1/tools",
-        "Get the tool definitions for a model",
-        descriptions.tools,
-        {200: ResponseSpec("The definitions, one per dialect.", wire.ToolsBody), 400: _BAD},
-        query=descriptions.ToolsQuery,
-        roles=ANY_ROLE,
-    ),
-    Operation(
-        "healthz",
-        "GET",
-        "/healthz",
-        "Liveness",
-        health.healthz,
-        {200: ResponseSpec("The process is alive.", wire.HealthBody)},
-        roles=None,
-    ),
-    Operation(
-        "readyz",
-        "GET",
-        "/readyz",
-        "Readiness",
-        health.readyz,
-        {
-            200: ResponseSpec("The database and every configured surface work.", wire.HealthBody),
-            503: ResponseSpec("`failing` names each part that fails and why.", wire.NotReadyBody),
-        },
-        roles=None,
-    ),
-    Operation(
-        "metrics",
-        "GET",
-        "/metrics",
-        "Prometheus metrics",
-        health.metrics,
-        {200: ResponseSpec("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
-        roles=None,
-    ),
-    Operation(
-        "openapi",
-        "GET",
-        "/openapi.json",
-        "This API description as JSON",
-        descriptions.openapi_json,
-        {200: ResponseSpec("The OpenAPI document.", wire.AnyBody)},
-        roles=None,
-    ),
-    Operation(
-        "docs",
-        "GET",
-        "/docs",
-        "This API description as a page",
-        descriptions.docs,
-        {200: ResponseSpec("The page.", media="text/html")},
-        roles=None,
-    ),
+    *SERVICE_OPERATIONS,
 )

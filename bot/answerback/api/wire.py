@@ -273,6 +273,12 @@ class HealthBody(Wire):
     status: Literal["ok"]
 
 
+class ProofBody(Wire):
+    """A proof that the service knows the person's key."""
+
+    proof: str
+
+
 class ProblemBody(BaseModel):
     """A problem document (RFC 9457)."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import os
 import stat
@@ -12,10 +11,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.cli.answer_keys import Action
+from answerback.cli.api_client import call_service
 from answerback.cli.line_input import PipedInput, TerminalInput
 from answerback.cli.output import fail, say
+from answerback.cli.person_key import resolve_access
 from answerback.cli.prompt import TerminalPrompter
-from answerback.cli.service_address import local_key, resolve_url
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
 from answerback.presentation.sanitize import one_line
@@ -24,13 +24,10 @@ from answerback.runtime.config_file import load_settings
 from answerback_client import (
     Ask,
     AsyncClient,
-    ClientError,
     InvalidCallError,
-    NotFoundError,
     StaleError,
 )
 
-_PATIENCE: Final = 5.0
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; older ones have to be named on the command line."""
 _MAX_QUESTION_LENGTH: Final = 120
@@ -43,20 +40,16 @@ def run(ask: str | None, url: str | None, token: str | None, user: str | None) -
     """Walk a person through an ask in the terminal."""
     if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
         fail("`answerback answer` needs a terminal, or lines on standard input.", 2)
-    base = resolve_url(url)
-    bearer = token or local_key(base)
-    try:
-        asyncio.run(
-            _answer(
-                base,
-                bearer,
-                ask,
-                user or getpass.getuser(),
-                _build_prompter(load_settings().labels),
-            )
-        )
-    except ClientError as error:
-        fail(f"{base}: {error}")
+    name = user or getpass.getuser()
+    actor: dict[str, JsonValue] | None = {"user_id": name, "name": name}
+    if token is not None and is_personal(token):
+        actor = None  # the key of a personal link identifies the person
+    prompter = _build_prompter(load_settings().labels)
+
+    async def work(client: AsyncClient) -> None:
+        await _answer(client, ask, actor, prompter)
+
+    call_service(resolve_access(url, token), work, ask or "")
 
 
 def _can_provide_lines(descriptor: int) -> bool:
@@ -71,20 +64,17 @@ def _build_prompter(labels: Labels) -> TerminalPrompter:
 
 
 async def _answer(
-    base: str, token: str | None, ask_id: str | None, user: str, prompter: TerminalPrompter
+    client: AsyncClient,
+    ask_id: str | None,
+    actor: dict[str, JsonValue] | None,
+    prompter: TerminalPrompter,
 ) -> None:
-    async with AsyncClient(base, token, patience=_PATIENCE) as client:
-        actor: dict[str, JsonValue] | None = {"user_id": user, "name": user}
-        if token is not None and is_personal(token):
-            actor = None  # the key of a personal link identifies the person
-        try:
-            ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
-            if ask is not None:
-                await Walk(client, prompter, actor).walk(ask)
-        except NotFoundError:
-            fail(f"There is no ask {ask_id}.")
-        except EOFError:
-            fail("The input has ended. The ask stays open.", _EXIT_STILL_OPEN)
+    try:
+        ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
+        if ask is not None:
+            await Walk(client, prompter, actor).walk(ask)
+    except EOFError:
+        fail("The input has ended. The ask stays open.", _EXIT_STILL_OPEN)
 
 
 async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:

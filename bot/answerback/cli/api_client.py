@@ -1,14 +1,14 @@
-"""API calls from a command: which key they use, and how failures are reported."""
+"""API calls from a command, and how failures are reported."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from pathlib import Path
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Final, TypeVar
 
 from answerback.cli.output import fail
-from answerback.cli.service_address import local_key, resolve_url
+from answerback.cli.person_key import ServiceAccess
 from answerback_client import (
     AsyncClient,
     ClientError,
@@ -21,38 +21,37 @@ T = TypeVar("T")
 
 START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
 TOKEN_HINT: Final = "Set ANSWERBACK_TOKEN to a token."
+_KEY_HINT: Final = (
+    "Without one, the person's key is sent, but only to the address in the configuration."
+)
 _PATIENCE: Final = 5.0
 
 
-def resolve_service(
-    url: str | None, token: str | None, config: Path | None = None
-) -> tuple[str, str | None]:
-    """The service's address, and the token for it: by default the person's key of the local service."""
-    base = resolve_url(url, config)
-    return base, token or local_key(base, config)
-
-
 def call_service(
-    base: str,
-    token: str | None,
-    work: Callable[[AsyncClient], Awaitable[T]],
-    ask_id: str = "",
+    access: ServiceAccess, work: Callable[[AsyncClient], Awaitable[T]], ask_id: str = ""
 ) -> T:
     """Run API calls and return their result; ends the command with a message if one fails."""
     try:
-        return asyncio.run(_call_with_client(base, token, work))
+        return asyncio.run(_call_with_client(access, work))
     except NotFoundError:
         fail(f"There is no ask {ask_id}.")
     except UnreachableError as error:
         fail(f"{error} {START_HINT}")
     except UnauthorizedError as error:
-        fail(f"{base}: {error} {TOKEN_HINT}")
+        fail(f"{access.url}: {error} {TOKEN_HINT} {_KEY_HINT}")
     except ClientError as error:
-        fail(f"{base}: {error}")
+        fail(f"{access.url}: {error}")
+
+
+@asynccontextmanager
+async def open_client(access: ServiceAccess) -> AsyncIterator[AsyncClient]:
+    """Open a client of a service that is expected to be running."""
+    async with access.open_session() as http:
+        yield AsyncClient(access.url, http=http, patience=_PATIENCE)
 
 
 async def _call_with_client(
-    base: str, token: str | None, work: Callable[[AsyncClient], Awaitable[T]]
+    access: ServiceAccess, work: Callable[[AsyncClient], Awaitable[T]]
 ) -> T:
-    async with AsyncClient(base, token, patience=_PATIENCE) as client:
+    async with open_client(access) as client:
         return await work(client)

@@ -11,10 +11,11 @@ from urllib.parse import quote, urlencode
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli import people_text
-from answerback.cli.api_client import call_service, resolve_service
+from answerback.cli.api_client import call_service
 from answerback.cli.ask import describe_ask_back, exit_still_open, exit_with_outcome
 from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.output import fail, print_result, say
+from answerback.cli.person_key import ServiceAccess, resolve_access
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
 from answerback.presentation.sanitize import as_json, one_line
@@ -48,7 +49,7 @@ def list_asks(
     async def read(client: AsyncClient) -> list[Json]:
         return await _fetch_all(client, "/v1/asks", query, "asks")
 
-    asks = call_service(*resolve_service(url, token), read)[::-1]
+    asks = call_service(resolve_access(url, token), read)[::-1]
     if json_output:
         print_result(as_json(asks))
     elif asks:
@@ -71,7 +72,7 @@ def show(ask_id: str, url: str | None, token: str | None, *, json_output: bool) 
             client, f"{path}/record", {"limit": str(_RECORD_PAGE)}, "entries"
         )
 
-    ask, entries = call_service(*resolve_service(url, token), read, ask_id)
+    ask, entries = call_service(resolve_access(url, token), read, ask_id)
     if json_output:
         print_result(as_json({"ask": ask, "record": [*entries]}))
         return
@@ -108,7 +109,7 @@ def wait(
             except (StillOpenError, UnreachableError) as error:
                 return error.ask if isinstance(error, StillOpenError) else ask
 
-    ask = call_service(base, token, read, ask_id)
+    ask = call_service(ServiceAccess(base, token), read, ask_id)
     if ask.open:
         exit_still_open(ask.json, content=content, whole=json_output)
     exit_with_outcome(ask.json, content=content, whole=json_output)
@@ -131,7 +132,7 @@ def explain(
                 f"`answerback wait {ask_id}` prints the result."
             )
 
-    done = call_service(resolve_url(url), token, call, ask_id)
+    done = call_service(ServiceAccess(resolve_url(url), token), call, ask_id)
     if json_output:
         print_result(as_json(done.json))
     say(f"{ask_id}: explained. To keep waiting, run `answerback wait {ask_id}`.")
@@ -146,7 +147,7 @@ def withdraw(ask_id: str, url: str | None, token: str | None, *, json_output: bo
         except EndedError as error:
             fail(f"{ask_id} has already ended: {_status_words(error.ask.status)}.")
 
-    done = call_service(resolve_url(url), token, call, ask_id)
+    done = call_service(ServiceAccess(resolve_url(url), token), call, ask_id)
     if json_output:
         print_result(as_json(done.json))
     say(f"{ask_id}: withdrawn.")

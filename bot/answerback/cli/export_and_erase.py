@@ -15,8 +15,9 @@ import aiohttp
 import typer
 from pydantic import JsonValue
 
-from answerback.cli.api_client import call_service, resolve_service
+from answerback.cli.api_client import call_service
 from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
+from answerback.cli.person_key import ServiceAccess, UnprovedServiceError, resolve_access
 from answerback.presentation.sanitize import as_json
 from answerback_client import AsyncClient, RefusedError
 
@@ -29,7 +30,7 @@ _MAX_LINE: Final = 64 * 1024 * 1024
 
 def export(url: str | None, token: str | None, config: Path | None) -> None:
     """Print everything; fails if the service stops before the end."""
-    if not asyncio.run(_print_export(*resolve_service(url, token, config))):
+    if not asyncio.run(_print_export(resolve_access(url, token, config))):
         fail("The export is incomplete, as the service stopped before its end. Export again.")
 
 
@@ -46,7 +47,7 @@ def erase(
     async def work(client: AsyncClient) -> list[Json]:
         return [await _erase_one(client, ask_id) for ask_id in asks]
 
-    done = call_service(*resolve_service(url, token, config), work)
+    done = call_service(resolve_access(url, token, config), work)
     for result in done:
         if result["refused"] is None:
             say(f"{result['id']}: erased.")
@@ -78,23 +79,29 @@ async def _erase_one(client: AsyncClient, ask_id: str) -> Json:
     return {"id": ask_id, "erased": True, "refused": None}
 
 
-async def _print_export(base: str, token: str | None) -> bool:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
+async def _print_export(access: ServiceAccess) -> bool:
     ended = False
     timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
     try:
         async with (
-            aiohttp.ClientSession(headers=headers, timeout=timeout, read_bufsize=_MAX_LINE) as http,
-            http.get(f"{base}/v1/export") as response,
+            access.open_session() as http,
+            http.get(
+                f"{access.url}/v1/export",
+                allow_redirects=False,
+                timeout=timeout,
+                read_bufsize=_MAX_LINE,
+            ) as response,
         ):
             if response.status != HTTPStatus.OK:
-                fail(f"{base} refused the export: {await _refusal_reason(response)}")
+                fail(f"{access.url} refused the export: {await _refusal_reason(response)}")
             async for line in response.content:
                 print_result(line.decode().rstrip("\n"))
                 ended = json.loads(line)["type"] == "end"
+    except UnprovedServiceError as error:
+        fail(str(error))
     except (aiohttp.ClientError, TimeoutError, ValueError):
         warn(
-            f"The connection to {base} failed. Start a service with `answerback serve`, or name it with --url."
+            f"The connection to {access.url} failed. Start a service with `answerback serve`, or name it with --url."
         )
     return ended
 

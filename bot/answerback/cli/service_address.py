@@ -1,4 +1,4 @@
-"""The service's address and key for commands, from their options or from the configuration."""
+"""The service's address for commands, from their options or from the configuration."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from answerback.cli.output import fail
-from answerback.runtime.config import is_loopback
 from answerback.runtime.config_file import load_settings
-from answerback_storage.person_key_file import PersonKeyFile
 
 
 def resolve_url(url: str | None, config: Path | None = None) -> str:
@@ -33,10 +31,3 @@ def listener_url(host: str, port: int) -> str:
     """The address of a listener as seen from this machine."""
     host = "127.0.0.1" if host in {"0.0.0.0", "::"} else host
     return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-
-def local_key(base: str, config: Path | None = None) -> str | None:
-    """The person's key of the locally configured service; None for an address on another machine."""
-    if not is_loopback(urlsplit(base).hostname or ""):
-        return None
-    return PersonKeyFile(load_settings(config).storage.sqlite_path).read()

@@ -14,8 +14,6 @@ from typer.testing import CliRunner, Result
 from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
 from answerback.cli import export_and_erase, main
-from answerback.cli.api_client import resolve_service
-from answerback_storage.person_key_file import PersonKeyFile
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
 
@@ -94,17 +92,6 @@ async def test_the_commands_export_and_erase(api: Served, tmp_path: Path) -> Non
     assert done.exit_code == 0
 
 
-async def test_the_command_uses_the_key_in_its_working_directory(
-    api: Served, tmp_path: Path
-) -> None:
-    config = tmp_path / "answerback.toml"
-    config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/asks.db"\n')
-    ask = await api.asked()
-    await api.http.delete(f"/v1/asks/{ask['id']}")
-    where = ("--url", api.running.api_url, "--config", str(config))
-    assert (await run_command("erase", ask["id"], "--yes", *where)).exit_code == 0
-
-
 async def test_the_commands_report_errors(serve: Serve, tmp_path: Path) -> None:
     nobody = ("--url", "http://127.0.0.1:1", "--token", "t")
     done = await run_command("export", *nobody)
@@ -139,17 +126,6 @@ def test_erasing_is_confirmed_in_a_terminal(
     else:
         with pytest.raises(SystemExit):
             export_and_erase.confirm_erase(["ask_1"])
-
-
-@pytest.mark.rule("AUTH-8")
-def test_the_key_of_this_folder_is_never_sent_to_another_machine(tmp_path: Path) -> None:
-    config = tmp_path / "answerback.toml"
-    config.write_text(f'[storage]\nurl = "sqlite:///{tmp_path}/none.db"\n')
-    assert resolve_service("http://127.0.0.1:1", None, config) == ("http://127.0.0.1:1", None)
-    key = PersonKeyFile(tmp_path / "none.db").ensure()
-    assert resolve_service("http://127.0.0.1:1", None, config)[1] == key
-    assert resolve_service("http://answerback.example", None, config)[1] is None
-    assert resolve_service("http://answerback.example", "t", config)[1] == "t"
 
 
 @pytest.mark.rule("CLI-18")

@@ -20,6 +20,7 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Run the commands in the service's folder, where they find its key."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ANSWERBACK_STORAGE__URL", f"sqlite:///{tmp_path / 'asks.db'}")
+    monkeypatch.setenv("ANSWERBACK_SERVER__PORT", "0")
     monkeypatch.setenv("COLUMNS", "200")
 
 

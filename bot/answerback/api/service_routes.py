@@ -1,0 +1,90 @@
+"""The API operations about the service itself, not about asks: a part of the table in `answerback.api.routes`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from answerback.api import descriptions, health, key_proof, wire
+from answerback.api.metrics import CONTENT_TYPE
+from answerback.api.operation import ANY_ROLE, Operation, ResponseSpec
+
+_BAD: Final = ResponseSpec("The query is malformed; `errors` says where.", wire.ProblemBody)
+
+SERVICE_OPERATIONS: Final = (
+    Operation(
+        "tools",
+        "GET",
+        "/v1/tools",
+        "Get the tool definitions for a model",
+        descriptions.tools,
+        {200: ResponseSpec("The definitions, one per dialect.", wire.ToolsBody), 400: _BAD},
+        query=descriptions.ToolsQuery,
+        roles=ANY_ROLE,
+    ),
+    Operation(
+        "proof",
+        "GET",
+        "/v1/proof",
+        "Prove that this is the service",
+        key_proof.proof,
+        {
+            200: ResponseSpec("The proof.", wire.ProofBody),
+            400: _BAD,
+            404: ResponseSpec("The service has no key.", wire.ProblemBody),
+        },
+        query=key_proof.ProofQuery,
+        roles=None,
+        description="For local tools, before they send the person's key: `proof` is the HMAC-SHA256 under the key, in "
+        "hexadecimal, of `answerback:proof:NONCE:HOST:PORT`, with the IP address and the port that the connection was "
+        "made to. Another program on this port does not know the key, and a proof that it forwards names another "
+        "address.",
+    ),
+    Operation(
+        "healthz",
+        "GET",
+        "/healthz",
+        "Liveness",
+        health.healthz,
+        {200: ResponseSpec("The process is alive.", wire.HealthBody)},
+        roles=None,
+    ),
+    Operation(
+        "readyz",
+        "GET",
+        "/readyz",
+        "Readiness",
+        health.readyz,
+        {
+            200: ResponseSpec("The database and every configured surface work.", wire.HealthBody),
+            503: ResponseSpec("`failing` names each part that fails and why.", wire.NotReadyBody),
+        },
+        roles=None,
+    ),
+    Operation(
+        "metrics",
+        "GET",
+        "/metrics",
+        "Prometheus metrics",
+        health.metrics,
+        {200: ResponseSpec("The exposition.", media=CONTENT_TYPE.partition(";")[0])},
+        roles=None,
+    ),
+    Operation(
+        "openapi",
+        "GET",
+        "/openapi.json",
+        "This API description as JSON",
+        descriptions.openapi_json,
+        {200: ResponseSpec("The OpenAPI document.", wire.AnyBody)},
+        roles=None,
+    ),
+    Operation(
+        "docs",
+        "GET",
+        "/docs",
+        "This API description as a page",
+        descriptions.docs,
+        {200: ResponseSpec("The page.", media="text/html")},
+        roles=None,
+    ),
+)

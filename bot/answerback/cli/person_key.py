@@ -1,0 +1,116 @@
+"""Send the person's key to the configured service, and only after it has proved that it knows the key."""
+
+from __future__ import annotations
+
+import hmac
+import json
+import secrets
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from answerback.cli.service_address import listener_url, resolve_url
+from answerback.ports.person_key import key_proof
+from answerback.runtime.config import ServerSettings, is_loopback
+from answerback.runtime.config_file import load_settings
+from answerback_client import ClientError
+from answerback_storage.person_key_file import PersonKeyFile
+
+_MAX_PROOF: Final = 4096
+"""Bytes that are read of a proof, which may come from any program."""
+
+
+class UnprovedServiceError(ClientError):
+    """The program at the service's address did not prove that it knows the person's key, which was not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceAccess:
+    """A service's address, and what calls are authenticated with."""
+
+    url: str
+    token: str | None
+    """What the caller has named. It is sent to any address that they name."""
+    key: str | None = None
+    """The key of the configured service, if no token is named and this is its address."""
+
+    def open_session(self) -> aiohttp.ClientSession:
+        """Open a session whose calls carry the token or the key."""
+        if self.key is not None:
+            return aiohttp.ClientSession(middlewares=(_KeyBearer(self.url, self.key),))
+        headers = {} if self.token is None else {"Authorization": f"Bearer {self.token}"}
+        return aiohttp.ClientSession(headers=headers)
+
+
+def resolve_access(url: str | None, token: str | None, config: Path | None = None) -> ServiceAccess:
+    """The service that a command calls, and the token for it: by default the person's key of the configured service."""
+    base = resolve_url(url, config)
+    if token is not None:
+        return ServiceAccess(base, token)
+    settings = load_settings(config)
+    if not _is_configured(base, settings.server):
+        return ServiceAccess(base, None)
+    return ServiceAccess(_numeric(base), None, PersonKeyFile(settings.storage.sqlite_path).read())
+
+
+def _is_configured(base: str, server: ServerSettings) -> bool:
+    """Whether an address is that of the configured listener on this machine. Port 0 stands for any port."""
+    named, configured = urlsplit(base), urlsplit(listener_url(server.host, server.port))
+    return (
+        named.scheme == "http"
+        and is_loopback(named.hostname or "")
+        and is_loopback(configured.hostname or "")
+        and server.port in {0, named.port or 80}
+        and not named.path
+    )
+
+
+def _numeric(base: str) -> str:
+    """The same address with an IP address for its name, so that every call reaches the listener that is challenged."""
+    parts = urlsplit(base)
+    found = socket.getaddrinfo(parts.hostname, parts.port or 80, type=socket.SOCK_STREAM)
+    return listener_url(str(found[0][4][0]), parts.port or 80)
+
+
+@dataclass(frozen=True, slots=True)
+class _KeyBearer:
+    """Adds the key to each call, after a challenge: the program at the address may have changed since the last call."""
+
+    base: str
+    key: str
+
+    async def __call__(
+        self, request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        await self._challenge(request.session)
+        request.headers["Authorization"] = f"Bearer {self.key}"
+        return await handler(request)
+
+    async def _challenge(self, http: aiohttp.ClientSession) -> None:
+        nonce = secrets.token_hex(32)
+        async with http.get(
+            f"{self.base}/v1/proof",
+            params={"nonce": nonce},
+            middlewares=(),
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=10),
+        ) as response:
+            body = await response.content.read(_MAX_PROOF)
+        parts = urlsplit(self.base)
+        expected = key_proof(self.key.encode(), nonce, parts.hostname or "", parts.port or 80)
+        if not hmac.compare_digest(_proof_in(body), expected.encode()):
+            raise UnprovedServiceError(
+                f"The program at {self.base} did not prove that it is your Answerback service, so it got no key and "
+                "nothing was done. Another program may be using its port."
+            )
+
+
+def _proof_in(body: bytes) -> bytes:
+    try:
+        return str(json.loads(body)["proof"]).encode("utf-8", "replace")
+    except (ValueError, TypeError, KeyError, RecursionError):
+        return b""
