@@ -43,6 +43,12 @@ class CoalescedLookups(Generic[K, V]):
         """Wait for a key's result; a caller that is cancelled does not cancel the lookup for the others."""
         return await asyncio.shield(self.start(key))
 
+    async def get_fresh(self, key: K) -> V:
+        """Wait for a lookup that starts after this call; everyone who calls during a lookup shares the next one."""
+        if (running := self._tasks.get(key)) is not None:
+            await asyncio.wait([running])
+        return await self.get(key)
+
     async def stop(self) -> None:
         """Cancel the lookups in progress."""
         tasks = [*self._tasks.values()]

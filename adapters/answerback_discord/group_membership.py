@@ -1,12 +1,13 @@
-"""Look up which roles a person has in any server, for people who act in direct messages.
+"""Look up whether a person has a role now, for people who act in direct messages.
 
-For somebody who acts in a server, Discord sends their roles along.
+For somebody who acts in a server, Discord sends their roles along. Which server a role belongs to never changes and is
+remembered; who has it is looked up whenever somebody acts or reads.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Final
 
 from answerback.core.errors import (
@@ -23,33 +24,41 @@ _WAIT_TIMEOUT: Final = 2.0
 """Seconds that a click waits for the person's roles; Discord waits 3 for the response."""
 _MAX_CONCURRENT: Final = 10
 _LOOKUP_TIMEOUT: Final = 30.0
-_CACHE_SECONDS: Final = 30.0
-"""Seconds for which roles are remembered, so that they are known when a person tries again as asked."""
 
 
 class RoleMembership:
-    """Looks up all roles of a person together, with one lookup for all callers that wait for it."""
+    """Looks up the roles of a person in the servers of the roles that matter."""
 
     def __init__(self, calls: DiscordApi) -> None:
         self._calls = calls
-        self._lookups = CoalescedLookups("discord roles of", self._look_up, self._cache_seconds)
+        self._server_of: dict[str, str] = {}
+        """The server of each role; a server's own id is its role @everyone."""
+        self._lookups = CoalescedLookups("discord", self._find_servers, lambda _task: 0.0)
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Return which of these roles the person has; a server's own id is its role @everyone.
+        """Return which of these roles the person has now; a server's own id is its role @everyone.
 
         Raises:
-            PlatformError: the lookup did not finish in time. It continues, ready for when the person tries again.
+            PlatformError: the lookup failed or did not finish in time. Finding the servers of the roles continues,
+                for when the person tries again.
         """
         try:
             async with asyncio.timeout(_WAIT_TIMEOUT):
-                found, error = await self._lookups.get(user_id)
+                unfound = (
+                    None if groups <= self._server_of.keys() else await self._lookups.get("roles")
+                )
+                servers = {self._server_of[role] for role in groups if role in self._server_of}
+                found, failed = await _gather(
+                    lambda server: self._roles_in(server, user_id), servers
+                )
         except TimeoutError as late:
             raise PlatformUnavailableError(
                 f"Discord did not return the roles of {user_id} in time."
             ) from late
-        if error is not None and not groups & found:
+        roles = groups & found
+        if not roles and (error := failed or unfound) is not None:
             raise error
-        return groups & found
+        return roles
 
     async def require_reachable_responders(self, responders: Sequence[str], guild: str) -> None:
         """Refuse an ask whose responders are all roles that the server does not have.
@@ -61,12 +70,10 @@ class RoleMembership:
             return
         try:
             async with asyncio.timeout(_WAIT_TIMEOUT):
-                listed = await self._calls.get(f"/guilds/{guild}/roles")
+                known = await self._roles_of(guild)
         except (PlatformError, TimeoutError):
             return  # roles are looked up again when somebody acts
-        roles = listed if isinstance(listed, list) else []
-        known = {f"@{role.get('id')}" for role in roles if isinstance(role, dict)}
-        if known.isdisjoint(responders):
+        if known.isdisjoint(who[1:] for who in responders):
             names = ", ".join(who[1:] for who in responders)
             raise DestinationGoneError(
                 f"nobody could answer: the server has no role {names}", code="no_responders"
@@ -76,40 +83,25 @@ class RoleMembership:
         """Cancel the lookups in progress."""
         await self._lookups.stop()
 
-    @staticmethod
-    def _cache_seconds(task: asyncio.Task[tuple[frozenset[str], PlatformError | None]]) -> float:
-        failed = task.exception() is not None or task.result()[1] is not None
-        return 0.0 if failed else _CACHE_SECONDS
-
-    async def _look_up(self, user_id: str) -> tuple[frozenset[str], PlatformError | None]:
-        """Return the roles that were found, and the error, if any, that kept the list from being complete."""
-        found: set[str] = set()
-        slots = asyncio.Semaphore(_MAX_CONCURRENT)
-
-        async def look_in(guild: str) -> None:
-            async with slots:
-                found.update(await self._roles_in(guild, user_id))
-
+    async def _find_servers(self, _key: str) -> PlatformError | None:
+        """Find the servers of all roles; return the error, if any, that kept the list from being complete."""
         try:
             async with asyncio.timeout(_LOOKUP_TIMEOUT):
-                guilds = await self._get("/users/@me/guilds")
-                listed = guilds if isinstance(guilds, list) else []
-                lookups = [
-                    look_in(str(each.get("id"))) for each in listed if isinstance(each, dict)
-                ]
-                results = await asyncio.gather(*lookups, return_exceptions=True)
+                guilds = _objects(await self._get("/users/@me/guilds"))
+                _, failed = await _gather(self._roles_of, [str(each.get("id")) for each in guilds])
         except TimeoutError:
-            late = PlatformUnavailableError(
-                f"Discord did not return the roles of {user_id} within {_LOOKUP_TIMEOUT:.0f} s."
+            return PlatformUnavailableError(
+                f"Discord did not return the roles of all servers within {_LOOKUP_TIMEOUT:.0f} s."
             )
-            return frozenset(found), late
         except PlatformError as error:
-            return frozenset(), error
-        for failure in results:
-            if isinstance(failure, BaseException) and not isinstance(failure, PlatformError):
-                raise failure
-        errors = (failure for failure in results if isinstance(failure, PlatformError))
-        return frozenset(found), next(errors, None)
+            return error
+        return failed
+
+    async def _roles_of(self, guild: str) -> frozenset[str]:
+        roles = _objects(await self._get(f"/guilds/{guild}/roles"))
+        found = frozenset(str(role.get("id")) for role in roles)
+        self._server_of |= dict.fromkeys(found, guild)
+        return found
 
     async def _roles_in(self, guild: str, user_id: str) -> frozenset[str]:
         try:
@@ -128,3 +120,30 @@ class RoleMembership:
                 return await self._calls.get(path)
             except RateLimitedError as error:
                 await asyncio.sleep(error.retry_after)
+
+
+async def _gather(
+    look_up: Callable[[str], Awaitable[frozenset[str]]], servers: Iterable[str]
+) -> tuple[frozenset[str], PlatformError | None]:
+    """Look roles up in several servers, a few at a time; return all that were found, and the first error."""
+    slots = asyncio.Semaphore(_MAX_CONCURRENT)
+
+    async def look_in(server: str) -> frozenset[str]:
+        async with slots:
+            return await look_up(server)
+
+    results = await asyncio.gather(*map(look_in, servers), return_exceptions=True)
+    found: set[str] = set()
+    failed: PlatformError | None = None
+    for result in results:
+        if isinstance(result, PlatformError):
+            failed = failed or result
+        elif isinstance(result, BaseException):
+            raise result
+        else:
+            found |= result
+    return frozenset(found), failed
+
+
+def _objects(body: object) -> list[dict[str, object]]:
+    return [each for each in body if isinstance(each, dict)] if isinstance(body, list) else []

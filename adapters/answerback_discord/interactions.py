@@ -92,19 +92,20 @@ class InteractionHandler:
 
     async def _inbox(self, used: Interaction) -> Json:
         """Render the inbox of a person across all servers; their roles in other servers are looked up."""
-        person, roles = used.actor.person, used.actor.groups
+        roles = used.actor.groups
+        actor = used.actor._replace(groups_known=roles)  # those in other servers are unknown
         try:
             async with asyncio.timeout(_INBOX_TIMEOUT):
                 try:
                     after = used.control.argument or None
                     asks = await self._asks.list_waiting_for(
-                        person, after, inbox_command.ASKS_PER_PAGE, roles
+                        actor, after, inbox_command.ASKS_PER_PAGE
                     )
                 except ValueError:  # the cursor is not from an inbox of this database
                     asks = await self._asks.list_waiting_for(
-                        person, None, inbox_command.ASKS_PER_PAGE, roles
+                        actor, None, inbox_command.ASKS_PER_PAGE
                     )
-        except TimeoutError:  # the lookup continues, ready for when the person tries again
+        except TimeoutError:
             return private_notes.note(escape(self._labels.inbox_late))
         except StoreError as error:
             extra = {"action": "inbox_unread", "platform": "discord"}

@@ -16,7 +16,6 @@ from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, RetryLater, Shown
-from answerback.presentation import responders
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
 from answerback_chat.catch_up import MissedMessageReader
@@ -112,7 +111,7 @@ class SlackSurface(ChatSurface):
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
-        self._listener = TypedMessageListener(*parts, self)
+        self._listener = TypedMessageListener(*parts, self._groups)
         self._missed = create_missed_message_reader(asks, self._calls, self._listener)
         self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
         self._posting.selections = SelectionDrafts(asks)
@@ -168,8 +167,6 @@ class SlackSurface(ChatSurface):
 
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
-        for group in responders.responder_groups(ask):
-            self._groups.refresh(group)  # so that its members are known by the time somebody clicks
         try:
             shown = await super().show(ask, save)
         finally:

@@ -1,4 +1,8 @@
-"""The members of Slack's user groups: looked up, cached for minutes, refreshed in the background before they expire."""
+"""The members of Slack's user groups.
+
+Whether a person may act or read is decided by a lookup that starts when they do. What was looked up within the last
+minute only decides what is worth doing: offering a button, updating the Home of a member, posting an ask.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,15 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
+from answerback.core.walker import Person
+from answerback.ports.surface import Actor
 from answerback_chat.coalesced_lookups import CoalescedLookups
 from answerback_slack.api_client import SlackApi
 
 logger = logging.getLogger(__name__)
 
-REFRESH_AFTER_SECONDS: Final = 240.0
-"""The age at which members are looked up again in the background, while the old ones still count."""
-EXPIRE_AFTER_SECONDS: Final = 600.0
-"""The age at which members no longer count, unless the lookup fails."""
+RECENT_SECONDS: Final = 60.0
+"""The age up to which members are recent. Slack allows some 20 lookups a minute."""
 
 LOOKUP_TIMEOUT_SECONDS: Final = 1.5
 """How long a person's action waits for their groups: Slack waits 3 s for the acknowledgement."""
@@ -41,17 +45,16 @@ class GroupMembership:
 
     def __init__(self, calls: SlackApi) -> None:
         self._calls = calls
-        self._cache: dict[str, _Members] = {}
+        self._recent: dict[str, _Members] = {}
         self._lookups = CoalescedLookups("slack group", self._fetch, self._log_failure)
 
     async def groups_of_user(self, user_id: str, groups: frozenset[str]) -> frozenset[str]:
-        """Return those of these groups that a person is in, as far as their members are known in time.
+        """Return those of these groups that a person is in now, as far as their members are known in time.
 
         Raises:
-            PlatformError: the person is in none of the known groups, and others are not known. Their lookup
-                continues, for when the person tries again.
+            PlatformError: the person is in none of the known groups, and others are not known.
         """
-        tasks = {asyncio.create_task(self.members(group)): group for group in groups}
+        tasks = {asyncio.create_task(self._lookups.get_fresh(group)): group for group in groups}
         done, late = await asyncio.wait(tasks, timeout=LOOKUP_TIMEOUT_SECONDS)
         for task in late:
             task.cancel()
@@ -69,44 +72,44 @@ class GroupMembership:
         )
         raise next(temporary, failures[0])
 
-    async def members(self, group: str) -> frozenset[str]:
-        """Return the user ids of a group's members.
+    async def recent_members(self, group: str) -> frozenset[str]:
+        """Return the user ids of a group's members, which may be a minute old: nobody may act because of them.
 
         Raises:
-            PlatformError: they are not cached, and the lookup failed.
+            PlatformError: there are no recent ones, and the lookup failed.
         """
-        known = self._cache.get(group)
-        age = time.monotonic() - known.at if known else EXPIRE_AFTER_SECONDS
-        if known and age < EXPIRE_AFTER_SECONDS:
-            if age > REFRESH_AFTER_SECONDS:
-                self.refresh(group)
-            return known.users
-        try:
-            return await self._lookups.get(group)
-        except PlatformError:
-            if known is None:
-                raise
-            return known.users
+        recent = self._recent_members(group)
+        return await self._lookups.get(group) if recent is None else recent
 
-    def refresh(self, group: str) -> None:
-        """Look a group up in the background, unless its cached members are recent."""
-        known = self._cache.get(group)
-        if known is None or time.monotonic() - known.at > REFRESH_AFTER_SECONDS:
-            _ = self._lookups.start(group)
+    def with_recent_groups(self, person: Person) -> Actor:
+        """Return a person with what is known of their groups without a lookup."""
+        members = {group: self._recent_members(group) for group in [*self._recent]}
+        known = {group: users for group, users in members.items() if users is not None}
+        groups = frozenset(group for group, users in known.items() if person.user_id in users)
+        return Actor(person, groups, frozenset(known))
+
+    def forget_recent(self) -> None:
+        """Look all groups up again when they are needed next."""
+        self._recent.clear()
+
+    def _recent_members(self, group: str) -> frozenset[str] | None:
+        recent = self._recent.get(group)
+        is_recent = recent is not None and time.monotonic() - recent.at < RECENT_SECONDS
+        return recent.users if recent is not None and is_recent else None
 
     async def reload_has_members(self, group: str, *, disabled: bool) -> bool:
-        """Drop the cached members of a group that has changed; return whether anybody is, or may be, in it now.
+        """Forget the members of a group that has changed; return whether anybody is, or may be, in it now.
 
-        A group that is not cached is not looked up, and counts as having members unless it was disabled.
+        A group that was never looked up is not looked up now, and counts as having members unless it was disabled.
         """
-        known = self._cache.pop(group, None)
+        known = self._recent.pop(group, None)
         if disabled:
-            self._cache[group] = _Members(frozenset(), time.monotonic())
+            self._recent[group] = _Members(frozenset(), time.monotonic())
             return False
         if known is None:
             return True
         try:
-            return bool(await self._lookups.get(group))
+            return bool(await self._lookups.get_fresh(group))
         except PlatformError as error:
             return not isinstance(error, (DestinationGoneError, UnauthorizedError))
 
@@ -122,7 +125,7 @@ class GroupMembership:
         for group in (who[1:] for who in responders):
             try:
                 async with asyncio.timeout(LOOKUP_TIMEOUT_SECONDS):
-                    if await self.members(group):
+                    if await self.recent_members(group):
                         return
                 reasons.append(f"the user group {group} has no members or is disabled")
             except (DestinationGoneError, UnauthorizedError) as error:
@@ -151,5 +154,5 @@ class GroupMembership:
         )
         users = answer.get("users")
         members = frozenset(str(user) for user in users) if isinstance(users, list) else frozenset()
-        self._cache[group] = _Members(members, time.monotonic())
+        self._recent[group] = _Members(members, time.monotonic())
         return members

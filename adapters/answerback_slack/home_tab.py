@@ -123,6 +123,7 @@ class HomeTabs:
 
     async def _show_page(self, user: str, pages: list[str]) -> None:
         await self._asks.save_draft(_key(user), [*pages])
+        self._groups.forget_recent()  # what they see depends on the groups that they are in now
         self._opened[user] = None
         self._start_worker()
 
@@ -194,7 +195,7 @@ class HomeTabs:
             if await self._asks.draft(_key(responder)) is not None:
                 await self._publish(responder)
             return
-        for user in sorted(await self._groups.members(responder[1:]))[:_MAX_MEMBERS]:
+        for user in sorted(await self._groups.recent_members(responder[1:]))[:_MAX_MEMBERS]:
             if await self._asks.draft(_key(user)) is not None:
                 self._enqueue(user, 0.0)
 
@@ -223,7 +224,9 @@ class HomeTabs:
         while True:
             after = pages[-1] if pages else None
             try:
-                page = await self._asks.list_waiting_for(person, after, home_view.PAGE_SIZE)
+                page = await self._asks.list_waiting_for(
+                    self._groups.with_recent_groups(person), after, home_view.PAGE_SIZE
+                )
             except ValueError:  # a cursor from another version
                 page = Page((), None)
             if page.rows or not pages:

@@ -16,7 +16,8 @@ from answerback.core.ask import Ask
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
-from answerback.ports.surface import Asks, Rejected, SupportsGroups
+from answerback.core.walker import Person
+from answerback.ports.surface import Actor, Asks, Rejected
 from answerback.presentation import responders, text_fitting
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.control_codec import Control, Verb
@@ -25,6 +26,7 @@ from answerback_chat.typed_messages import TypedMessageHandler
 from answerback_slack import private_notes
 from answerback_slack.api_client import SlackApi
 from answerback_slack.blocks import Block, escape
+from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import (
     BotIdentity,
     Click,
@@ -63,7 +65,7 @@ class TypedMessageListener:
         later: BackgroundTasks,
         labels: Labels,
         identity: BotIdentity,
-        surface: SupportsGroups,
+        groups: GroupMembership,
     ) -> None:
         self._asks = asks
         self._calls = calls
@@ -71,7 +73,7 @@ class TypedMessageListener:
         self._later = later
         self._labels = labels
         self._identity = identity
-        self._surface = surface
+        self._groups = groups
         self._handler = TypedMessageHandler(asks, self, later)
 
     async def handle_message(self, message: TypedMessage) -> None:
@@ -127,9 +129,7 @@ class TypedMessageListener:
             is not None
         ):
             return
-        if responders.is_excluded(
-            ask, await responders.resolve_actor(ask, message.person, self._surface)
-        ):
+        if not await self._is_probably_responder(ask, message.person):
             return
         key = f"offer:{ask.id}:{ask.revision}:{message.person.user_id}"
         if await self._asks.draft(key) is not None:
@@ -147,6 +147,15 @@ class TypedMessageListener:
             escape(text),
             private_notes.note_with_button(text, labels.use_words, control, carried),
         )
+
+    async def _is_probably_responder(self, ask: Ask, person: Person) -> bool:
+        """Whether an offer makes sense. Whether they may answer is decided when they accept it."""
+        if not responders.is_excluded(ask, Actor(person, all_groups=True)):
+            return True
+        for group in responders.responder_groups(ask):
+            if person.user_id in await self._groups.recent_members(group):
+                return True
+        return False
 
     async def find_offered_message(self, ask: Ask, click: Click) -> Intent | None:
         """Fetch the message that a click says to use, if its text was too long for the button; None if it is gone.

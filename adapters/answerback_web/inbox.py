@@ -14,6 +14,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.store_values import Page
+from answerback.ports.surface import Actor
 from answerback_web import history_filters, inbox_items, render, responses
 from answerback_web.inbox_items import SearchForm
 from answerback_web.site import NAME, Site
@@ -135,7 +136,7 @@ class Inbox:
         self, request: web.Request, visitor: Visitor, links: _Links
     ) -> web.Response:
         after = request.query.get("after")
-        results = await self._site.service.list_waiting_for(visitor.person, after, _PAGE)
+        results = await self._site.service.list_waiting_for(Actor(visitor.person), after, _PAGE)
         cursor = f"&after={quote(after)}" if after else ""
         return self._page(
             "inbox",
@@ -207,7 +208,7 @@ class Inbox:
             with self._site.service.follow(NAME) as following:
                 try:
                     results = await self._site.service.list_waiting_for(
-                        visitor.person, after, _PAGE
+                        Actor(visitor.person), after, _PAGE
                     )
                 except ValueError:
                     return "gone"

@@ -16,6 +16,7 @@ from answerback.core.errors import ProblemError
 from answerback.core.walker import Person
 from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store_values import Page
+from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
 from answerback.service.serialize import ask_json
 
@@ -86,7 +87,7 @@ async def inbox(call: Call) -> web.Response:
     api = call.api
     try:
         results = await list_waiting_for(
-            api.store, api.surfaces, person, query.after or None, query.limit
+            api.store, api.surfaces, Actor(person), query.after or None, query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error

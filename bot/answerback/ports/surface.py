@@ -136,13 +136,8 @@ class Asks(LiveMessages, Protocol):
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
 
-    async def list_waiting_for(
-        self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
-    ) -> Page[Ask]:
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer on their surface, from all agents, oldest first.
-
-        Args:
-            known: groups that they are known to be in, which need not be looked up.
 
         Raises:
             ValueError: ``after`` is not a cursor of an earlier page.
@@ -260,4 +255,6 @@ class SupportsGroups(Protocol):
     """A surface that knows who is in which group. Without this, nobody is in any."""
 
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
-        """Which of these groups (without the leading @) the person is in."""
+        """Which of these groups (without the leading @) the person is in now: never from what was looked up before,
+        because it decides whether they may act.
+        """

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from answerback.core.ask import ANYONE, Ask
-from answerback.core.walker import Person
-from answerback.ports.surface import Actor, SupportsGroups
+from answerback.ports.surface import Actor
 
 
 def responder_groups(ask: Ask) -> frozenset[str]:
@@ -18,15 +17,3 @@ def is_excluded(ask: Ask, actor: Actor) -> bool:
         return False
     groups = responder_groups(ask)
     return not groups & actor.groups and (actor.all_groups or groups <= actor.groups_known)
-
-
-async def resolve_actor(ask: Ask, person: Person, surface: SupportsGroups) -> Actor:
-    """Return a person with those of their groups that are responders; looks groups up only if they matter.
-
-    Raises:
-        PlatformError: the platform cannot look up the groups.
-    """
-    groups = responder_groups(ask)
-    if not groups or ANYONE in ask.responders or person.user_id in ask.responders:
-        return Actor(person)
-    return Actor(person, await surface.groups_of(person, groups), groups)

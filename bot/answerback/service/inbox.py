@@ -11,7 +11,7 @@ from answerback.core.walker import Person
 from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Store
 from answerback.ports.store_values import Page
-from answerback.ports.surface import SupportsGroups, Surface
+from answerback.ports.surface import Actor, SupportsGroups, Surface
 
 logger = logging.getLogger(__name__)
 
@@ -19,32 +19,31 @@ logger = logging.getLogger(__name__)
 async def list_waiting_for(
     store: Store,
     surfaces: Mapping[str, Surface],
-    person: Person,
+    actor: Actor,
     after: str | None,
     limit: int,
-    known: frozenset[str] = frozenset(),
 ) -> Page[Ask]:
     """The open asks that a person may answer, oldest first; a page may have fewer than ``limit`` of them.
 
     These are the asks whose responders include them, or a group that the surface says they are in. An ask that anyone
     may answer waits for them only outside channels, because the service cannot tell who sees a channel.
 
-    Args:
-        known: groups that they are known to be in, which need not be looked up.
-
     Raises:
         ValueError: the cursor came from no page.
     """
+    person = actor.person
     while True:
         page = await store.list_for_responder(person.surface, person.user_id, after, limit)
         groups = frozenset(
             name[1:] for ask in page.rows for name in ask.responders if name.startswith("@")
         )
-        surface = surfaces.get(person.surface)
-        member_of = await find_groups_among(surface, person, groups - known) or frozenset()
-        asks = tuple(
-            ask for ask in page.rows if _is_waiting_for(ask, person.user_id, member_of | known)
-        )
+        if unknown := groups - actor.groups_known:
+            surface = surfaces.get(person.surface)
+            found = await find_groups_among(surface, person, unknown) or frozenset()
+            actor = actor._replace(
+                groups=actor.groups | found, groups_known=actor.groups_known | unknown
+            )
+        asks = tuple(ask for ask in page.rows if _is_waiting_for(ask, actor))
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
@@ -64,7 +63,7 @@ async def search_for(
         words = (*wanted.words, answerer_word(person))
         return await store.search(wanted._replace(words=words), after, limit)
     while True:
-        page = await list_waiting_for(store, surfaces, person, after, limit)
+        page = await list_waiting_for(store, surfaces, Actor(person), after, limit)
         asks = tuple(ask for ask in page.rows if wanted.matches(ask))
         if asks or page.after is None:
             return Page(asks, page.after)
@@ -78,7 +77,7 @@ def concerns(ask: Ask, person: Person) -> bool:
     if any((one.surface, one.user_id) == (person.surface, person.user_id) for one in answered_by):
         return True
     open_here = ask.open and ask.destination.surface == person.surface
-    return open_here and _is_waiting_for(ask, person.user_id, frozenset())
+    return open_here and _is_waiting_for(ask, Actor(person))
 
 
 async def find_groups_among(
@@ -99,8 +98,9 @@ async def find_groups_among(
     return frozenset()
 
 
-def _is_waiting_for(ask: Ask, user_id: str, groups: frozenset[str]) -> bool:
-    named = {user_id, *(f"@{group}" for group in groups)}
+def _is_waiting_for(ask: Ask, actor: Actor) -> bool:
+    user_id = actor.person.user_id
+    named = {user_id, *(f"@{group}" for group in actor.groups)}
     if not named.isdisjoint(ask.responders):
         return True
     to = ask.destination

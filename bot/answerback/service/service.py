@@ -249,11 +249,9 @@ class Service(AskActions):
         """The current ask, or None."""
         return await self.store.get(ask_id)
 
-    async def list_waiting_for(
-        self, person: Person, after: str | None, limit: int, known: frozenset[str] = frozenset()
-    ) -> Page[Ask]:
+    async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer (see `answerback.ports.surface.Asks`)."""
-        return await inbox.list_waiting_for(self.store, self.surfaces, person, after, limit, known)
+        return await inbox.list_waiting_for(self.store, self.surfaces, actor, after, limit)
 
     def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True

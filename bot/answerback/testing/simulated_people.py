@@ -25,6 +25,7 @@ class Capability(StrEnum):
     DELETION = "deletion"
     RATE_LIMITS = "rate limits"
     PAYLOADS = "payloads"
+    GROUPS = "groups"
 
 
 class Stage(Protocol):
@@ -170,6 +171,17 @@ class HasPayloads(Protocol):
         """Send a payload as the platform would; fail if the service calls that a failure of its own."""
 
 
+@runtime_checkable
+class HasGroups(Protocol):
+    """The platform has groups of people that can be responders."""
+
+    async def join_group(self) -> str:
+        """Become the only member of a new group; returns its id."""
+
+    async def leave_group(self, group: str) -> None:
+        """Leave a group, without the platform telling the service."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
@@ -180,6 +192,7 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.DELETION: HasDeletion,
     Capability.RATE_LIMITS: HasRateLimits,
     Capability.PAYLOADS: HasPayloads,
+    Capability.GROUPS: HasGroups,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset({Capability.RATE_LIMITS, Capability.PAYLOADS})

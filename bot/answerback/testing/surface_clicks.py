@@ -11,10 +11,11 @@ from answerback.core.ask import Ask, Status
 from answerback.core.form import Form, Question
 from answerback.core.view import view_of
 from answerback.core.walker import Answer, Person
-from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, SupportsGroups
 from answerback.presentation import wording
 from answerback.testing.simulated_people import (
     Capability,
+    HasGroups,
     HasModals,
     HasPrivateNotes,
     HasTypedAnswers,
@@ -242,6 +243,34 @@ class ClicksContract:
         assert answered_values(ask) == ["mine"]
         late = LABELS.too_late.format(name=ada.name) if more else ended_note(ask)
         assert strip_whitespace(late) in strip_whitespace(response)
+
+    @requires_capability(Capability.GROUPS)
+    @pytest.mark.rule("ACT-10")
+    async def test_a_person_who_left_the_group_may_no_longer_act_or_see_what_waits_for_it(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        assert isinstance(ada, HasGroups)
+        group = await ada.join_group()
+        form = Form(questions=(GO, AGAIN))
+        ask = await stage.harness.create_ask(form, stage.place, (f"@{group}",))
+        await ada.look_at(ask)
+        await ada.answer(GO, True)
+        await wait_for_steps(stage, ask, ada, after=1)
+        service = stage.harness.service
+        [surface] = service.surfaces.values()
+        assert isinstance(surface, SupportsGroups)
+        person = Person(surface=surface.name, user_id=ada.user_id)
+
+        async def groups_and_inbox() -> tuple[frozenset[str], list[str]]:
+            waiting = await service.list_waiting_for(Actor(person), None, 200)
+            groups = await surface.groups_of(person, frozenset({group}))
+            return groups, [each.id for each in waiting.rows if each.id == ask.id]
+
+        assert await groups_and_inbox() == (frozenset({group}), [ask.id])
+        await ada.leave_group(group)
+        assert await groups_and_inbox() == (frozenset(), [])
+        await ada.answer(AGAIN, False)
+        await wait_for_steps(stage, ask, ada, after=1)
 
 
 class TypingContract:

@@ -6,6 +6,7 @@ import pytest
 
 from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
 from answerback.core.walker import EndTurn, Person
+from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
 from tests.service_support import actor, ask_user
 from tests.unit.bot.conftest import Parts
@@ -21,7 +22,7 @@ async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[s
     texts: list[str] = []
     after: str | None = None
     while True:
-        page = await list_waiting_for(parts.store, surfaces, person, after, limit)
+        page = await list_waiting_for(parts.store, surfaces, Actor(person), after, limit)
         texts += [ask.id for ask in page.rows]
         after = page.after
         if after is None:

@@ -370,6 +370,16 @@ class SimulatedDiscordPerson:
         await self._person.until(lambda: said.reactions)
         return "✅" in said.reactions
 
+    async def join_group(self) -> str:
+        guild = next(g for g in self._discord.world.guilds.values() if self._person.id in g.members)
+        role = self._discord.add_role(guild, "ops")
+        guild.members[self._person.id].add(role.id)
+        return str(role.id)
+
+    async def leave_group(self, group: str) -> None:
+        for guild in self._discord.world.guilds.values():
+            guild.members.get(self._person.id, set()).discard(int(group))
+
     async def delete_message(self) -> None:
         gone = self._live()
         self._discord.delete(gone)

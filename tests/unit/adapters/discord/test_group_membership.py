@@ -8,14 +8,20 @@ from typing import Any
 
 import pytest
 
+from answerback.core import walker as core
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback_discord import group_membership
+from answerback_discord import group_membership, parse
 from tests.fakes.discord.person import Person
 from tests.unit.adapters.discord.rig import Rig, rig
+from tests.unit.adapters.discord.sight import remove_escapes
 
 ONE: list[dict[str, Any]] = [{"id": "go", "text": "Go on?", "answer_type": "boolean"}]
-GUILDS, MEMBERS = "GET /users/@me/guilds", "GET /guilds/*/members/*"
+GUILDS, ROLES, MEMBERS = (
+    "GET /users/@me/guilds",
+    "GET /guilds/*/roles",
+    "GET /guilds/*/members/*",
+)
 
 
 @pytest.fixture
@@ -36,7 +42,7 @@ async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
     for _ in range(3):
         up.discord.add_guild()
     ask, dora = await submit_ask(up)
-    held = up.discord.faults.hang(MEMBERS, times=4)
+    held = up.discord.faults.hang(ROLES, times=4)
     click = await dora.click("Yes", wait=False)
     await dora.until(lambda: held.hits == 4)
     held.release()
@@ -47,13 +53,14 @@ async def test_all_servers_are_queried_concurrently(up: Rig) -> None:
 async def test_a_slow_role_lookup_asks_the_person_to_try_again_and_then_lets_them(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
     ask, dora = await submit_ask(up)
     held = up.discord.faults.hang(GUILDS)
-    assert (await dora.click("Yes")).answered
+    with monkeypatch.context() as patch:
+        patch.setattr(group_membership, "_WAIT_TIMEOUT", 0.05)
+        assert (await dora.click("Yes")).answered
     assert dora.notes()[0].text == Labels().unchecked
     held.release()
-    await up.discord.faults.called(MEMBERS)
+    await up.discord.faults.called(ROLES)
     assert (await dora.click("Yes")).answered
     assert (await up.shown(ask)).status == "answered"
     assert up.discord.faults.count(GUILDS) == 1
@@ -66,6 +73,42 @@ async def test_a_failed_lookup_is_not_a_refusal_and_is_not_cached(up: Rig) -> No
     assert dora.notes()[0].text == Labels().unchecked
     assert (await dora.click("Yes")).answered
     assert (await up.shown(ask)).status == "answered"
+
+
+async def test_a_server_whose_roles_cannot_be_read_is_read_again(up: Rig) -> None:
+    ask, dora = await submit_ask(up)
+    up.discord.faults.server_error(ROLES)
+    assert (await dora.click("Yes")).answered
+    assert dora.notes()[0].text == Labels().unchecked
+    assert (await dora.click("Yes")).answered
+    assert (await up.shown(ask)).status == "answered"
+
+
+async def test_only_the_servers_of_the_roles_are_asked_once_they_are_known(up: Rig) -> None:
+    for _ in range(3):
+        up.discord.add_guild()
+    for _ in range(2):
+        ask, dora = await submit_ask(up)
+        assert (await dora.click("Yes")).answered
+        assert (await up.shown(ask)).status == "answered"
+    counted = [up.discord.faults.count(route) for route in (GUILDS, ROLES, MEMBERS)]
+    assert counted == [2, 8, 2]  # a role that is not known yet makes all servers be read again
+
+
+@pytest.mark.rule("ACT-10")
+async def test_a_role_that_was_taken_away_counts_no_more_at_once(up: Rig) -> None:
+    first, dora = await submit_ask(up)
+    [role] = first.responders
+    second = await up.shown(await up.submit(ONE, to=f"discord:@{dora.id}", responders=[role]))
+    surface = up.surface
+    roles = frozenset({role[1:]})
+    assert await surface.groups_of(core.Person(surface="discord", user_id=str(dora.id)), roles)
+    up.guild.members[dora.id].clear()
+    assert (await dora.command(parse.INBOX, up.discord.direct(dora.user))).answered
+    assert Labels().inbox_empty in remove_escapes(dora.notes()[0].text)
+    assert (await dora.click("Yes")).answered
+    for ask in (first, second):
+        assert (await up.shown(ask)).open
 
 
 async def test_a_person_without_the_role_may_not_answer(up: Rig) -> None:

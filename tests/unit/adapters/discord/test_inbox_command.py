@@ -133,7 +133,7 @@ async def test_an_inbox_whose_roles_take_too_long_is_answered_in_time(
     monkeypatch.setattr(interactions, "_INBOX_TIMEOUT", 0.3)
     role = up.discord.add_role(up.guild, "admins")
     await up.shown(await up.submit(yes_no_question("Deploy?"), responders=[f"@{role.id}"]))
-    up.discord.faults.hang("GET /users/@me/guilds")
+    up.discord.faults.hang("GET /guilds/*/members/*")
     assert LABELS.inbox_late in remove_escapes((await open_inbox(up)).text)
 
 

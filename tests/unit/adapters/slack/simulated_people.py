@@ -311,6 +311,15 @@ class SimulatedSlackPerson:
             await self._slack.queue.settle()
         return "white_check_mark" in said.reactions
 
+    async def join_group(self) -> str:
+        groups = self._slack.workspace.groups
+        group = f"S0{len(groups)}"
+        self._slack.workspace.add_group(group, self._person.id)
+        return group
+
+    async def leave_group(self, group: str) -> None:
+        self._slack.workspace.add_group(group)
+
     async def delete_message(self) -> None:
         gone = self._live()
         await self._person.delete(gone)

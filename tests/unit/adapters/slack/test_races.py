@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -107,7 +108,22 @@ async def test_the_members_of_a_user_group_may_answer(up: Rig) -> None:
     assert len(await up.wait_for_notes(up.ada)) == 1
     await up.bob.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
-    assert up.slack.count("usergroups.users.list") == 1
+    assert up.slack.count("usergroups.users.list") == 3  # for the post, and for each click
+
+
+async def test_everyone_who_acts_during_a_lookup_shares_the_next_one(up: Rig) -> None:
+    up.slack.workspace.add_group("S0OPS", up.bob.id)
+    surface, ops = up.app.surface, frozenset({"S0OPS"})
+    held = up.slack.faults.add("usergroups.users.list", hang=True)
+    first = asyncio.create_task(surface.groups_of(ADA, ops))
+    await up.slack.until(lambda: held.hits)
+    later = [asyncio.create_task(surface.groups_of(ADA, ops)) for _ in range(3)]
+    await asyncio.sleep(0)  # they wait for the lookup that is in progress
+    up.slack.workspace.add_group("S0OPS", ADA.user_id)
+    held.release()
+    assert await asyncio.gather(*later) == [ops] * 3
+    await first
+    assert up.slack.count("usergroups.users.list") == 2
 
 
 async def test_while_a_group_cannot_be_looked_up_its_members_are_asked_to_try_again(

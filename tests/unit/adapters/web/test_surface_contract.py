@@ -30,6 +30,7 @@ UNSUPPORTED = {
     Capability.REMINDERS: "A page cannot reach people who are not looking at it.",
     Capability.MENTIONS: "A page notifies nobody, whatever it shows.",
     Capability.DELETION: "A page is rendered whenever it is opened.",
+    Capability.GROUPS: "Responders on the web are single people.",
     Capability.RATE_LIMITS: "There is no platform in between.",
     Capability.PAYLOADS: "There is no platform in between.",
 }
