@@ -11,7 +11,9 @@ import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Final
 
+import anyio
 from mcp.server import Server
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -54,13 +56,18 @@ _INSTRUCTIONS: Final = (
 _NOTHING_NEW: Final = "There are no new answers. Open questions stay open."
 _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 
+_REQUEST_CANCELLED: Final = -32800
+"""The error that ends the response of a cancelled call, where the SDK sends one."""
+
 OfferedToolsSource = Callable[[Context], Sequence[tools.AskingTool]]
+ScopeSource = Callable[[Context], anyio.CancelScope]
 
 
 def build_mcp_server(
     backend_of: BackendFactory,
     *,
     offered: OfferedToolsSource = lambda _ctx: tools.DEFAULT_TOOLS,
+    scope_of: ScopeSource = lambda _ctx: anyio.CancelScope(),
     progress: float = PROGRESS_INTERVAL,
 ) -> Server[dict[str, object]]:
     """Build an MCP server.
@@ -68,9 +75,10 @@ def build_mcp_server(
     Args:
         backend_of: returns the backend for a request.
         offered: returns the asking tools that a request may use.
+        scope_of: returns the scope to run a tool call in, so that it can be cancelled.
         progress: seconds between two progress notifications.
     """
-    calls = _Calls(backend_of, offered, progress)
+    calls = _Calls(backend_of, offered, scope_of, progress)
     server: Server[dict[str, object]] = Server(
         "answerback",
         version=VERSION,
@@ -87,10 +95,15 @@ class _Calls:
     """The handlers of the server's requests."""
 
     def __init__(
-        self, backend_of: BackendFactory, offered: OfferedToolsSource, progress: float
+        self,
+        backend_of: BackendFactory,
+        offered: OfferedToolsSource,
+        scope_of: ScopeSource,
+        progress: float,
     ) -> None:
         self._backend_of = backend_of
         self._offered = offered
+        self._scope_of = scope_of
         self._progress = progress
 
     async def list_tools(
@@ -106,7 +119,19 @@ class _Calls:
     async def call_tool(
         self, ctx: Context, params: CallToolRequestParams
     ) -> CallToolResult | tasks.Json:
-        """Run one tool call; errors are returned as results for the model."""
+        """Run one tool call.
+
+        Raises:
+            MCPError: the client has cancelled it.
+        """
+        with self._scope_of(ctx):
+            return await self._call_or_explain(ctx, params)
+        raise MCPError(_REQUEST_CANCELLED, "Request cancelled")
+
+    async def _call_or_explain(
+        self, ctx: Context, params: CallToolRequestParams
+    ) -> CallToolResult | tasks.Json:
+        """Run a tool call; errors are returned as results for the model."""
         try:
             arguments = _ARGUMENTS.validate_python(params.arguments or {})
             return await self._call(ctx, params.name, arguments)

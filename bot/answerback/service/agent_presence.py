@@ -24,6 +24,8 @@ logger = logging.getLogger(__name__)
 
 GRACE: Final = 30.0
 """Seconds for which an agent may be away before people are notified: between two calls, or while its model thinks."""
+CUT_OFF_GRACE: Final = 5.0
+"""The same for an agent whose call was cancelled or cut off: it says so itself, but may call again at once."""
 LEASE: Final = 300.0
 """Seconds for which the stored presence of an agent is valid; it is renewed halfway through."""
 HANDOVER: Final = 5.0
@@ -67,11 +69,20 @@ class AgentPresence:
         """When each presence was last stored, by the monotonic clock, earliest first."""
         self._recently_left: dict[str, float] = {}
         """When the last waiter of each ask left, if nobody has come back since, earliest first."""
+        self._cut_off: dict[str, float] = {}
+        """The same for those whose call was cancelled or cut off."""
         self._changed = asyncio.Event()
 
     def has_waiter(self, ask_id: str) -> bool:
         """Whether somebody waits for the ask in this process, or has just left."""
-        return ask_id in self._waiting or ask_id in self._recently_left
+        return ask_id in self._waiting or self._has_just_left(ask_id)
+
+    def is_waiting(self, ask_id: str) -> bool:
+        """Whether somebody waits for the ask in this process right now."""
+        return ask_id in self._waiting
+
+    def _has_just_left(self, ask_id: str) -> bool:
+        return ask_id in self._recently_left or ask_id in self._cut_off
 
     def track_wait(self, ask: Ask) -> AbstractAsyncContextManager[None]:
         """Count the agent as waiting for an ask for as long as the context lasts."""
@@ -80,20 +91,24 @@ class AgentPresence:
         return _TrackedWait(self, ask.id, renews=self._expires_soon(ask))
 
     async def record_poll(self, ask: Ask) -> None:
-        """Note that the agent has polled an ask. Once people were told that it moved on, polling changes nothing."""
-        if not ask.unattended:
+        """Note that the agent has polled an ask.
+
+        Once people were told that it moved on, or are about to be because its call was cut off, polling changes nothing.
+        """
+        if not ask.unattended and ask.id not in self._cut_off:
             async with self.track_wait(ask):
                 pass
 
     async def handle_remote_change(self, ask: Ask) -> None:
         """Handle an ask that another process has changed: it may not know who waits for it here."""
-        waits = ask.id in self._waiting or (not ask.unattended and ask.id in self._recently_left)
+        waits = self.is_waiting(ask.id) or (not ask.unattended and self._has_just_left(ask.id))
         if waits and ask.open and self._expires_soon(ask):
             await self.renew(ask.id)
 
     def forget(self, ask_id: str) -> None:
         """Stop expecting anybody to come back for an ask."""
-        self._recently_left.pop(ask_id, None)
+        for departures, _ in self._departures():
+            departures.pop(ask_id, None)
 
     async def run(self) -> None:
         """Store who has left and who still waits; runs until cancelled."""
@@ -104,26 +119,29 @@ class AgentPresence:
                 await self._changed.wait()
             else:
                 # Anybody who leaves from now on will have been away for long enough when this wait is over.
-                wait = min(max(next_at - self._clock.monotonic(), 0.0), GRACE)
+                wait = min(max(next_at - self._clock.monotonic(), 0.0), CUT_OFF_GRACE)
                 await self._clock.sleep_until(self._clock.now() + wait)
 
     async def run_once(self) -> float | None:
         """Store what is due now; return when to run next, by the monotonic clock (None: nobody is tracked)."""
         now = self._clock.monotonic()
-        for ask_id in _ids_until(self._recently_left, now - GRACE):
-            if self._recently_left.pop(ask_id, None) is not None:
-                await self._store(ask_id, attended=self._absent_state)
-                if self.has_waiter(ask_id):  # they have come back in the meantime
-                    await self._store(ask_id, attended=True)
+        for departures, grace in self._departures():
+            for ask_id in _ids_until(departures, now - grace):
+                if departures.pop(ask_id, None) is not None:
+                    await self._store(ask_id, attended=self._absent_state)
+                    if self.has_waiter(ask_id):  # they have come back in the meantime
+                        await self._store(ask_id, attended=True)
         for ask_id in _ids_until(self._renewed, now - LEASE / 2):
             await self.renew(ask_id)
-        times = [at + GRACE for at in _earliest(self._recently_left)]
+        times = [
+            at + grace for departures, grace in self._departures() for at in _earliest(departures)
+        ]
         times += [at + LEASE / 2 for at in _earliest(self._renewed)]
         return min(times, default=None)
 
     def add_waiter(self, ask_id: str) -> None:
         """Add a waiter for an ask."""
-        self._recently_left.pop(ask_id, None)
+        self.forget(ask_id)
         self._waiting[ask_id] += 1
         self._renewed.setdefault(ask_id, self._clock.monotonic())
         self._changed.set()
@@ -132,13 +150,18 @@ class AgentPresence:
         expires_at = ask.presence_lapses_at
         return expires_at is None or expires_at < self._clock.now() + LEASE / 2
 
-    def remove_waiter(self, ask_id: str) -> None:
+    def remove_waiter(self, ask_id: str, *, cut_off: bool) -> None:
         """Remove a waiter for an ask."""
         self._waiting[ask_id] -= 1
         if not self._waiting[ask_id]:
             del self._waiting[ask_id], self._renewed[ask_id]
-            self._recently_left[ask_id] = self._clock.monotonic()
+            departures = self._cut_off if cut_off else self._recently_left
+            departures[ask_id] = self._clock.monotonic()
             self._changed.set()
+
+    def _departures(self) -> tuple[tuple[dict[str, float], float], ...]:
+        """Those who have left, with the seconds for which they may be away."""
+        return (self._recently_left, GRACE), (self._cut_off, CUT_OFF_GRACE)
 
     async def renew(self, ask_id: str) -> None:
         """Store that somebody waits for an ask."""
@@ -171,11 +194,11 @@ class _TrackedWait:
             try:
                 await self._presence.renew(self._ask_id)
             except asyncio.CancelledError:
-                self._presence.remove_waiter(self._ask_id)
+                self._presence.remove_waiter(self._ask_id, cut_off=True)
                 raise
 
-    async def __aexit__(self, *_: object) -> None:
-        self._presence.remove_waiter(self._ask_id)
+    async def __aexit__(self, error: type[BaseException] | None, *_: object) -> None:
+        self._presence.remove_waiter(self._ask_id, cut_off=error is not None)
 
 
 def _ids_until(times: dict[str, float], at: float) -> list[str]:

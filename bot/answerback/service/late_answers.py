@@ -90,7 +90,16 @@ class ResponseTracker:
         sent: called once the response was sent; it arranges for `save_seen`, `undo_seen` and `close`.
     """
 
-    __slots__ = ("_held", "_lock", "_newly_seen", "_outcomes", "_sent", "_tracker", "is_sent")
+    __slots__ = (
+        "_held",
+        "_is_lost",
+        "_lock",
+        "_newly_seen",
+        "_outcomes",
+        "_sent",
+        "_tracker",
+        "is_sent",
+    )
 
     def __init__(
         self, tracker: LateAnswerTracker, sent: Callable[[ResponseTracker], SentResponse]
@@ -101,6 +110,7 @@ class ResponseTracker:
         self._outcomes: dict[str, SeenState] = {}
         self._newly_seen: Sequence[str] = ()
         self._lock: asyncio.Lock | None = None
+        self._is_lost = False
         self.is_sent = False
         """Whether everything was sent: the tracker is closed once that is saved."""
 
@@ -117,7 +127,7 @@ class ResponseTracker:
 
     def add_outcome(self, ask: Ask, state: SeenState = SeenState.SEEN) -> None:
         """Note that the response includes this ask; if the ask has ended, its outcome is new to the agent."""
-        if not ask.open:
+        if not ask.open and not self._is_lost:
             self.hold_back(ask, state)
             self._outcomes[ask.id] = state
 
@@ -139,7 +149,9 @@ class ResponseTracker:
                 self._newly_seen = (*self._newly_seen, *await self._tracker.save_seen(ids, state))
 
     async def undo_seen(self) -> None:
-        """Undo `save_seen`, because the response did not arrive."""
+        """Undo `save_seen`, or prevent it: the response did not arrive, or its client has cancelled the call."""
+        self._is_lost = True
+        self._outcomes = {}
         async with self._saving():
             if self._newly_seen:
                 await self._tracker.save_seen(self._newly_seen, SeenState.UNSEEN)

@@ -16,7 +16,7 @@ from answerback.core.view import view_of
 from answerback.core.walker import Reply
 from answerback.ports.surface import Acted
 from answerback.presentation import wording
-from answerback.service.agent_presence import GRACE, LEASE, AgentPresence
+from answerback.service.agent_presence import CUT_OFF_GRACE, GRACE, LEASE, AgentPresence
 from answerback.service.service import Service
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
@@ -34,10 +34,17 @@ async def now(service: Service, ask: Ask) -> Ask:
 
 @asynccontextmanager
 async def waiting(service: Service, ask: Ask) -> AsyncIterator[None]:
+    """A call that waits; it ends with the context."""
+    async with service.presence.track_wait(await now(service, ask)):
+        yield
+
+
+@asynccontextmanager
+async def cut_off(service: Service, ask: Ask) -> AsyncIterator[None]:
     """A call that waits; leaving the context hangs up."""
     call = asyncio.create_task(service.wait(ask.id, 3_600))
     async with asyncio.timeout(WAIT):
-        while not service.presence._waiting[ask.id]:  # noqa: ASYNC110 nothing signals this
+        while not service.presence.is_waiting(ask.id):  # noqa: ASYNC110 nothing signals this
             await asyncio.sleep(0)
     try:
         yield
@@ -84,6 +91,27 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so
             await asyncio.sleep(0)
+
+
+@pytest.mark.rule("WAITING-2")
+async def test_a_call_that_is_cut_off_counts_as_left_soon_unless_the_agent_waits_again(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = parts.service()
+    ask = await submit(service)
+    changes = StoredPresence(monkeypatch, service)
+    for _ in range(2):
+        async with cut_off(service, ask):
+            pass
+        await parts.clock.advance(CUT_OFF_GRACE - 1)
+        await service.presence.run_once()
+    assert changes.made == []
+    await service.presence.record_poll(await now(service, ask))
+    await parts.clock.advance(1)
+    await service.presence.run_once()
+    assert changes.made == [False], "a poll does not prove that a call waits"
+    async with waiting(service, ask):
+        assert not (await now(service, ask)).unattended
 
 
 @pytest.mark.rule("WAITING-2")
