@@ -6,6 +6,7 @@ It connects to a running service, so an ask outlives this process, its client, a
 from __future__ import annotations
 
 import asyncio
+import platform
 from collections.abc import Collection
 from typing import Final
 
@@ -23,8 +24,9 @@ from answerback.mcp.backend import (
     LateAnswerBatch,
     explanation_refused,
 )
-from answerback.mcp.server import build_mcp_server
-from answerback.mcp.tools import AskingTool, parse_asking_tools
+from answerback.mcp.server import CallOptions, build_mcp_server
+from answerback.mcp.tasks import Context
+from answerback.mcp.tools import parse_asking_tools
 from answerback.runtime import logs
 from answerback_client import (
     AsyncClient,
@@ -41,24 +43,31 @@ _PATIENCE: Final = 20.0
 """Seconds for which calls to a service that is down are retried within one tool call."""
 
 
-def run(url: str | None, token: str | None, to: str | None, tools: str | None) -> None:
+def run(url: str | None, token: str | None, to: str | None, tools: str | None, wait: float) -> None:
     """Serve on standard input and output until the client ends it."""
     logs.configure_logging("warning", None)
     try:
         offered = parse_asking_tools(tools)
     except ValueError as error:
         raise typer.BadParameter(f"--tools: {error}") from error
-    asyncio.run(_bridge(resolve_url(url), token, to, offered))
+    asyncio.run(_bridge(resolve_url(url), token, to, CallOptions(offered, wait)))
 
 
-async def _bridge(
-    url: str, token: str | None, to: str | None, offered: tuple[AskingTool, ...]
-) -> None:
+async def _bridge(url: str, token: str | None, to: str | None, options: CallOptions) -> None:
+    def options_of(ctx: Context) -> CallOptions:
+        return CallOptions(options.offered, options.wait, _caller(ctx))
+
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
         backend = ClientBackend(client, to)
-        server = build_mcp_server(lambda _ctx: backend, offered=lambda _ctx: offered)
+        server = build_mcp_server(lambda _ctx: backend, options_of=options_of)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def _caller(ctx: Context) -> str | None:
+    """The client's machine and name."""
+    params = ctx.session.client_params
+    return None if params is None else f"{platform.node()} {params.client_info.name[:100]}"
 
 
 class ClientBackend:
@@ -94,6 +103,7 @@ class ClientBackend:
             "tool_call_id": asking.tool_call_id,
             "mode": asking.mode,
             "conversation": asking.conversation,
+            "join": asking.join,
         }
         envelope["accepts"] = [CLARIFY] if asking.clarifies else None
         extra = {name: value for name, value in envelope.items() if value is not None}

@@ -102,6 +102,8 @@ class Request(_Frozen):
     """What the agent supports. ``clarify``: people may ask it to explain."""
     mode: Literal["wait", "async"] = "wait"
     """``async``: the agent continues at once and gets the result later."""
+    join: str | None = None
+    """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

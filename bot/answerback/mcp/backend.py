@@ -59,6 +59,8 @@ class AskToolCall:
     mode: JsonValue = None
     """``async``: the model continues at once."""
     conversation: JsonValue = None
+    join: str | None = None
+    """See `answerback.service.submission_request.Submission`."""
     clarifies: bool = False
     """Whether the model can be asked to explain."""
 
@@ -143,6 +145,7 @@ class ServiceBackend:
                     "tool_call_id": asking.tool_call_id,
                     "conversation": asking.conversation,
                     "mode": asking.mode,
+                    "join": asking.join,
                     "accepts": [CLARIFY] if asking.clarifies else [],
                 }
             )

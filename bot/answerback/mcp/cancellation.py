@@ -1,7 +1,7 @@
 """Cancelling a tool call over HTTP, where the cancellation is a request of its own.
 
-Before revision 2026-07-28, a client that gives up on a call sends ``notifications/cancelled``, and may leave the response
-stream open.
+Before revision 2026-07-28, a client that gives up on a call sends ``notifications/cancelled``, but may keep its stream
+open.
 https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
 """
 
@@ -86,7 +86,7 @@ def call_key(agent: str | None, session: str | None, request_id: JsonValue) -> C
 
 
 def new_session_id(params: JsonValue) -> str:
-    """Make the id of a session from the parameters of ``initialize``. It contains the client's name: nothing is kept."""
+    """Make a session's id from the parameters of ``initialize``. It contains the client's name, as nothing is kept."""
     info = params.get("clientInfo") if isinstance(params, Mapping) else None
     name = info.get("name") if isinstance(info, Mapping) else None
     text = name[:_MAX_CLIENT_NAME] if isinstance(name, str) else ""

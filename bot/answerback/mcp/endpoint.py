@@ -8,11 +8,11 @@ disconnected.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
 
-import anyio
 from aiohttp import web
 from aiohttp_asgi.resource import ASGIContext, ScopeDict
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -29,19 +29,29 @@ from answerback.mcp.cancellation import (
     CancellableCall,
     CancellableCalls,
     call_key,
+    client_name_in,
     new_session_id,
 )
-from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
+from answerback.mcp.server import PROGRESS_INTERVAL, CallOptions, build_mcp_server
 from answerback.mcp.tasks import Context
-from answerback.mcp.tools import DEFAULT_TOOLS, AskingTool, parse_asking_tools
+from answerback.mcp.tools import DEFAULT_WAIT, AskingTool, parse_asking_tools, parse_wait
 from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
 from answerback.service.service import Service
 from answerback.service.submission_request import Agent
 
-_AGENT: Final = "answerback.agent"
-_OFFERED: Final = "answerback.tools"
-_CALL: Final = "answerback.call"
+_REQUEST: Final = "answerback.request"
+T = TypeVar("T")
 _LOOPBACK: Final = ("127.0.0.1:*", "localhost:*", "[::1]:*")
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """What the handlers of a request need to know about it."""
+
+    agent: Agent | None
+    tools: Sequence[AskingTool]
+    wait: float
+    call: CancellableCall
 
 
 class McpEndpoint:
@@ -49,6 +59,7 @@ class McpEndpoint:
 
     Args:
         tokens: whether callers send tokens; if not, only loopback names are served.
+        wait: maximum seconds that a call waits, if its URL does not say.
         progress: seconds between two progress notifications.
     """
 
@@ -58,15 +69,15 @@ class McpEndpoint:
         callers: Callers,
         *,
         tokens: bool,
+        wait: float = DEFAULT_WAIT,
         progress: float = PROGRESS_INTERVAL,
     ) -> None:
         self._service = service
         self._callers = callers
+        self._wait = wait
         self._calls = CancellableCalls()
         self._manager = StreamableHTTPSessionManager(
-            build_mcp_server(
-                self._backend_of, offered=_offered, scope_of=_scope_of, progress=progress
-            ),
+            build_mcp_server(self._backend_of, options_of=_options_of, progress=progress),
             stateless=True,
             json_response=False,
             max_request_body_size=MAX_BODY,
@@ -101,10 +112,9 @@ class McpEndpoint:
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """Handle a request."""
         agent = self._callers.agent(request)
-        try:
-            offered = parse_asking_tools(request.query.get("tools"))
-        except ValueError as error:
-            raise ProblemError(400, "Bad query", f"tools: {error}") from error
+        query = request.query
+        offered = _parse("tools", parse_asking_tools, query.get("tools"))
+        wait = _parse("wait", parse_wait, query.get("wait"))
         body = await read_body(request)
         message = _read_message(body)
         params = message.get("params")
@@ -112,31 +122,51 @@ class McpEndpoint:
         if message.get("method") == CANCELLED and isinstance(params, dict):
             await self._calls.cancel(call_key(name, session, params.get("requestId")))
         call = CancellableCall(request.get(RESPONSE_TRACKER))
-        exchange = _Exchange(self._manager, request, agent, offered, body, call)
+        handled = _Request(agent, offered, self._wait if wait is None else wait, call)
+        exchange = _Exchange(self._manager, request, handled, body)
         if message.get("method") == "initialize":
             exchange.new_session = new_session_id(params)
         with self._calls.track(call_key(name, session, message.get("id")), call):
             return await exchange.get_response()
 
     def _backend_of(self, ctx: Context) -> AskBackend:
-        request = ctx.request
-        scope = request.scope if isinstance(request, Request) else {}
-        tracker = scope[_CALL].tracker if _CALL in scope else None
-        return ServiceBackend(self._service, self._callers, scope.get(_AGENT), tracker)
+        handled = _handled(ctx)
+        if handled is None:
+            return ServiceBackend(self._service, self._callers, None)
+        return ServiceBackend(self._service, self._callers, handled.agent, handled.call.tracker)
 
 
-def _offered(ctx: Context) -> Sequence[AskingTool]:
-    request = ctx.request
-    offered: Sequence[AskingTool] = (
-        request.scope[_OFFERED] if isinstance(request, Request) else DEFAULT_TOOLS
-    )
-    return offered
+def _handled(ctx: Context) -> _Request | None:
+    """The request that the SDK handles; None while it looks something up on its own."""
+    return ctx.request.scope[_REQUEST] if isinstance(ctx.request, Request) else None
 
 
-def _scope_of(ctx: Context) -> anyio.CancelScope:
-    request = ctx.request
-    call: CancellableCall | None = request.scope[_CALL] if isinstance(request, Request) else None
-    return anyio.CancelScope() if call is None else call.scope
+def _options_of(ctx: Context) -> CallOptions:
+    handled = _handled(ctx)
+    if handled is None:
+        return CallOptions()
+    return CallOptions(handled.tools, handled.wait, _caller(ctx), handled.call.scope)
+
+
+def _caller(ctx: Context) -> str | None:
+    """The client's address and name, if it has said its name: when it connected, or with this request."""
+    request, params = ctx.request, ctx.session.client_params
+    assert isinstance(request, Request)
+    session = request.headers.get(SESSION_HEADER)
+    name = params.client_info.name if params is not None else client_name_in(session)
+    return None if not name or request.client is None else f"{request.client.host} {name[:100]}"
+
+
+def _parse(name: str, parse: Callable[[str | None], T], value: str | None) -> T:
+    """Parse a parameter of the URL.
+
+    Raises:
+        ProblemError: 400.
+    """
+    try:
+        return parse(value)
+    except ValueError as error:
+        raise ProblemError(400, "Bad query", f"{name}: {error}") from error
 
 
 def _read_message(body: bytes) -> dict[str, JsonValue]:
@@ -149,21 +179,17 @@ def _read_message(body: bytes) -> dict[str, JsonValue]:
 
 
 class _Exchange(ASGIContext):
-    """One request as ASGI, with its agent, tools and call in the scope."""
+    """One request as ASGI."""
 
     def __init__(
         self,
         manager: StreamableHTTPSessionManager,
         request: web.Request,
-        agent: Agent | None,
-        offered: Sequence[AskingTool],
+        handled: _Request,
         body: bytes,
-        call: CancellableCall,
     ) -> None:
         super().__init__(manager.asgi_app, request, "/")
-        self._agent = agent
-        self._offered = offered
-        self._call = call
+        self._handled = handled
         self._body: bytes | None = body
         self.new_session: str | None = None
         """The id of the session that the response starts."""
@@ -172,9 +198,7 @@ class _Exchange(ASGIContext):
     def scope(self) -> ScopeDict:
         """The ASGI scope."""
         scope = super().scope
-        scope[_AGENT] = self._agent  # type: ignore[typeddict-unknown-key] # servers may add keys
-        scope[_OFFERED] = self._offered  # type: ignore[typeddict-unknown-key]
-        scope[_CALL] = self._call  # type: ignore[typeddict-unknown-key]
+        scope[_REQUEST] = self._handled  # type: ignore[typeddict-unknown-key] # servers may add keys
         return scope
 
     async def on_send_response_start(self, payload: dict[str, Any]) -> None:
@@ -187,8 +211,8 @@ class _Exchange(ASGIContext):
     async def on_send_http_response_body(self, payload: dict[str, Any]) -> None:
         """Send part of the streamed response; once the result is sent, the client may disconnect."""
         await super().on_send_http_response_body(payload)
-        if self._call.tracker is not None:
-            await self._call.tracker.finish_stream()
+        if (tracker := self._handled.call.tracker) is not None:
+            await tracker.finish_stream()
 
     async def on_receive(self) -> dict[str, object]:
         """Return the body once, then block: aiohttp cancels the handler when its client disconnects."""

@@ -23,12 +23,13 @@ if TYPE_CHECKING:
 
 @asynccontextmanager
 async def routes(
-    service: Service, callers: Callers, *, tokens: bool
+    service: Service, callers: Callers, *, tokens: bool, wait: float
 ) -> AsyncIterator[Sequence[AbstractRouteDef]]:
     """Provide the routes until the context exits.
 
     Args:
         tokens: whether callers send tokens.
+        wait: maximum seconds that a call waits, if its URL does not say.
     """
     missing = missing_extra_message(*MCP, PATH)
     if missing is not None:
@@ -38,7 +39,7 @@ async def routes(
 
         yield [web.route("*", PATH, refuse)]
         return
-    endpoint = _LazyEndpoint(service, callers, tokens=tokens)
+    endpoint = _LazyEndpoint(service, callers, tokens=tokens, wait=wait)
     try:
         # POST only: without sessions there is nothing to GET or DELETE.
         yield [web.post(PATH, endpoint.handle)]
@@ -52,10 +53,11 @@ class _LazyEndpoint:
     Importing the SDK takes half as long as importing the rest of the service, and 27 MB of memory.
     """
 
-    def __init__(self, service: Service, callers: Callers, *, tokens: bool) -> None:
+    def __init__(self, service: Service, callers: Callers, *, tokens: bool, wait: float) -> None:
         self._service = service
         self._callers = callers
         self._tokens = tokens
+        self._wait = wait
         self._running = AsyncExitStack()
         self._loading: asyncio.Task[McpEndpoint] | None = None
 
@@ -77,7 +79,7 @@ class _LazyEndpoint:
     async def _load(self) -> McpEndpoint:
         module = await asyncio.to_thread(importlib.import_module, "answerback.mcp.endpoint")
         endpoint: McpEndpoint = module.McpEndpoint(
-            self._service, self._callers, tokens=self._tokens
+            self._service, self._callers, tokens=self._tokens, wait=self._wait
         )
         await self._running.enter_async_context(endpoint.running())
         return endpoint

@@ -6,15 +6,19 @@ It has no transport: `answerback.mcp.endpoint` mounts it, `answerback mcp` runs 
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import anyio
 from mcp.server import Server
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
+    INVALID_PARAMS,
     CallToolRequestParams,
     CallToolResult,
     ListToolsResult,
@@ -24,6 +28,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
+from answerback.dialects.call_reader import did_you_mean
 from answerback.mcp import tasks, tools
 from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskToolCall
 from answerback.mcp.tasks import BackendFactory, Context
@@ -49,6 +54,9 @@ CODEX_SESSION: Final = "sessionId"
 CODEX_CALL: Final = "callId"
 """In a request's ``_meta``, from Codex: the id of the model's tool call."""
 _MAX_KEY: Final = 200
+_JOIN_IN_CONVERSATION: Final = "mcp"
+"""Recognises repeated calls in a conversation that has a name, whoever makes them."""
+_NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _INSTRUCTIONS: Final = (
     "Asks people questions where they are (a chat thread or a web page) and returns their typed answers. "
     f"Asking waits a while for the answer; if the result is pending, get the answer with {tools.WAIT}."
@@ -59,26 +67,38 @@ _ARGUMENTS: Final = TypeAdapter(dict[str, JsonValue])
 _REQUEST_CANCELLED: Final = -32800
 """The error that ends the response of a cancelled call, where the SDK sends one."""
 
-OfferedToolsSource = Callable[[Context], Sequence[tools.AskingTool]]
-ScopeSource = Callable[[Context], anyio.CancelScope]
+
+@dataclass(frozen=True, slots=True)
+class CallOptions:
+    """What a client's connection says about its calls."""
+
+    offered: Sequence[tools.AskingTool] = tools.DEFAULT_TOOLS
+    """The asking tools that it may use."""
+    wait: float = tools.DEFAULT_WAIT
+    """Maximum seconds that a call waits."""
+    caller: str | None = None
+    """The client's address and name, by which its repeated calls are recognised; None if they are unknown."""
+    scope: anyio.CancelScope | None = None
+    """Runs the call, so that it can be cancelled; None if the SDK does that."""
+
+
+OptionsSource = Callable[[Context], CallOptions]
 
 
 def build_mcp_server(
     backend_of: BackendFactory,
     *,
-    offered: OfferedToolsSource = lambda _ctx: tools.DEFAULT_TOOLS,
-    scope_of: ScopeSource = lambda _ctx: anyio.CancelScope(),
+    options_of: OptionsSource = lambda _ctx: CallOptions(),
     progress: float = PROGRESS_INTERVAL,
 ) -> Server[dict[str, object]]:
     """Build an MCP server.
 
     Args:
         backend_of: returns the backend for a request.
-        offered: returns the asking tools that a request may use.
-        scope_of: returns the scope to run a tool call in, so that it can be cancelled.
+        options_of: returns the options of a request.
         progress: seconds between two progress notifications.
     """
-    calls = _Calls(backend_of, offered, scope_of, progress)
+    calls = _Calls(backend_of, options_of, progress)
     server: Server[dict[str, object]] = Server(
         "answerback",
         version=VERSION,
@@ -95,26 +115,22 @@ class _Calls:
     """The handlers of the server's requests."""
 
     def __init__(
-        self,
-        backend_of: BackendFactory,
-        offered: OfferedToolsSource,
-        scope_of: ScopeSource,
-        progress: float,
+        self, backend_of: BackendFactory, options_of: OptionsSource, progress: float
     ) -> None:
         self._backend_of = backend_of
-        self._offered = offered
-        self._scope_of = scope_of
+        self._options_of = options_of
         self._progress = progress
 
     async def list_tools(
         self, ctx: Context, _params: PaginatedRequestParams | None
     ) -> ListToolsResult:
         """List the tools that are offered and enabled."""
-        offered = self._offered(ctx)
-        dialects = {dialect for tool in offered for dialect in tool.dialects}
+        options = self._options_of(ctx)
+        dialects = {dialect for tool in options.offered for dialect in tool.dialects}
         enabled = await self._backend_of(ctx).enabled(dialects)
-        definitions = [tool.definition(enabled) for tool in offered]
-        return ListToolsResult(tools=[*filter(None, definitions), *tools.follow_up_tools()])
+        definitions = [tool.definition(enabled, options.wait) for tool in options.offered]
+        follow_up = tools.follow_up_tools(options.wait)
+        return ListToolsResult(tools=[*filter(None, definitions), *follow_up])
 
     async def call_tool(
         self, ctx: Context, params: CallToolRequestParams
@@ -122,19 +138,21 @@ class _Calls:
         """Run one tool call.
 
         Raises:
-            MCPError: the client has cancelled it.
+            MCPError: there is no such tool, or the client has cancelled the call.
         """
-        with self._scope_of(ctx):
-            return await self._call_or_explain(ctx, params)
+        options = self._options_of(ctx)
+        _check_name(params.name, options)
+        with options.scope or anyio.CancelScope():
+            return await self._call_or_explain(ctx, params, options)
         raise MCPError(_REQUEST_CANCELLED, "Request cancelled")
 
     async def _call_or_explain(
-        self, ctx: Context, params: CallToolRequestParams
+        self, ctx: Context, params: CallToolRequestParams, options: CallOptions
     ) -> CallToolResult | tasks.Json:
         """Run a tool call; errors are returned as results for the model."""
         try:
             arguments = _ARGUMENTS.validate_python(params.arguments or {})
-            return await self._call(ctx, params.name, arguments)
+            return await self._call(ctx, params.name, arguments, options)
         except AskRefusedError as refused:
             return result_from_dialect(refused.result)
         except (_BadArgumentError, ValidationError) as error:
@@ -152,27 +170,25 @@ class _Calls:
             )
 
     async def _call(
-        self, ctx: Context, name: str, arguments: dict[str, JsonValue]
+        self, ctx: Context, name: str, arguments: dict[str, JsonValue], options: CallOptions
     ) -> CallToolResult | tasks.Json:
         backend = self._backend_of(ctx)
-        for tool in self._offered(ctx):
+        for tool in options.offered:
             if tool.name == name:
-                return await self._ask(ctx, backend, tool, arguments)
+                return await self._ask(ctx, backend, tool, arguments, options)
         if name == tools.CHECK:
             return await _check_answers(ctx, backend, arguments)
         ask_id = arguments.pop("ask_id", None)
         if not isinstance(ask_id, str) or not ask_id:
             raise _BadArgumentError("ask_id is missing: pass the ask_id from a pending result.")
         if name == tools.WAIT:
-            seconds = _wait_seconds(arguments)
+            seconds = _wait_seconds(arguments, options)
             _refuse_extra(arguments)
             ask = await backend.get(ask_id)
             if ask is not None and ask["status"] == Status.OPEN:
                 ask = await self._wait(ctx, backend, ask, seconds)
-        elif (operation := _start_operation(backend, name, ask_id, arguments)) is not None:
-            ask = await operation
         else:
-            return error_result(f"There is no tool {name[:100]}.")
+            ask = await _start_operation(backend, name, ask_id, arguments)
         return (
             error_result(f"There is no ask {ask_id[:100]}.") if ask is None else result_for_ask(ask)
         )
@@ -183,18 +199,21 @@ class _Calls:
         backend: AskBackend,
         tool: tools.AskingTool,
         arguments: dict[str, JsonValue],
+        options: CallOptions,
     ) -> CallToolResult | tasks.Json:
-        seconds = _wait_seconds(arguments)
+        seconds = _wait_seconds(arguments, options)
         meta: Mapping[str, object] = ctx.meta or {}
         tool_use = _text(meta.get(CLAUDE_TOOL_USE))
         key = _text(meta.get(IDEMPOTENCY_KEY)) or tool_use
         as_task = tasks.client_supports_tasks(ctx)
+        conversation = _conversation(ctx, arguments)
         asking = AskToolCall(
             name=tool.name,
             dialect=tool.dialect,
             to=arguments.pop("to", None),
             mode=_mode(arguments),
-            conversation=_conversation(ctx, arguments),
+            conversation=conversation,
+            join=options.caller if conversation is None else _JOIN_IN_CONVERSATION,
             arguments=arguments,
             key=f"mcp:{key}" if key else None,
             tool_call_id=tool_use or _text(meta.get(CODEX_CALL)),
@@ -244,32 +263,41 @@ def _conversation(ctx: Context, arguments: dict[str, JsonValue]) -> JsonValue:
     return _text((ctx.meta or {}).get(CODEX_SESSION)) if named is None else named
 
 
+def _check_name(name: str, options: CallOptions) -> None:
+    """Refuse a tool that does not exist, as the protocol wants it, whatever its arguments.
+
+    https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling
+    """
+    follow_up = [tool.name for tool in tools.follow_up_tools()]
+    names = [*(tool.name for tool in options.offered), *follow_up]
+    if name not in names:
+        suggestion = did_you_mean(name, names)
+        message = f"There is no tool {name[:100]}{suggestion}. The tools are: {', '.join(names)}."
+        raise MCPError(INVALID_PARAMS, message)
+
+
 def _start_operation(
     backend: AskBackend, name: str, ask_id: str, arguments: dict[str, JsonValue]
-) -> Awaitable[AskJson | None] | None:
-    """Start the operation of a tool on an ask, without waiting for people; None if there is no such tool."""
+) -> Awaitable[AskJson | None]:
+    """Start the operation of a tool on an ask, without waiting for people."""
     text = arguments.pop("text", None) if name == tools.ADD_CONTEXT else ""
     if not isinstance(text, str):
         raise _BadArgumentError("text is missing: pass the explanation.")
+    _refuse_extra(arguments)
     match name:
         case tools.GET:
-            _refuse_extra(arguments)
             return backend.get(ask_id)
         case tools.WITHDRAW:
-            _refuse_extra(arguments)
             return backend.withdraw(ask_id)
-        case tools.ADD_CONTEXT:
-            _refuse_extra(arguments)
-            return backend.explain(ask_id, text)
         case _:
-            return None
+            return backend.explain(ask_id, text)
 
 
 async def _check_answers(
     ctx: Context, backend: AskBackend, arguments: dict[str, JsonValue]
 ) -> CallToolResult:
     """The tool `check_answers`: the late answers, as text and data."""
-    conversation, after = _conversation(ctx, arguments), arguments.pop("after", None)
+    conversation, after = _conversation(ctx, arguments), _read_number(arguments.pop("after", None))
     if conversation is not None and not (isinstance(conversation, str) and conversation):
         raise _BadArgumentError("conversation must be the name of a conversation.")
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
@@ -293,13 +321,18 @@ class _BadArgumentError(Exception):
     """An argument is invalid or unknown; the message is for the model."""
 
 
-def _wait_seconds(arguments: dict[str, JsonValue]) -> float:
-    seconds = arguments.pop("wait_seconds", None)
+def _wait_seconds(arguments: dict[str, JsonValue], options: CallOptions) -> float:
+    seconds = _read_number(arguments.pop("wait_seconds", None))
     if seconds is None:
-        return tools.DEFAULT_WAIT
+        return options.wait
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
         raise _BadArgumentError("wait_seconds must be a number of seconds.")
-    return min(max(float(seconds), 0.0), tools.LONGEST_WAIT)
+    return min(max(float(seconds), 0.0), options.wait)
+
+
+def _read_number(value: JsonValue) -> JsonValue:
+    """A number, if the model wrote it as a string."""
+    return json.loads(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
 
 
 def _mode(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -14,8 +14,9 @@ from answerback.dialects import detection, tool_definitions
 from answerback.dialects.call_reader import did_you_mean
 
 DEFAULT_WAIT: Final = 50.0
-"""Seconds a call waits by default: below the 60 after which common clients time out."""
+"""Seconds that a call waits at most, by default: below the 60 after which common clients time out."""
 LONGEST_WAIT: Final = 3_600.0
+"""Maximum seconds that may be configured instead."""
 ASK_USER: Final = "ask_user"
 ASK_USER_QUESTION: Final = "ask_user_question"
 WAIT: Final = "wait_for_answer"
@@ -28,19 +29,11 @@ ENVELOPE: Final = ("to", "wait_seconds", "mode", "conversation")
 """Arguments of the asking tools that are not part of the form."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _NAMES: Final = TypeAdapter(list[JsonValue])
-_WAIT_SECONDS: Final[dict[str, JsonValue]] = {
-    "type": "number",
-    "minimum": 0,
-    "maximum": LONGEST_WAIT,
-    "default": DEFAULT_WAIT,
-    "description": "How long this call waits for the answer. The ask stays open afterwards.",
-}
 _ASKING: Final[dict[str, JsonValue]] = {
     "to": {
         "type": "string",
         "description": "Where to ask: a route's name or surface:channel. Leave it out for the default place.",
     },
-    "wait_seconds": _WAIT_SECONDS,
     "mode": {
         "type": "string",
         "enum": [*MODES],
@@ -76,8 +69,12 @@ class AskingTool:
     dialect: str | None = None
     """The dialect to read a call as, whatever the tool's name; None: detect it from the name and shape."""
 
-    def definition(self, enabled: Collection[str]) -> Tool | None:
-        """The tool's definition with the shapes that are enabled; None if there are none."""
+    def definition(self, enabled: Collection[str], wait: float = DEFAULT_WAIT) -> Tool | None:
+        """The tool's definition with the shapes that are enabled; None if there are none.
+
+        Args:
+            wait: maximum seconds that a call waits.
+        """
         shapes = {
             tool.dialect: tool for tool in tool_definitions.TOOLS if tool.dialect in self.dialects
         }
@@ -99,7 +96,9 @@ class AskingTool:
             name=self.name,
             title=title,
             description=description,
-            input_schema=_schema({**properties, **_ASKING}, *required),
+            input_schema=_schema(
+                {**properties, **_ASKING, "wait_seconds": _wait_seconds(wait)}, *required
+            ),
             annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
         )
 
@@ -144,15 +143,34 @@ def _find_tool(name: str) -> AskingTool:
     )
 
 
-def follow_up_tools() -> list[Tool]:
-    """The tools that follow up on a pending ask."""
+def parse_wait(seconds: str | None) -> float | None:
+    """Parse the seconds that a call may wait at most; None: not given.
+
+    Raises:
+        ValueError: they are no number in range.
+    """
+    if seconds is None:
+        return None
+    try:
+        number = float(seconds)
+    except ValueError:
+        number = -1.0
+    if not 0 <= number <= LONGEST_WAIT:
+        raise ValueError(f"must be a number of seconds from 0 to {LONGEST_WAIT:g}.")
+    return number
+
+
+def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
+    """The tools that follow up on a pending ask; for ``wait`` see `AskingTool.definition`."""
     return [
         Tool(
             name=WAIT,
             title="Wait for an answer",
             description="Wait for the answer to a pending ask. Returns the answer as the asking tool would have, or "
             "pending again. Call it until there is an answer; do not ask again in the meantime.",
-            input_schema=_schema({"ask_id": _ASK_ID, "wait_seconds": _WAIT_SECONDS}, "ask_id"),
+            input_schema=_schema(
+                {"ask_id": _ASK_ID, "wait_seconds": _wait_seconds(wait)}, "ask_id"
+            ),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
         ),
         Tool(
@@ -222,6 +240,16 @@ def follow_up_tools() -> list[Tool]:
             ),
         ),
     ]
+
+
+def _wait_seconds(longest: float) -> dict[str, JsonValue]:
+    return {
+        "type": "number",
+        "minimum": 0,
+        "maximum": longest,
+        "default": longest,
+        "description": "How long this call waits for the answer. The ask stays open afterwards.",
+    }
 
 
 def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -65,3 +65,6 @@ class LateAnswerStore(Protocol):
 
         The state never goes back to a lower one, except to `SeenState.UNSEEN` after the response failed to arrive.
         """
+
+    async def get_seen_state(self, ask_id: str) -> SeenState:
+        """How much an agent has seen of an ask's outcome; `SeenState.SEEN` if nothing is owed."""

@@ -224,7 +224,8 @@ async def _build_local_app(
 ) -> web.Application:
     """Build the agents' application: the API, MCP, Claude's hooks, and the pages."""
     callers = Callers(api.tokens.authenticate_agent, api.run_to_completion)
-    mcp = mount.routes(api.service, callers, tokens=api.tokens.required)
+    wait = settings.mcp.wait
+    mcp = mount.routes(api.service, callers, tokens=api.tokens.required, wait=wait)
     routes = [*await stack.enter_async_context(mcp), *ClaudeHook(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]

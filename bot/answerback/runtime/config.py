@@ -159,6 +159,13 @@ class CallbackSettings(Table):
     secret: Secrets = ()
 
 
+class McpSettings(Table):
+    """The MCP server."""
+
+    wait: Annotated[float, Field(ge=0, le=3_600)] = 50.0
+    """Maximum seconds that a call waits, if its URL does not say."""
+
+
 class InquirySettings(Table):
     """The inquiry backend, which may answer questions that do not need a person."""
 
@@ -200,6 +207,7 @@ class Settings(BaseSettings):
     routes: dict[str, Route] = {}
     agents: dict[str, AgentSettings] = {}
     callbacks: CallbackSettings = CallbackSettings()
+    mcp: McpSettings = McpSettings()
     inquiry: InquirySettings = InquirySettings()
     tools: dict[Annotated[str, AfterValidator(_check_tool_name)], ToolRule] = {}
     labels: Labels = Labels()

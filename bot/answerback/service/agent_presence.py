@@ -93,7 +93,7 @@ class AgentPresence:
     async def record_poll(self, ask: Ask) -> None:
         """Note that the agent has polled an ask.
 
-        Once people were told that it moved on, or are about to be because its call was cut off, polling changes nothing.
+        It changes nothing once people were told that it moved on, or after its call was cut off.
         """
         if not ask.unattended and ask.id not in self._cut_off:
             async with self.track_wait(ask):

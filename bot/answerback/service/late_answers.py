@@ -60,6 +60,11 @@ class LateAnswerTracker:
             logger.warning("Could not note what an agent has seen: %s", error, extra=extra)
             return ()
 
+    def is_held(self, ask: Ask) -> bool:
+        """Whether a response is reporting an ask's outcome."""
+        agent = ask.request.agent or ""
+        return any(ask.id in self._held.get((agent, state), ()) for state in SeenState)
+
     def hold(self, ask_id: str, hold_key: HoldKey) -> None:
         """Keep an ask out of the lists of late answers."""
         self._held.setdefault(hold_key, Counter())[ask_id] += 1

@@ -35,6 +35,7 @@ from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.expiry import expire_change
 from answerback.service.late_answers import LateAnswerTracker
 from answerback.service.notify import Follower
+from answerback.service.repeated_calls import RepeatedCalls
 from answerback.service.submission_request import Agent, Routes, Submission
 from answerback.service.submit import Submitted, Submitter
 from answerback.service.waiters import Waiters
@@ -83,8 +84,13 @@ class Service(AskActions):
         self.hooks = self._commits.hooks
         self.late_answer_tracker = LateAnswerTracker(store, clock)
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
+        self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self._submitter = Submitter(
-            self._commits, known_surfaces | surfaces.keys(), routes or Routes(), check_callback
+            self._commits,
+            known_surfaces | surfaces.keys(),
+            routes or Routes(),
+            check_callback,
+            self._repeats,
         )
         self._waiters = Waiters(self._commits, self.presence)
 
@@ -193,7 +199,10 @@ class Service(AskActions):
 
         None: it does not wait in this process, but perhaps in another.
         """
-        return await self.update(ask_id, partial(change_presence, attended=attended))
+        result = await self.update(ask_id, partial(change_presence, attended=attended))
+        if isinstance(result, Acted):
+            await self._repeats.save_wait(result.ask)
+        return result
 
     async def clear_left_message(self, ask_id: str) -> None:
         """Note that the message which the ask left behind has become a note, or cannot become one."""

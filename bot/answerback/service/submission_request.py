@@ -103,6 +103,13 @@ class Submission(_StrictModel):
             description="clarify: people may ask the agent to explain; it receives their question as `clarify`.",
         ),
     ] = ()
+    join: Annotated[
+        _Name | None,
+        Field(
+            description="A name for the caller. The same call again joins its ask if nobody waits for that, or if its "
+            "answer was not delivered: in the same conversation or, without one, by this caller within ten minutes."
+        ),
+    ] = None
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
 
 

@@ -23,6 +23,7 @@ from answerback.ports.store_values import Existing, Idempotency
 from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE
+from answerback.service.repeated_calls import RepeatedCalls, join_key
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
 logger = logging.getLogger(__name__)
@@ -54,11 +55,13 @@ class Submitter:
         known_surfaces: frozenset[str],
         routes: Routes,
         check_callback: Callable[[str, Agent | None], str | None],
+        repeats: RepeatedCalls,
     ) -> None:
         self._commits = commits
         self._known_surfaces = known_surfaces
         self._routes = routes
         self._check_callback = check_callback
+        self._repeats = repeats
         self._parse_lock = asyncio.Lock()
 
     async def submit(
@@ -83,6 +86,8 @@ class Submitter:
             if idempotency_key is None
             else Idempotency(agent.name if agent else _NO_AGENT, idempotency_key, digest)
         )
+        if (joined := await self._repeats.find(join_key(body, agent), body, key)) is not None:
+            return Submitted(joined, created=False)
         try:
             dialect, form, planned = await self._read(body, agent)
             ask = await self._with_thread(self._new_ask(body, agent, dialect, form, planned))
@@ -93,8 +98,12 @@ class Submitter:
                 return _submitted_before(first)
             await self._note_refusal(error, agent)
             raise
+        await self._repeats.save_wait(
+            write.ask
+        )  # first: if this process is killed in between, the ask does not exist
         stored = await self._commits.store.create(write, key)
         if isinstance(stored, Existing):
+            await self._repeats.save_wait(stored.ask)
             return _submitted_before(stored)
         extra = {
             "action": "submitted",
@@ -221,6 +230,7 @@ class Submitter:
             mention=planned.mention,
             accepts=body.accepts,
             metadata=body.metadata,
+            join=join_key(body, agent),
             mode=body.mode or interim_results.default_mode(dialect, body.name),
             prompt_label=agent.display_name if agent else _DEFAULT_ASKER_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),

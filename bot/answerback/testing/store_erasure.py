@@ -46,6 +46,7 @@ def secret_ask(number: int = 1, *, at: float = 1_000.0) -> Ask:
         "metadata": {SECRET: SECRET},
         "prompt_label": "Coder",
         "accepts": ("clarify",),
+        "join": "join:1",
     }
     return new_ask(number, at=at, form=form, request=request, message={"id": "17.1"})
 
@@ -82,6 +83,7 @@ async def answer_secretly(store: Store) -> None:
     await store.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
     await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
     await store.save_draft("offer:ask_1:1:U1", SECRET, 1_500.0)
+    await store.save_draft("join:1", SECRET, 1_500.0)
     await store.add_entry(
         "ask_1", RecordEntry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET})
     )
@@ -94,7 +96,8 @@ async def _dump(store: Store) -> str:
         await store.page(),
         await store.deliveries(state=None, agent=None, after=None, limit=9),
     )
-    drafts = [await store.draft("ask_1:1:fill:U1"), await store.draft("offer:ask_1:1:U1")]
+    keys = ("ask_1:1:fill:U1", "offer:ask_1:1:U1", "join:1")
+    drafts = [await store.draft(key) for key in keys]
     owed = await store.list_late_answers(LateAnswerQuery("coder"), 1.0)
     return repr((page, deliveries, await store.record("ask_1"), drafts, owed))
 

@@ -57,7 +57,10 @@ class LateAnswersContract:
         assert ask_ids_of(listed) == [first, second]
         assert listed[0].ask == await store.get(first)
         assert await store.list_late_answers(CODER, 5.0) == listed, "listing does not acknowledge"
+        assert await store.get_seen_state(first) is SeenState.UNSEEN
         assert await store.set_seen_state([first], SeenState.SEEN, 6.0) == [first]
+        assert await store.get_seen_state(first) is SeenState.SEEN
+        assert await store.get_seen_state("ask_9") is SeenState.SEEN, "nothing is owed"
         assert await store.list_late_answers(CODER, 7.0) == listed[1:]
         assert ask_ids_of(await store.list_late_answers(replace(CODER, after=0), 8.0)) == [second]
 

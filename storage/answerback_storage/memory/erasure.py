@@ -78,6 +78,7 @@ def _forget(tables: Tables, ask: Ask) -> None:
         del tables.keys[key]
     for draft in [key for key in tables.drafts if f":{ask.id}:" in f":{key}:"]:
         del tables.drafts[draft]
+    tables.drafts.pop(ask.request.join or "", None)
     for names in rows.memory_keys(ask.request):
         tables.remembered.pop(names, None)
     tables.late_answers.rows.pop(ask.id, None)

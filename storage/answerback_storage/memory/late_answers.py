@@ -109,6 +109,11 @@ class MemoryLateAnswers:
         """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         return self._tables().late_answers.update_state(ask_ids, state, at)
 
+    async def get_seen_state(self: _HasTables, ask_id: str) -> SeenState:
+        """See `answerback.ports.late_answers.LateAnswerStore.get_seen_state`."""
+        row = self._tables().late_answers.rows.get(ask_id)
+        return SeenState.SEEN if row is None else row.state
+
 
 def _is_owed(row: LateAnswerRow, query: LateAnswerQuery, below: SeenState) -> bool:
     same_conversation = query.conversation in {None, row.conversation}

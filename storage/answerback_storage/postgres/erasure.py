@@ -49,6 +49,8 @@ async def erase(
         for names in rows.memory_keys(old.request):
             key = asks.unique_hash(*names)
             await connection.execute(b"DELETE FROM remembered WHERE hash = $1", (key,))
+        join = asks.unique_hash(old.request.join or "")
+        await connection.execute(b"DELETE FROM drafts WHERE hash = $1", (join,))
         for statement in _DELETE_RELATED:
             await connection.execute(statement.encode(), (ask_id,))
         lines = await connection.execute(_LINES.encode(), (ask_id,))

@@ -45,3 +45,8 @@ class PostgresLateAnswers(PostgresDatabase):
         changed = await self._run(lambda: self._database.write(statement, params.values))
         changed_ids = {name for (name,) in changed}
         return [name for name in ask_ids if name in changed_ids]
+
+    async def get_seen_state(self, ask_id: str) -> SeenState:
+        """See `answerback.ports.late_answers.LateAnswerStore.get_seen_state`."""
+        found = await self._read("SELECT told FROM owed WHERE ask_id = $1", ask_id)
+        return SeenState(found[0][0]) if found else SeenState.SEEN

@@ -83,6 +83,7 @@ def _erase(db: sqlite3.Connection, old: Ask, new: Ask, opaque: Collection[str]) 
     )
     db.execute(_ERASE_DELIVERIES, (*rows.erased_delivery_columns(new.updated_at), new.id))
     db.executemany(_DELETE_REMEMBERED, rows.memory_keys(old.request))
+    db.execute("DELETE FROM drafts WHERE key = ?", (old.request.join,))
     for statement in _DELETE_RELATED:
         db.execute(statement, (new.id,))
     after = 0

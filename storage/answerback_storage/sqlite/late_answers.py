@@ -52,6 +52,12 @@ class SqliteLateAnswers:
         ids = list(ask_ids)
         return await self._write(lambda db: update_state(db, ids, state, at))
 
+    async def get_seen_state(self: _Workers, ask_id: str) -> SeenState:
+        """See `answerback.ports.late_answers.LateAnswerStore.get_seen_state`."""
+        query = "SELECT told FROM owed WHERE ask_id = ?"
+        found = await self._read(lambda db: db.execute(query, (ask_id,)).fetchone())
+        return SeenState.SEEN if found is None else SeenState(found[0])
+
 
 def insert_owed(db: sqlite3.Connection, ask: Ask) -> None:
     """Record that an agent is owed the outcome of an ask."""

@@ -221,7 +221,6 @@ async def test_a_reply_is_returned_as_text_and_end_turn_tells_the_model_to_stop(
         ("wait_for_answer", {"ask_id": "ask_0"}, "There is no ask ask_0"),
         ("get_answer", {"ask_id": "ask_0", "more": 1}, "no argument named more"),
         ("withdraw_ask", {"ask_id": 7}, "ask_id is missing"),
-        ("nothing", {"ask_id": "ask_0"}, "no tool nothing"),
     ],
 )
 async def test_errors_in_a_call_are_explained_to_the_model(

@@ -19,6 +19,14 @@ def command(
         str | None,
         typer.Option(help="The asking tools to offer: names separated by commas."),
     ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            max=3_600,
+            help="Maximum seconds that a call waits for an answer.",
+        ),
+    ] = 50.0,
 ) -> None:
     """Serve the tools to an MCP client over standard input and output.
 
@@ -29,4 +37,4 @@ def command(
     """
     from answerback.cli import mcp
 
-    mcp.run(url, token, to, tools)
+    mcp.run(url, token, to, tools, wait)

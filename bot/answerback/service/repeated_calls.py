@@ -1,0 +1,100 @@
+"""Repeated calls: a client that gave up asks the same again, and joins the ask that it has instead of asking twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from typing import Final
+
+from pydantic import BaseModel, ValidationError
+
+from answerback.core.ask import Ask, Status
+from answerback.core.errors import StoreError
+from answerback.ports.clock import Clock
+from answerback.ports.late_answers import SeenState
+from answerback.ports.store import Store
+from answerback.ports.store_values import Idempotency
+from answerback.service.agent_presence import AgentPresence
+from answerback.service.late_answers import LateAnswerTracker
+from answerback.service.submission_request import Agent, Submission
+
+logger = logging.getLogger(__name__)
+
+JOINABLE_SECONDS: Final = 600.0
+"""Seconds after the last wait in which a call without a conversation counts as a repeat."""
+_ANSWERED: Final = frozenset({Status.ANSWERED, Status.CANCELLED, Status.TURN_ENDED})
+"""How people end asks."""
+
+
+class _Latest(BaseModel):
+    """The latest ask of a call, and when its agent last waited for it."""
+
+    ask_id: str
+    at: float
+
+
+class RepeatedCalls:
+    """Finds the ask that a call repeats: one that is open while nobody waits for it, or whose answer nobody has got."""
+
+    def __init__(
+        self, store: Store, clock: Clock, presence: AgentPresence, tracker: LateAnswerTracker
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._presence = presence
+        self._tracker = tracker
+
+    async def find(
+        self, key: str | None, body: Submission, idempotency: Idempotency | None
+    ) -> Ask | None:
+        """The ask that a call joins, if there is one.
+
+        Args:
+            key: the call's `join_key`; None: it joins nothing.
+            idempotency: the call's own key; an ask that it has created already comes first.
+        """
+        if key is None or (idempotency and await self._store.find_created(idempotency)):
+            return None
+        latest = _read(await self._store.draft(key))
+        ask = None if latest is None else await self._store.get(latest.ask_id)
+        if latest is None or ask is None or self._presence.is_waiting(ask.id):
+            return None
+        if body.conversation is None and latest.at < self._clock.now() - JOINABLE_SECONDS:
+            return None
+        return ask if ask.open or await self._is_owed(ask) else None
+
+    async def save_wait(self, ask: Ask) -> None:
+        """Note that the agent waits for an ask, or has just stopped."""
+        if ask.request.join is None:
+            return
+        latest = _Latest(ask_id=ask.id, at=self._clock.now())
+        try:
+            await self._store.save_draft(ask.request.join, latest.model_dump(), latest.at)
+        except StoreError as error:  # the same call again then asks again
+            extra = {"action": "wait_unnoted", "ask_id": ask.id}
+            logger.warning("Could not note that an agent waits: %s", error, extra=extra)
+
+    async def _is_owed(self, ask: Ask) -> bool:
+        return (
+            ask.status in _ANSWERED
+            and not self._tracker.is_held(ask)
+            and await self._store.get_seen_state(ask.id) is SeenState.UNSEEN
+        )
+
+
+def join_key(body: Submission, agent: Agent | None) -> str | None:
+    """The key of all calls that repeat each other; None if this one is not to join any."""
+    if body.join is None:
+        return None
+    where = body.join if body.conversation is None else None
+    same = body.model_dump(mode="json", include={"name", "arguments", "to", "conversation"})
+    text = json.dumps([agent and agent.name, where, same], sort_keys=True)
+    return f"join:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _read(draft: object) -> _Latest | None:
+    try:
+        return _Latest.model_validate(draft)
+    except ValidationError:
+        return None
