@@ -12,8 +12,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Final, NamedTuple
 
+from answerback.core.actions import Answer, Back, EndTurn, Submit
 from answerback.core.intents import Choose, EditAt, RequestedAction
-from answerback.core.walker import Answer, Back, EndTurn, Submit
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
 _ARGUMENT: Final = r"[0-9A-Za-z._-]{1,30}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
@@ -11,7 +12,6 @@ from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.view import Control as Offered
 from answerback.core.view import View
-from answerback.core.walker import Action, Answer, Other, Reply
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Verb
 

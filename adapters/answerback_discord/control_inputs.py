@@ -9,13 +9,13 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from answerback.core import clarification
+from answerback.core.actions import Action, Answer, Other
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback.core.walker import Action, Answer, Other
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb, parse_index
 from answerback_discord import (

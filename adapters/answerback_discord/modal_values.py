@@ -9,13 +9,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import schema_field_values
+from answerback.core.actions import Action, Answer
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.core.view import Prompt
-from answerback.core.walker import Action, Answer
 from answerback.presentation.sanitize import one_line
 from answerback_chat.control_codec import Verb
 from answerback_chat.text_entries import action_from_text

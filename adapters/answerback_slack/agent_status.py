@@ -14,10 +14,11 @@ from contextlib import contextmanager, suppress
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from answerback.core.actions import EndTurn
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import PlatformError
 from answerback.core.labels import Labels
-from answerback.core.walker import EndTurn, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry

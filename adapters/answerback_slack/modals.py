@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import accumulate
 from typing import Final
 
+from answerback.core.actions import Answer, Other
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.intents import RequestedAction
@@ -19,7 +20,6 @@ from answerback.core.labels import Labels
 from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
-from answerback.core.walker import Answer, Other
 from answerback.presentation import text_fitting
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.sanitize import as_json

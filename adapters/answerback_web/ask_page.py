@@ -11,12 +11,13 @@ from typing import Final, NamedTuple, TypeAlias
 
 from aiohttp import web
 
+from answerback.core.actions import Action
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem, StoreError, UnreadableRowError
 from answerback.core.intents import Intent
 from answerback.core.view import view_of
-from answerback.core.walker import Action, Person
+from answerback.core.walker import Person
 from answerback.http.unverified_connections import mark_request_verified
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
 from answerback.presentation import wording

@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import JsonValue
 
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
@@ -21,7 +22,6 @@ from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
-from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback_web import limits
 
 OTHER = "other"

@@ -30,11 +30,12 @@ from slack_bolt.adapter.aiohttp import to_aiohttp_response, to_bolt_request
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.authorization import AuthorizeResult
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Destination, Request, apply_action
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, start
+from answerback.core.walker import start
 from answerback.ports.store import Write
 from answerback.runtime.clock import SystemClock
 from answerback.runtime.interpreter_tuning import tune_interpreter

@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from answerback.core import ask as asks
-from answerback.core import walker
+from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
@@ -49,7 +49,7 @@ BIG_FORM = Form(
 def click(ask: Ask | None) -> Decision[None]:
     """Answer once, or go Back if the next answer would end the ask."""
     assert ask is not None
-    action = walker.Back() if len(ask.walk.answers) == 2 else walker.Answer(value="staging")
+    action = Back() if len(ask.walk.answers) == 2 else Answer(value="staging")
     change = asks.apply_action(ask, action, at=time.time(), by=ANN)
     assert isinstance(change, asks.Change)
     return Decision(Write(change.ask, change.entries), None)

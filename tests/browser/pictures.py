@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.async_api import async_playwright, expect
 
-from answerback.core.walker import Answer
+from answerback.core.actions import Answer
 from tests.browser.conftest import settled
 from tests.browser.site import INBOX, site
 from tests.chromium import ARGUMENTS, find_chromium

@@ -11,9 +11,9 @@ import pytest_asyncio
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
+from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
-from answerback.core.walker import Answer, EndTurn, Reply
 from tests.browser.conftest import page_of, tab
 from tests.browser.site import INBOX, KEY, OPERATOR, Site, site
 from tests.unit.adapters.web.examples import CLAUDE, FLAT, JSON_ONLY, MANY, REVIEWED, TEXT

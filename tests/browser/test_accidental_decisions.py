@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Locator, Page, expect
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from answerback.core.walker import Answer
 from tests.browser.conftest import settled, tab
 from tests.browser.site import Site
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from answerback.core.walker import Answer
 from tests.browser.conftest import settled, tab
 from tests.browser.site import Site
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, expect
 
+from answerback.core.actions import Answer, EndTurn
 from answerback.core.ask import Ask, Status
-from answerback.core.walker import Answer, EndTurn
 from tests.browser.conftest import settled, tab
 from tests.browser.site import INBOX, Site
 from tests.service_support import WAIT

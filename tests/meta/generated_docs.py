@@ -10,7 +10,9 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
+from answerback.core import walker
 from answerback.core.labels import Labels
+from answerback.core.refusals import Refusal
 from tests.meta.project import RECIPES, ROOT
 
 
@@ -29,8 +31,27 @@ def layers() -> str:
     return "\n".join(["```text", *rows, "```"])
 
 
+def transitions() -> str:
+    """Build the walker's table: what each action does in each phase."""
+    phases = {phase: str(phase) for phase in (walker.Phase.QUESTION, walker.Phase.REVIEW)} | {
+        _ENDED: "ended"
+    }
+    header = f"| action | {' | '.join(phases.values())} |"
+    rows = [
+        f"| `{action.action}` | {' | '.join(_outcome(walker.TRANSITIONS[p][action]) for p in phases)} |"
+        for action in walker.TRANSITIONS[_ENDED]
+    ]
+    return "\n".join([header, "|---" * (1 + len(phases)) + "|", *rows])
+
+
+def _outcome(transition: object) -> str:
+    return f"`{transition.code}`" if isinstance(transition, Refusal) else "accepted"
+
+
 RECIPE_PAGES = (ROOT / "docs" / "agents.md", ROOT / "docs" / "frameworks.md")
 """The pages that include recipes."""
+_ENDED = walker.Phase.ANSWERED
+"""The column for all phases of an ended walk, in which nothing is possible."""
 _LANGUAGES = {".mjs": "js", ".py": "python"}
 """The language of a fenced block, if it is not the file's suffix."""
 
@@ -63,6 +84,7 @@ def _recipes(page: Path) -> Iterator[tuple[str, tuple[Path, Callable[[], str]]]]
 
 PARTS: dict[str, tuple[Path, Callable[[], str]]] = {
     "labels": (ROOT / "docs" / "configuration.md", labels),
+    "actions": (ROOT / "docs" / "api.md", transitions),
     "layers": (ROOT / "docs" / "architecture.md", layers),
     **{part: generate for page in RECIPE_PAGES for part, generate in _recipes(page)},
 }

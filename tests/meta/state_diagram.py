@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from answerback.core import walker
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Question, When
 from answerback.core.walker import Phase, Walk
@@ -18,15 +19,15 @@ PICTURE = Path(__file__).parents[2] / "docs" / "images" / "states.svg"
 
 Arrow = tuple[str, str]
 
-_ACTIONS: tuple[walker.Action, ...] = (
-    walker.Answer(value=True),
-    walker.Answer(value=False),
-    walker.Other(text="words of my own"),
-    walker.Back(),
-    walker.Edit(question_id="a"),
-    walker.Submit(),
-    walker.Reply(text="not like this"),
-    walker.EndTurn(),
+_ACTIONS: tuple[Action, ...] = (
+    Answer(value=True),
+    Answer(value=False),
+    Other(text="words of my own"),
+    Back(),
+    Edit(question_id="a"),
+    Submit(),
+    Reply(text="not like this"),
+    EndTurn(),
 )
 
 BY_THE_SERVICE: dict[Arrow, tuple[str, ...]] = {

@@ -11,11 +11,12 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core import typed_answers, walker
+from answerback.core.actions import Answer, Back, Edit, EndTurn, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Back, Edit, EndTurn, Person, Reply
+from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.http.json_parsing import MAX_BODY
 from answerback.service.serialize import ask_json
@@ -242,7 +243,7 @@ def _states(name: str) -> Iterator[tuple[str, Ask]]:
         yield "in review", ask
         first = ask.walk.answers[0].question_id
         yield "edited", _after(asks.apply_action(ask, Edit(question_id=first), at=1.0, by=ADA))
-        ask = _after(asks.apply_action(ask, walker.Submit(), at=1.0, by=ADA))
+        ask = _after(asks.apply_action(ask, Submit(), at=1.0, by=ADA))
     yield "answered", ask
     yield "cancelled", _after(asks.apply_action(last, Reply(text=_text(20_000)), at=1.0, by=ADA))
     yield "turn ended", _after(asks.apply_action(last, EndTurn(), at=1.0, by=ADA))

@@ -8,7 +8,7 @@ from typing import Annotated, Final, Literal, assert_never
 from pydantic import Field, JsonValue, RootModel, StrictBool
 
 from answerback.api.wire import Wire
-from answerback.core import walker
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.clarification import AskBack
 
 
@@ -115,25 +115,25 @@ ACTIONS: Final[Mapping[str, type[ActionModel]]] = {
 }
 
 
-def action_from_body(body: ActionModel) -> walker.Action | AskBack:
+def action_from_body(body: ActionModel) -> Action | AskBack:
     """Convert a request body to the core action."""
     match body:
         case AnswerBody():
-            return walker.Answer(value=body.value, remember=body.remember, note=body.note)
+            return Answer(value=body.value, remember=body.remember, note=body.note)
         case OtherBody():
-            return walker.Other(text=body.text, value=body.value)
+            return Other(text=body.text, value=body.value)
         case BackBody():
-            return walker.Back()
+            return Back()
         case EditBody():
-            return walker.Edit(question_id=body.question_id)
+            return Edit(question_id=body.question_id)
         case SubmitBody():
-            return walker.Submit()
+            return Submit()
         case AskBackBody():
             return AskBack(text=body.text)
         case ReplyBody():
-            return walker.Reply(text=body.text)
+            return Reply(text=body.text)
         case EndTurnBody():
-            return walker.EndTurn()
+            return EndTurn()
         case _:
             assert_never(body)
 

@@ -19,12 +19,13 @@ from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
 from answerback.cli.output import fail, print_result, say, warn
 from answerback.cli.prompt import TerminalPrompter
 from answerback.cli.validate import validate_submission
+from answerback.core.actions import Answer
 from answerback.core.ask import ANYONE, Ask, Change, Request, apply_action
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, start
+from answerback.core.walker import start
 from answerback.ports.plugin import SurfacePlugin
 from answerback.presentation.sanitize import as_json, one_line
 from answerback.runtime.config_file import load_settings

@@ -13,9 +13,10 @@ from typing import Final, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from answerback.core import answer_source, walker
+from answerback.core.actions import Action, Answer, Back, Other
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Question
-from answerback.core.walker import Action, Person, Refused, Source, StrictDataclass, Walk
+from answerback.core.walker import Person, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
@@ -371,7 +372,7 @@ def _response_entry(
     question = ask.question
     if question is None:
         return ()
-    if isinstance(action, (walker.Answer, walker.Other)):
+    if isinstance(action, (Answer, Other)):
         given = walk.answer(question.id)
         if given is None:
             raise AssertionError(f"{ask.id}: the answer to {question.id} was not collected")
@@ -384,7 +385,7 @@ def _response_entry(
         if given.note is not None:
             body["note"] = given.note
         return (RecordEntry(at=at, kind="answered", question_id=question.id, by=by, body=body),)
-    if isinstance(action, walker.Back):
+    if isinstance(action, Back):
         return (RecordEntry(at=at, kind="backed", question_id=question.id, by=by),)
     body = {"reason": Reason.USER.value}
     return (RecordEntry(at=at, kind="cancelled", question_id=question.id, by=by, body=body),)

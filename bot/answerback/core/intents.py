@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from answerback.core import typed_answers
+from answerback.core.actions import Action, Answer, Edit
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Action, Answer, Edit, Person
+from answerback.core.walker import Person
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
+from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.typed_text import fold, is_only_numbers, parse_position, split_list
-from answerback.core.walker import Action, Answer, Other, Person, Reply
+from answerback.core.walker import Person
 
 _MAX_ITEMS: Final = 64
 """The most list items that are read as options; nobody types a longer list."""

@@ -2,23 +2,27 @@
 
 `step` is a pure function of (form, walk, action). It does no I/O, reads no clock and knows no
 platform. It returns either a new walk or a refusal, which leaves the old walk unchanged.
+`TRANSITIONS` says which function handles which action in which phase.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import ClassVar, Final, assert_never
+from typing import Any, Final, NamedTuple
 
 from pydantic import JsonValue
 
+from answerback.core import refusals
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.answers import Invalid, check_other, check_text, check_with_note, json_equal
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
 from answerback.core.person import CachedJson
 from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
+from answerback.core.refusals import Refusal
 
 
 class Source(StrEnum):
@@ -109,65 +113,6 @@ class Walk(StrictDataclass):
         return next((given for given in last_first if given.question_id == question_id), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
-    """Answer the current question with a value of its type and, if the question takes one, a note."""
-
-    action: ClassVar[str] = "answer"
-    value: JsonValue
-    remember: bool = False
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Other:
-    """Answer with free text; ``value`` holds the options also selected in a multi-select question."""
-
-    action: ClassVar[str] = "other"
-    text: str
-    value: JsonValue = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Back:
-    """Go back to the previous answered question or, during an Edit, to the review as it was."""
-
-    action: ClassVar[str] = "back"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
-    """Change the answer to one question, from the review."""
-
-    action: ClassVar[str] = "edit"
-    question_id: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Submit:
-    """Submit the answers, from the review."""
-
-    action: ClassVar[str] = "submit"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
-    """End the ask with an optional message to the agent instead of answers."""
-
-    action: ClassVar[str] = "reply"
-    text: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EndTurn:
-    """End the ask and the agent's turn."""
-
-    action: ClassVar[str] = "end_turn"
-
-
-Action = Answer | Other | Back | Edit | Submit | Reply | EndTurn
-
-
 @dataclass(frozen=True, slots=True)
 class Refused:
     """The action is not possible here, and nothing changed. ``problems`` give the reasons."""
@@ -204,6 +149,13 @@ def question_index(form: Form, question_id: str, before: int | None = None) -> i
     return next(index for index in reversed(indexes) if form.questions[index].id == question_id)
 
 
+def _open_index(walk: Walk) -> int:
+    """Return the 0-based index of the current question of a walk in the phase of questions."""
+    if walk.at is None:
+        raise AssertionError("a walk without a current question is not in this phase")
+    return walk.at
+
+
 def _current_index(walk: Walk) -> int | None:
     """Return the 0-based index of the current question, or None in review and at the end."""
     return walk.at if walk.phase is Phase.QUESTION else None
@@ -224,67 +176,49 @@ def step(
     at: float | None = None,
 ) -> Walk | Refused:
     """Apply an action and return the new walk, or a refusal. ``at`` is the time to store with an answer."""
-    if not walk.open:
-        return _refuse("unknown_value", "This ask has ended; it can no longer be changed.")
-    match action:
-        case Answer() | Other():
-            return _answer(form, walk, action, by=by, source=source, at=at)
-        case Back():
-            return _back(form, walk)
-        case Edit():
-            return _edit(form, walk, action.question_id)
-        case Submit():
-            if walk.phase is not Phase.REVIEW:
-                return _refuse(
-                    "unknown_value", "There is nothing to submit yet: a question is still open."
-                )
-            return replace(walk, phase=Phase.ANSWERED)
-        case Reply():
-            return _reply(form, walk, action.text)
-        case EndTurn():
-            return _end(walk, Phase.TURN_ENDED)
-        case _:
-            assert_never(action)
+    transition = TRANSITIONS[walk.phase][type(action)]
+    if isinstance(transition, Refusal):
+        return _refuse(transition)
+    return transition(form, walk, action, Given(by=by, source=source, at=at))
 
 
-def _answer(
-    form: Form,
-    walk: Walk,
-    action: Answer | Other,
-    *,
-    by: Person | None,
-    source: Source,
-    at: float | None,
-) -> Walk | Refused:
-    index = _current_index(walk)
-    if index is None:
-        return _refuse(
-            "unknown_value", "No question is open: submit the answers, or edit one of them."
-        )
+class Given(NamedTuple):
+    """Who gives an answer, and when."""
+
+    by: Person | None
+    source: Source
+    at: float | None
+
+
+def _answer(form: Form, walk: Walk, action: Answer | Other, given: Given) -> Walk | Refused:
+    index = _open_index(walk)
     question = form.questions[index]
     remember = isinstance(action, Answer) and action.remember
     if remember and not question.can_be_remembered:
-        message = "This answer cannot be remembered: the question does not offer that."
-        return _refuse("unknown_value", message, "/remember")
+        return _refuse(refusals.CANNOT_BE_REMEMBERED)
     if isinstance(action, Other):
         checked = check_other(question, action.text, action.value)
     else:
         checked = check_with_note(question, action.value, action.note)
     if isinstance(checked, Invalid):
         return Refused(checked.problems)
-    given = GivenAnswer(
+    answer = GivenAnswer(
         question_id=question.id,
         value=checked.value,
         other=checked.own_text,
-        source=source,
-        by=by,
+        source=given.source,
+        by=given.by,
         remembered=remember,
         note=checked.note,
-        at=at,
+        at=given.at,
     )
     if not has_review(form):
-        return _advance(form, (*walk.answers, given), index + 1)
-    return _advance_to_review(form, walk, {a.question_id: a for a in (*walk.answers, given)})
+        return _advance(form, (*walk.answers, answer), index + 1)
+    return _advance_to_review(form, walk, {a.question_id: a for a in (*walk.answers, answer)})
+
+
+def _refuse(refusal: Refusal, *details: str) -> Refused:
+    return Refused((refusal.problem(*details),))
 
 
 def _advance(form: Form, answers: tuple[GivenAnswer, ...], first: int) -> Walk:
@@ -348,53 +282,78 @@ def _previous_answer(form: Form, walk: Walk) -> int | None:
     return None
 
 
-def _back(form: Form, walk: Walk) -> Walk | Refused:
+def _back(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
     if walk.editing is not None:
         return Walk(phase=Phase.REVIEW, answers=walk.editing, kept=walk.kept)
     index = _previous_answer(form, walk)
     if index is None:
-        return _refuse("unknown_value", "There is no earlier answer to go back to.")
-    given = walk.answers[index]
-    at = question_index(form, given.question_id, before=walk.at)
+        return _refuse(refusals.NOTHING_TO_GO_BACK_TO)
+    previous = walk.answers[index]
+    at = question_index(form, previous.question_id, before=walk.at)
     if has_review(form):
-        return replace(walk, phase=Phase.QUESTION, at=at, again=given)
-    return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=given)
+        return replace(walk, phase=Phase.QUESTION, at=at, again=previous)
+    return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)
 
 
-def _edit(form: Form, walk: Walk, question_id: str) -> Walk | Refused:
-    if walk.phase is not Phase.REVIEW:
-        return _refuse("unknown_value", "Answers can only be edited in the review; use Back here.")
-    given = walk.answer(question_id)
-    if given is None or given.source is not Source.HUMAN:
+def _edit(form: Form, walk: Walk, action: Edit, given: Given) -> Walk | Refused:
+    answer = walk.answer(action.question_id)
+    if answer is None or answer.source is not Source.HUMAN:
         editable = ", ".join(f'"{a.question_id}"' for a in walk.answers if a.source is Source.HUMAN)
-        return _refuse(
-            "unknown_value",
-            f"This question has no answer that can be edited; these have one: {editable}.",
-            "/question_id",
-        )
+        return _refuse(refusals.NOT_EDITABLE, editable)
     return replace(
         walk,
         phase=Phase.QUESTION,
-        at=question_index(form, question_id),
-        again=given,
+        at=question_index(form, action.question_id),
+        again=answer,
         editing=walk.answers,
     )
 
 
-def _reply(form: Form, walk: Walk, text: str | None) -> Walk | Refused:
-    message = text if text and text.strip() else None
-    if message is None and form.reply_needs_text:
-        return _refuse(
-            "empty", "A reply needs text here: type what the agent should know.", "/text"
-        )
-    if message is not None and isinstance(checked := check_text(message).at("/text"), Invalid):
+def _submit(form: Form, walk: Walk, action: Submit, given: Given) -> Walk:
+    return replace(walk, phase=Phase.ANSWERED)
+
+
+def _reply(form: Form, walk: Walk, action: Reply, given: Given) -> Walk | Refused:
+    text = action.text if action.text and action.text.strip() else None
+    if text is None and form.reply_needs_text:
+        return _refuse(refusals.REPLY_NEEDS_TEXT)
+    if text is not None and isinstance(checked := check_text(text).at("/text"), Invalid):
         return Refused(checked.problems)
-    return replace(_end(walk, Phase.CANCELLED), reply=message)
+    return replace(_end(walk, Phase.CANCELLED), reply=text)
+
+
+def _end_turn(form: Form, walk: Walk, action: EndTurn, given: Given) -> Walk:
+    return _end(walk, Phase.TURN_ENDED)
 
 
 def _end(walk: Walk, phase: Phase) -> Walk:
     return Walk(phase=phase, at=walk.at, answers=walk.answers)
 
 
-def _refuse(code: str, message: str, pointer: str = "/action") -> Refused:
-    return Refused((Problem(pointer=pointer, code=code, message=message),))
+_Transition = Callable[[Form, Walk, Any, Given], Walk | Refused]
+_ALWAYS: Final[Mapping[type[Action], _Transition | Refusal]] = {
+    Back: _back,
+    Reply: _reply,
+    EndTurn: _end_turn,
+}
+_NOTHING: Final = dict.fromkeys((Answer, Other, Back, Edit, Submit, Reply, EndTurn), refusals.ENDED)
+TRANSITIONS: Final[Mapping[Phase, Mapping[type[Action], _Transition | Refusal]]] = {
+    Phase.QUESTION: {
+        **_ALWAYS,
+        Answer: _answer,
+        Other: _answer,
+        Edit: refusals.NOT_IN_REVIEW,
+        Submit: refusals.QUESTION_OPEN,
+    },
+    Phase.REVIEW: {
+        **_ALWAYS,
+        Answer: refusals.NO_OPEN_QUESTION,
+        Other: refusals.NO_OPEN_QUESTION,
+        Edit: _edit,
+        Submit: _submit,
+    },
+    Phase.ANSWERED: _NOTHING,
+    Phase.CANCELLED: _NOTHING,
+    Phase.TURN_ENDED: _NOTHING,
+}
+"""What each action does in each phase: the function that handles it, or why it is refused."""

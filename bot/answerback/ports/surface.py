@@ -13,11 +13,12 @@ from typing import NamedTuple, Protocol, TypeVar, runtime_checkable
 
 from pydantic import JsonValue
 
+from answerback.core.actions import Action
 from answerback.core.ask import Ask, Destination, Thread
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.intents import Intent
-from answerback.core.walker import Action, Person
+from answerback.core.walker import Person
 from answerback.ports.claims import Fence
 from answerback.ports.live_messages import LiveMessages
 from answerback.ports.search import Search

@@ -15,6 +15,7 @@ from functools import partial
 
 from answerback.core import ask as asks
 from answerback.core import clarification
+from answerback.core.actions import Action, Answer
 from answerback.core.asides import UNOPENED, QuestionOpening
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
@@ -22,7 +23,7 @@ from answerback.core.errors import Problem
 from answerback.core.intents import Intent, TypedText, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
-from answerback.core.walker import Action, Answer, Refused, Source
+from answerback.core.walker import Refused, Source
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.clock import Clock
 from answerback.ports.store import Decision, Store, Write

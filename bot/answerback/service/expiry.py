@@ -6,8 +6,9 @@ from dataclasses import replace
 
 from answerback.core import ask as asks
 from answerback.core import walker
+from answerback.core.actions import Action, Answer, Submit
 from answerback.core.ask import Ask, Change, Reason, Status
-from answerback.core.walker import Action, Answer, Refused, Source, Submit
+from answerback.core.walker import Refused, Source
 from answerback.service.act_or_refuse import ChangeCommitter
 
 

@@ -17,11 +17,12 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import clarification
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.errors import UnreadableRowError
 from answerback.core.intents import Intent, TypedText
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer, Person, Refused, Source
+from answerback.core.walker import Person, Refused, Source
 from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated, replace_channel_id

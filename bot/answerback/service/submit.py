@@ -12,11 +12,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
-from answerback.core.walker import Answer, Source, start
+from answerback.core.walker import Source, start
 from answerback.dialects import interim_results, registry
 from answerback.ports.store import Write
 from answerback.ports.store_values import Existing, Idempotency

@@ -8,12 +8,13 @@ import pytest
 
 from answerback.core import ask as asks
 from answerback.core import clarification
+from answerback.core.actions import Answer
 from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.late_answers import LateAnswerQuery
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Created, DeliveryState, Idempotency, RememberedAnswer

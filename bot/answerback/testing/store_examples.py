@@ -10,9 +10,10 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import walker
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Question, When
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 

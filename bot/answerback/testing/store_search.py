@@ -9,9 +9,10 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core.actions import Other, Reply
 from answerback.core.ask import ANYONE, Ask, Destination, Status
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.core.walker import Other, Person, Reply
+from answerback.core.walker import Person
 from answerback.ports.search import Search, answerer_word, split_words
 from answerback.ports.store import Decision, Store, Write
 from answerback.testing.store_examples import ANN, end_decision, new_ask

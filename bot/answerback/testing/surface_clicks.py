@@ -7,10 +7,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
 from answerback.core.form import Form, Question
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, SupportsGroups
 from answerback.presentation import wording
 from answerback.testing.simulated_people import (

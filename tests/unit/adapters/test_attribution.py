@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import ANYONE, Ask, Destination, Reason, Status, end_ask
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
 from answerback_discord import render as discord

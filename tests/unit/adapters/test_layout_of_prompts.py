@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer, Back, EndTurn, Reply
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
-from answerback.core.walker import Answer, Back, EndTurn, Person, Reply
+from answerback.core.walker import Person
 from answerback.presentation import answer_summary
 from answerback_discord import render as discord
 from answerback_slack import render as slack

@@ -12,10 +12,11 @@ import pytest
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core.actions import Action, Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Change, Reason, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Action, Answer, EndTurn, Person, Reply
+from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.service.submission_request import read_submission
 from answerback_chat.control_codec import Control, Verb

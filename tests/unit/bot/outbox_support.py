@@ -14,9 +14,9 @@ from typing import Any
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
-from answerback.core.walker import Answer
 from answerback.ports.claims import SOLE_CLAIM, Claim, ClaimKind
 from answerback.ports.store_values import StoredDelivery
 from answerback.service.question_routing import Rules

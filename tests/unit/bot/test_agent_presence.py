@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Reply
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Reply
 from answerback.ports.surface import Acted
 from answerback.presentation import wording
 from answerback.service.agent_presence import CUT_OFF_GRACE, GRACE, LEASE, AgentPresence

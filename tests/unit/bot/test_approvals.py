@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Reply
 from answerback.core.ask import request_entry
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
-from answerback.core.walker import Answer, Reply
 from answerback.dialects import approval, registry
 from tests.unit.bot.approval_support import ARGS, CALLS, OPTIONS, Json, expired, make_ask, rendered
 from tests.unit.bot.dialect_support import act

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Action, Answer
 from answerback.core.ask import Ask, Status, asker_label
-from answerback.core.walker import Action, Answer
 from answerback.dialects import registry
 from answerback.service.question_routing import Rules
 from answerback.service.serialize import entry_json

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import DestinationGoneError, UnauthorizedError
-from answerback.core.walker import Answer
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.surface import Acted
 from answerback.workers import scheduler as scheduler_module

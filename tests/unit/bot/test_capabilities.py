@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from answerback.core.walker import Answer
+from answerback.core.actions import Answer
 from answerback.ports.surface import Rejected, RejectReason
 from answerback.service.submission_request import Route, Routes
 from tests.service_support import FakeSurface, actor

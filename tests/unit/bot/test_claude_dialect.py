@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Other, Reply
 from answerback.core.ask import Ask, Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
-from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import OPTIONS, act, make_ask
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook
 
+from answerback.core.actions import Answer, EndTurn, Reply
 from answerback.core.ask import Ask, Reason
-from answerback.core.walker import Answer, EndTurn, Reply
 from answerback.ports.store_values import DeliveryState
 from answerback.service.question_routing import Rules
 from answerback.service.serialize import ask_json

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from aiohttp import web
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import DeliveryState

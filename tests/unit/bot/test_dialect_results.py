@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, EndTurn, Other, Reply
 from answerback.core.ask import Reason, Status, end_ask
-from answerback.core.walker import Answer, EndTurn, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import CALLS, act, make_ask
 

@@ -17,11 +17,11 @@ from mcp_types._v2026_07_28 import (
 )
 from pydantic import BaseModel
 
+from answerback.core.actions import Answer, Reply
 from answerback.core.answers import Accepted, Invalid, check_answer
 from answerback.core.ask import Reason, Status, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType, Question
-from answerback.core.walker import Answer, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import act, make_ask
 

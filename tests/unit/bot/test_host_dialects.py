@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Other, Reply
 from answerback.core.ask import Change, Status, apply_action
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
-from answerback.core.walker import Answer, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import (
     OPTIONS,

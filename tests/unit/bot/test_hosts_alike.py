@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from answerback.core.actions import Action, Answer, Back, Other, Reply
 from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Persistence
-from answerback.core.walker import Action, Answer, Back, Other, Reply
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import (
     CALLS,

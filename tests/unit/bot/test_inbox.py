@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.actions import EndTurn
 from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
-from answerback.core.walker import EndTurn, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback.service.inbox import list_waiting_for
 from tests.service_support import actor, ask_user

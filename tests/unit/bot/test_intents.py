@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.actions import Action, Answer, Back, Edit
 from answerback.core.intents import (
     Choose,
     EditAt,
@@ -14,7 +15,6 @@ from answerback.core.intents import (
     resolve_action,
 )
 from answerback.core.labels import Labels
-from answerback.core.walker import Action, Answer, Back, Edit
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim, SharedClaims
 from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_storage.memory.store import MemoryStore

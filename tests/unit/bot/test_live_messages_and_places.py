@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import (
     PlatformUnavailableError,
@@ -13,7 +14,6 @@ from answerback.core.errors import (
     UnauthorizedError,
     UnreadableRowError,
 )
-from answerback.core.walker import Answer
 from tests.service_support import actor, boolean
 from tests.unit.bot.background_support import (
     escalating_routes,

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.workers import message_sync

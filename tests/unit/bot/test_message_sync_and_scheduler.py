@@ -7,6 +7,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Reason, Status
 from answerback.core.errors import (
     DestinationGoneError,
@@ -16,7 +17,6 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
-from answerback.core.walker import Answer
 from answerback.ports.surface import Acted
 from answerback.service.submission_request import Route, Routes
 from tests.service_support import actor, ask_user, boolean

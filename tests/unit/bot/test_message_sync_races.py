@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Change, Destination
 from answerback.core.errors import (
     DestinationGoneError,
@@ -16,7 +17,6 @@ from answerback.core.errors import (
     StoreError,
     UnauthorizedError,
 )
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.ports.surface import Shown
 from answerback.workers import message_sync

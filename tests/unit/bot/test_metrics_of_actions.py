@@ -7,9 +7,9 @@ from collections.abc import Mapping
 import pytest
 
 from answerback.api.metrics import Metrics
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Thread
 from answerback.core.intents import Intent
-from answerback.core.walker import Answer
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.service import Service
 from tests.service_support import actor, ask_user, boolean

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Back
 from answerback.core.ask import apply_action
-from answerback.core.walker import Answer, Back, Refused
+from answerback.core.walker import Refused
 from answerback.dialects import registry
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.serialize import ask_json, entry_json

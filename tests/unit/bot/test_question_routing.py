@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer
 from answerback.core.ask import Change, Reason, Status
 from answerback.core.errors import InvalidCallError
-from answerback.core.walker import Answer, Source
+from answerback.core.walker import Source
 from answerback.dialects.registry import render_refusal
 from answerback.service.question_routing import Rules, no_retry_message
 from answerback.service.submission_request import Submission

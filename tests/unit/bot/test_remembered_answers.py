@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Status
-from answerback.core.walker import Answer, Source
+from answerback.core.walker import Source
 from answerback.ports.surface import Rejected
 from answerback.service.service import Service
 from answerback.service.submission_request import Submission

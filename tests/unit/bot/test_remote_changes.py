@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
 from answerback.core.errors import RateLimitedError, StoreError
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service

@@ -11,10 +11,10 @@ import aiohttp
 import psycopg
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Status
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
-from answerback.core.walker import Answer
 from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.surface import Acted
 from answerback.runtime.app import run_service

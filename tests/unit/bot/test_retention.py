@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import RecordEntry
-from answerback.core.walker import Answer
 from answerback.workers.retention import RetentionPolicy
 from tests.service_support import actor, boolean
 from tests.unit.bot.background_support import running, shows, submit

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Action, Answer, Back, Edit, Other, Reply
 from answerback.core.ask import Ask, Status
 from answerback.core.view import view_of
-from answerback.core.walker import Action, Answer, Back, Edit, Other, Reply, Source
+from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.ports.surface import Acted
 from answerback.service.serialize import ask_json

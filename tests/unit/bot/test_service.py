@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Back, EndTurn, Reply
 from answerback.core.ask import Ask, Reason, Status
 from answerback.core.errors import InvalidCallError, PlatformUnavailableError, ProblemError
-from answerback.core.walker import Answer, Back, EndTurn, Reply, Source
+from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.surface import Acted, Rejected, RejectReason

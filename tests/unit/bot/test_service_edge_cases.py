@@ -8,9 +8,10 @@ from unittest.mock import AsyncMock
 
 import pytest
 
+from answerback.core.actions import Answer, Submit
 from answerback.core.ask import Status
 from answerback.core.errors import InvalidCallError, ProblemError, StoreError
-from answerback.core.walker import Answer, Source, Submit
+from answerback.core.walker import Source
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.notify import Signals
 from answerback.service.question_routing import Rules

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.actions import Answer, Back
 from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Thread
-from answerback.core.walker import Answer, Back, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.errors import RateLimitedError
-from answerback.core.walker import Answer
 from answerback.ports.store import Store
 from answerback.workers.message_sync import place_key
 from tests.service_support import actor, ask_user, boolean

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
+from answerback.core.actions import Answer, Back
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.core.walker import Answer, Back
 from answerback.ports.claims import Claim
 from answerback.ports.store import Store
 from answerback.ports.store_values import DeliveryState

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Destination, Request
 from answerback.core.labels import Labels
@@ -18,7 +19,7 @@ from answerback.core.typed_answers import (
     check_not_too_early,
     parse_typed_answer,
 )
-from answerback.core.walker import Action, Answer, Other, Person, Reply, Walk, start, step
+from answerback.core.walker import Person, Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds
 

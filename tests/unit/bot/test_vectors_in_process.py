@@ -10,9 +10,9 @@ import pytest
 from pydantic import TypeAdapter
 
 from answerback.api.action_bodies import ActionBody, action_from_body
+from answerback.core.actions import Action
 from answerback.core.clarification import AskBack
 from answerback.core.errors import InvalidCallError
-from answerback.core.walker import Action
 from answerback.ports.surface import Acted, RejectReason
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission

@@ -8,11 +8,12 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.actions import Answer, Back, Edit, EndTurn, Other
 from answerback.core.ask import Ask, Change, Reason, Status, apply_action, end_ask
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.view import Control, answer_lines, view_of
-from answerback.core.walker import Answer, Back, Edit, EndTurn, GivenAnswer, Other, Source
+from answerback.core.walker import GivenAnswer, Source
 from answerback.service.serialize import ask_json, prompt_json
 from tests.unit.bot.dialect_support import act, make_ask
 

@@ -6,21 +6,11 @@ from typing import Any
 
 import pytest
 
-from answerback.core import walker
+from answerback.core import refusals, walker
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question, When
-from answerback.core.walker import (
-    Answer,
-    Back,
-    Edit,
-    EndTurn,
-    Other,
-    Phase,
-    Refused,
-    Reply,
-    Source,
-    Submit,
-    Walk,
-)
+from answerback.core.refusals import Refusal
+from answerback.core.walker import Phase, Refused, Source, Walk
 
 OPTIONS = (Option(value="x", label="Ex"), Option(value="y", label="Why"))
 
@@ -34,7 +24,7 @@ def question(
     )
 
 
-def walked(form: Form, *actions: walker.Action) -> Walk:
+def walked(form: Form, *actions: Action) -> Walk:
     walk = walker.start(form)
     for action in actions:
         moved = walker.step(form, walk, action)
@@ -54,7 +44,7 @@ PHASES = {
     "cancelled": walked(TWO, Reply(text="no")),
     "turn ended": walked(TWO, EndTurn()),
 }
-ACTIONS: dict[str, walker.Action] = {
+ACTIONS: dict[str, Action] = {
     "answer": Answer(value=True),
     "other": Other(text="mine"),
     "back": Back(),
@@ -89,6 +79,23 @@ TABLE = {
     "cancelled": {},
     "turn ended": {},
 }
+ENDED = ("answered", "cancelled", "turn ended")
+REFUSED = {
+    ("first question", "back"): "nothing_to_go_back_to",
+    ("back in review", "back"): "nothing_to_go_back_to",
+    ("review", "answer"): "no_open_question",
+    ("review", "other"): "no_open_question",
+    **{
+        (phase, action): code
+        for phase in ("first question", "second question", "back in review", "edit in review")
+        for action, code in (
+            ("other", "unknown_value"),
+            ("edit", "not_in_review"),
+            ("submit", "question_open"),
+        )
+    },
+}
+"""Why an open walk refuses an action. A question that takes no other text refuses it as a wrong value."""
 
 
 @pytest.mark.rule("ASK-2", "WALK-2", "WALK-5")
@@ -101,11 +108,18 @@ def test_every_phase_accepts_the_actions_in_the_table_and_rejects_all_others(
     expected = TABLE[phase].get(action)
     if expected is None:
         assert isinstance(moved, Refused)
-        assert all(problem.message for problem in moved.problems)
+        (problem,) = moved.problems
+        assert problem.code == REFUSED.get((phase, action), "ended" if phase in ENDED else None)
+        assert problem.message
         return
     assert isinstance(moved, Walk)
     asked = walker.current_question(TWO, moved)
     assert (f"question {asked.id}" if asked else moved.phase) == expected
+
+
+def test_every_refusal_has_a_code_of_its_own() -> None:
+    codes = [value.code for value in vars(refusals).values() if isinstance(value, Refusal)]
+    assert len(codes) == len(set(codes)) == 8
 
 
 @pytest.mark.rule("WALK-4")
@@ -316,12 +330,20 @@ def test_remembering_is_rejected_if_it_is_not_offered() -> None:
         (AnswerType.BOOLEAN, Persistence.NONE, False),
         (AnswerType.TEXT, Persistence.TURN, False),
     ]:
-        form = Form(questions=(question(kind=kind, persistence=persistence),))
+        form = Form(questions=(question(kind=kind, persistence=persistence, exclusive=False),))
         value = True if kind is AnswerType.BOOLEAN else "text"
         moved = walker.step(form, walker.start(form), Answer(value=value, remember=True))
         assert isinstance(moved, Walk) is offered
         if isinstance(moved, Walk):
             assert moved.answers[0].remembered
+
+
+def test_an_answer_that_may_not_be_remembered_is_refused_at_that_field() -> None:
+    form = Form(questions=(question(),))
+    refused = walker.step(form, walker.start(form), Answer(value=True, remember=True))
+    assert isinstance(refused, Refused)
+    (problem,) = refused.problems
+    assert (problem.pointer, problem.code) == ("/remember", "cannot_be_remembered")
 
 
 @pytest.mark.rule("WALK-5")
@@ -332,7 +354,9 @@ def test_a_reply_without_text_is_rejected_only_if_text_is_required() -> None:
         moved = walker.step(form, walker.start(form), Reply(text=text))
         assert isinstance(moved, Walk)
         assert moved.reply == reply
-    assert isinstance(walker.step(strict, walker.start(strict), Reply(text="  ")), Refused)
+    refused = walker.step(strict, walker.start(strict), Reply(text="  "))
+    assert isinstance(refused, Refused)
+    assert [(p.pointer, p.code) for p in refused.problems] == [("/text", "empty")]
 
 
 def test_a_reply_with_half_a_surrogate_pair_is_rejected() -> None:

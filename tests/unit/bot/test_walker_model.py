@@ -12,6 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core import walker
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.answers import json_equal
 from answerback.core.form import Form
 from answerback.core.walker import Refused, Walk
@@ -34,7 +35,7 @@ class WalkedForms(RuleBasedStateMachine):
     def begin(self, form: Form) -> None:
         self.form, self.walk, self.model = form, walker.start(form), NaiveWalk(form)
 
-    def act(self, action: walker.Action) -> bool:
+    def act(self, action: Action) -> bool:
         """Return whether the walker accepted the action; a refusal must leave it unchanged."""
         before = copy.deepcopy(self.walk)
         moved = walker.step(self.form, self.walk, action)
@@ -51,7 +52,7 @@ class WalkedForms(RuleBasedStateMachine):
         question = walker.current_question(self.form, self.walk)
         assert question is not None
         value = data.draw(values(question))
-        assert self.act(walker.Answer(value=value))
+        assert self.act(Answer(value=value))
         self.model.answer(value)
 
     @precondition(lambda self: self.walk.phase == "question")
@@ -60,7 +61,7 @@ class WalkedForms(RuleBasedStateMachine):
         question = walker.current_question(self.form, self.walk)
         assert question is not None
         ticked = data.draw(values(question)) if question.answer_type == "multi_select" else None
-        if self.act(walker.Other(text=text, value=ticked)):
+        if self.act(Other(text=text, value=ticked)):
             assert question.other
             beside = question.other_beside and isinstance(ticked, list)
             self.model.answer([*ticked, text] if beside and isinstance(ticked, list) else text)
@@ -69,7 +70,7 @@ class WalkedForms(RuleBasedStateMachine):
 
     @rule()
     def back(self) -> None:
-        assert self.act(walker.Back()) == (self.walk.open and self.model.back())
+        assert self.act(Back()) == (self.walk.open and self.model.back())
 
     @precondition(lambda self: self.walk.phase == "review")
     @rule(data=st.data())
@@ -77,26 +78,26 @@ class WalkedForms(RuleBasedStateMachine):
         """Edit, perhaps continue a little, and go Back: the review is unchanged."""
         before = self.walk
         given = [answer.question_id for answer in before.answers]
-        assert self.act(walker.Edit(question_id=data.draw(st.sampled_from(given))))
+        assert self.act(Edit(question_id=data.draw(st.sampled_from(given))))
         question = walker.current_question(self.form, self.walk)
         if question is not None and data.draw(st.booleans()):
-            assert self.act(walker.Answer(value=data.draw(values(question))))
+            assert self.act(Answer(value=data.draw(values(question))))
         if self.walk.phase == "review":  # the edit is over
             self.walk = before
             return
-        assert self.act(walker.Back())
+        assert self.act(Back())
         assert self.walk == before
 
     @rule(data=st.data())
     def edit(self, data: Any) -> None:
         question_id = data.draw(st.sampled_from([q.id for q in self.form.questions]))
         expected = self.model.edit(question_id)
-        assert self.act(walker.Edit(question_id=question_id)) == expected
+        assert self.act(Edit(question_id=question_id)) == expected
 
     @rule()
     def submit(self) -> None:
         expected = self.model.phase() == "review"
-        assert self.act(walker.Submit()) == expected
+        assert self.act(Submit()) == expected
         if expected:
             self.model.end("answered")
 
@@ -105,7 +106,7 @@ class WalkedForms(RuleBasedStateMachine):
     def end(self, text: str | None, turn: bool, surely: int) -> None:
         if surely:  # most walks continue
             return
-        assert self.act(walker.EndTurn() if turn else walker.Reply(text=text))
+        assert self.act(EndTurn() if turn else Reply(text=text))
         self.model.end("turn_ended" if turn else "cancelled", None if turn else text)
 
     @invariant()

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from answerback.core.walker import Answer
 from answerback.ports.store_values import DeliveryState
 from answerback.service.submission_request import Agent
 from answerback.webhooks import outbox as delivery_module

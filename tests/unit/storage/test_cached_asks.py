@@ -8,9 +8,10 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.actions import Answer, Edit
 from answerback.core.ask import Change, Reason, Status, Thread, apply_action, end_ask
 from answerback.core.form import Form, When
-from answerback.core.walker import Answer, Edit, start
+from answerback.core.walker import start
 from answerback.ports.message_state import record_shown
 from answerback.testing.store_examples import ANN, new_ask
 from answerback_storage import rows

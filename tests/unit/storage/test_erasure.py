@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
-from answerback.core.walker import Answer
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
 from answerback.testing.store_erasure import SECRET, answer_secretly

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
 from answerback.core.view import View
-from answerback.core.walker import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat

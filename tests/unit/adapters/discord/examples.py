@@ -9,21 +9,10 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Question
-from answerback.core.walker import (
-    Action,
-    Answer,
-    Back,
-    Edit,
-    EndTurn,
-    Other,
-    Person,
-    Reply,
-    Submit,
-    can_go_back,
-    start,
-)
+from answerback.core.walker import Person, can_go_back, start
 from answerback.testing.strategies import forms, texts, values
 
 ANN = Person(surface="discord", user_id="80351110224678912", name="Ann")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
 from answerback_discord import pending_edits as answers_module

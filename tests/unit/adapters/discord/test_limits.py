@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer, Back, Edit, Other
 from answerback.core.form import Form, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Back, Edit, Other
 from answerback_chat.control_codec import Verb
 from answerback_discord import (
     components,

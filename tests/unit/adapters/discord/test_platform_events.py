@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import retry
 from tests.fakes.discord.world import Can, Channel, Message

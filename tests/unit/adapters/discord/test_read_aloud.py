@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.form import AnswerType, Form
 from answerback.core.view import View, view_of
-from answerback.core.walker import Answer
 from answerback.presentation import wording
 from answerback_chat.control_codec import Verb, decode
 from answerback_discord import components as c

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import View, answer_lines, view_of
-from answerback.core.walker import Answer
 from answerback.testing import strategies
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import DestinationGoneError, PlatformUnavailableError
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_discord import api_client
 from tests.fakes.discord.world import Can, Channel

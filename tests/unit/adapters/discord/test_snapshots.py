@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from syrupy.assertion import SnapshotAssertion
 
+from answerback.core.actions import Action, Answer, Back, EndTurn, Other, Reply
 from answerback.core.ask import Ask, Status
 from answerback.core.form import AnswerType, Form, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Reply
 from answerback_chat.control_codec import Verb
 from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
 from answerback_discord.option_controls import ListState

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.store import Decision, Write
 from answerback.ports.surface import Actor
 from tests.fakes.discord.world import Message

@@ -11,9 +11,10 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core import walker
+from answerback.core.actions import Action, Answer, Back, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Change, Destination, Reason, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question
-from answerback.core.walker import Action, Answer, Back, EndTurn, Other, Person, Reply, Submit
+from answerback.core.walker import Person
 from answerback.testing import strategies
 
 ASK_ID = "ask_0123456789abcdef01234567"

@@ -14,11 +14,12 @@ from slack_sdk.models.views import View as SdkView
 from syrupy.assertion import SnapshotAssertion
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer, Back, Edit, EndTurn, Other, Reply, Submit
 from answerback.core.ask import Ask, Reason, Status, Thread
 from answerback.core.form import AnswerType, Form, Option, Persistence, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Back, Edit, EndTurn, Other, Person, Reply, Submit
+from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import home_view, modals, private_notes

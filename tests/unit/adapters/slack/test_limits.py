@@ -8,11 +8,11 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
+from answerback.core.actions import Answer
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import view_of
-from answerback.core.walker import Answer
 from answerback_chat.control_codec import Verb
 from answerback_slack import blocks, modal_inputs, option_controls
 from answerback_slack.blocks import Block

@@ -15,10 +15,11 @@ from typing import Any
 import pytest
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Reason, Status
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.view import View, view_of
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, modals, private_notes, record_text, reminders

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer, Person
+from answerback.core.walker import Person
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
 from tests.browser.site import INBOX, Site, site

@@ -11,11 +11,11 @@ import pytest
 from aiohttp import web
 
 from answerback.core import markdown
+from answerback.core.actions import Answer
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer
 from answerback_web import (
     history_filters,
     inbox_items,

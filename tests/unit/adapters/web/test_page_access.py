@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 from aiohttp import hdrs
 
+from answerback.core.actions import Answer, EndTurn
 from answerback.core.ask import Destination
 from answerback.core.labels import Labels
-from answerback.core.walker import Answer, EndTurn, Person
+from answerback.core.walker import Person
 from answerback.ports.person_key import operator_holder
 from answerback.ports.surface import SupportsGroups, SupportsMoves, SupportsReminders
 from answerback_web.page_access import is_own_page

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from aiohttp import hdrs
 
+from answerback.core.actions import Answer
 from answerback.core.ask import Status
-from answerback.core.walker import Answer
 from tests.browser.site import Site
 from tests.unit.adapters.web.examples import (
     CLAUDE,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from answerback.core import ask as asks
+from answerback.core.actions import Answer, Other
 from answerback.core.ask import Ask, Destination, Outcome, Request, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
@@ -21,7 +22,7 @@ from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import pretty_json, view_of
-from answerback.core.walker import Answer, Other, Person, start
+from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
 from answerback.presentation.sanitize import visible
 from answerback.testing import strategies

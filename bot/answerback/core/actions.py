@@ -1,0 +1,67 @@
+"""What a person can do with an ask: the actions that the walker applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from pydantic import JsonValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """Answer the current question with a value of its type and, if the question takes one, a note."""
+
+    action: ClassVar[str] = "answer"
+    value: JsonValue
+    remember: bool = False
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Other:
+    """Answer with free text; ``value`` holds the options also selected in a multi-select question."""
+
+    action: ClassVar[str] = "other"
+    text: str
+    value: JsonValue = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Back:
+    """Go back to the previous answered question or, during an Edit, to the review as it was."""
+
+    action: ClassVar[str] = "back"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit:
+    """Change the answer to one question, from the review."""
+
+    action: ClassVar[str] = "edit"
+    question_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submit:
+    """Submit the answers, from the review."""
+
+    action: ClassVar[str] = "submit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """End the ask with an optional message to the agent instead of answers."""
+
+    action: ClassVar[str] = "reply"
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndTurn:
+    """End the ask and the agent's turn."""
+
+    action: ClassVar[str] = "end_turn"
+
+
+Action = Answer | Other | Back | Edit | Submit | Reply | EndTurn

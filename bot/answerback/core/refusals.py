@@ -1,0 +1,48 @@
+"""Why the walker refuses an action: each reason has a code of its own, a sentence, and a place in the request."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from answerback.core.errors import Problem
+
+
+class Refusal(NamedTuple):
+    """Why an action is not possible: its code and a sentence, which may have a gap to fill in."""
+
+    code: str
+    message: str
+    pointer: str = "/action"
+
+    def problem(self, *details: str) -> Problem:
+        """Return the problem to report, with the details in the gaps of its sentence."""
+        message = self.message.format(*details)
+        return Problem(pointer=self.pointer, code=self.code, message=message)
+
+
+ENDED: Final = Refusal("ended", "This ask has ended; it can no longer be changed.")
+NO_OPEN_QUESTION: Final = Refusal(
+    "no_open_question", "No question is open: submit the answers, or edit one of them."
+)
+QUESTION_OPEN: Final = Refusal(
+    "question_open", "There is nothing to submit yet: a question is still open."
+)
+NOT_IN_REVIEW: Final = Refusal(
+    "not_in_review", "Answers can only be edited in the review; use Back here."
+)
+NOT_EDITABLE: Final = Refusal(
+    "not_editable",
+    "This question has no answer that can be edited; these have one: {}.",
+    "/question_id",
+)
+NOTHING_TO_GO_BACK_TO: Final = Refusal(
+    "nothing_to_go_back_to", "There is no earlier answer to go back to."
+)
+CANNOT_BE_REMEMBERED: Final = Refusal(
+    "cannot_be_remembered",
+    "This answer cannot be remembered: the question does not offer that.",
+    "/remember",
+)
+REPLY_NEEDS_TEXT: Final = Refusal(
+    "empty", "A reply needs text here: type what the agent should know.", "/text"
+)
