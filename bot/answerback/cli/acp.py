@@ -16,8 +16,9 @@ from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import IO, Final
 
-from answerback.agents.acp.proxy import LineWriter, Proxy
-from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.acp.ask_people import AskClient
+from answerback.agents.acp.proxy import LineTooLongError, LineWriter, Proxy, read_lines
+from answerback.agents.pipe.service_calls import ServiceCalls
 
 _EXIT_CANNOT_RUN: Final = 126
 _EXIT_NOT_FOUND: Final = 127
@@ -35,13 +36,8 @@ def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
         raise AssertionError("both are pipes")
     # Not sys.stdin and sys.stdout: the interpreter closes those when it exits, and a thread may still block on them.
     editor_in, editor_out = open(0, "rb"), open(1, "wb")  # noqa: SIM115 - closed by their threads
-    people = AskClient(
-        url.rstrip("/"),
-        os.environ.get(token_env) or None,
-        to,
-        wait=float("inf"),
-        token_env=token_env,
-    )
+    service = ServiceCalls(url.rstrip("/"), os.environ.get(token_env) or None, token_env)
+    people = AskClient(service, to)
     to_agent, to_editor = LineWriter(agent.stdin), LineWriter(editor_out)
     proxy = Proxy(people, to_agent, to_editor, _warn)
     _start(proxy.relay_from_editor, editor_in, to_agent)
@@ -58,9 +54,13 @@ def _start(
     """Start relaying in one direction; when it ends, both streams are closed, so that each side sees the other go."""
 
     def work() -> None:
-        with contextlib.suppress(ConnectionError), source:
-            pump(source)
-        target.close()
+        try:
+            with contextlib.suppress(ConnectionError), source:
+                pump(read_lines(source))
+        except LineTooLongError as error:
+            _warn(f"Stopped relaying: {error}.")
+        finally:
+            target.close()
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()

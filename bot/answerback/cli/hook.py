@@ -1,7 +1,7 @@
 """The work of ``answerback hook``: reads an event on standard input, and writes the host's answer to standard output.
 
-All hosts take an answer in JSON with the exit status 0. After any other status, most of them continue as if there were
-no hook.
+All hosts take an answer in JSON with the exit status 0. The exit status 2 refuses what an event is about, where the
+event cannot be read. After any other status, most hosts continue as if there were no hook.
 """
 
 from __future__ import annotations
@@ -13,42 +13,60 @@ import signal
 import sys
 import threading
 from types import FrameType
-from typing import Final
+from typing import Any, Final
 
-from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
-from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
-from answerback.agents.command_hooks.run import handle_event
+from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+from answerback.agents.pipe.exchange import Answer, answer_event, decides
+from answerback.agents.pipe.service_calls import ServiceCalls
 
-_EXIT_NO_EVENT: Final = 1
+_EXIT_REFUSED: Final = 2
+_MAX_EVENT: Final = 64 * 2**20
+"""Bytes of an event."""
+_GRACE: Final = 20.0
+"""Seconds after the end of the wait within which the service has to say how it ended."""
+
+
+class _OverdueError(Exception):
+    """The service sends its answer too slowly, or without an end."""
 
 
 def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> None:
     """Read the event, ask, wait, and print the answer."""
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
-    try:
-        event = json.loads(sys.stdin.buffer.read())
-    except ValueError:
-        event = None
-    if not isinstance(event, dict):
+    event = _read_event()
+    if event is None:
         _warn(
             "standard input is not a hook event. This command is for agents to run: "
             f"`answerback connect {agent}` sets it up."
         )
-        sys.exit(_EXIT_NO_EVENT)
+        sys.exit(_EXIT_REFUSED)
     receipt = DeliveryReceipt()
     token = os.environ.get(token_env) or None
-    people = AskClient(url.rstrip("/"), token, to, wait, receipt=receipt, token_env=token_env)
+    service = ServiceCalls(url.rstrip("/"), token, token_env, receipt)
     threading.Thread(target=_follow_host, daemon=True).start()
-    try:
-        answer = handle_event(agent, event, people)
-    except RefusedError as error:
-        # A hook that has to decide answers with these words itself. Only late answers are left for the next event.
-        _warn(f"cannot look up late answers: {error}")
-        answer = None
-    if answer is not None:
-        print(json.dumps(answer), flush=True)
+    signal.signal(signal.SIGALRM, _overdue)
+    signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
+    answer = answer_event(agent, event, service, to, wait)
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    _print(answer)
     receipt.confirm()
+
+
+def _read_event() -> dict[str, Any] | None:
+    raw = sys.stdin.buffer.read(_MAX_EVENT + 1)
+    try:
+        event = json.loads(raw) if len(raw) <= _MAX_EVENT else None
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None
+
+
+def _print(answer: Answer) -> None:
+    if answer.warning is not None:
+        _warn(f"cannot look up late answers: {answer.warning}")
+    if answer.output is not None:
+        print(json.dumps(answer.output), flush=True)
 
 
 def _warn(words: str) -> None:
@@ -66,5 +84,9 @@ def _follow_host() -> None:
 
 
 def _stop(number: int, _frame: FrameType | None) -> None:
-    """End the process with an exception, so that pending asks are withdrawn."""
+    """End the process: its connection ends with it, and the service withdraws a permission prompt then."""
     sys.exit(128 + number)
+
+
+def _overdue(_number: int, _frame: FrameType | None) -> None:
+    raise _OverdueError("Answerback did not answer in time.")

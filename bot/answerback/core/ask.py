@@ -1,7 +1,6 @@
 """The ask: one tool call waiting for people, with its walk, its destination and its outcome.
 
-Defines the stored unit and its pure transitions, which take an ask and return a new one with the record entries for
-the change. Knows no dialect, no database and no clock: times are passed in as seconds since the epoch (UTC).
+Its transitions are pure: they return the new ask and the record's entries. Times are seconds since the epoch (UTC).
 """
 
 from __future__ import annotations
@@ -105,6 +104,8 @@ class Request(_Frozen):
     """``async``: the agent continues at once and gets the result later."""
     join: str | None = None
     """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
+    carrier: str | None = None
+    """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -358,11 +359,8 @@ def end_ask(
     done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at, inquiring=False)
     cancelled: tuple[RecordEntry, ...] = ()
     if ask.question is not None:
-        cancelled = (
-            RecordEntry(
-                at=at, kind="cancelled", question_id=ask.question.id, body={"reason": reason.value}
-            ),
-        )
+        why: dict[str, JsonValue] = {"reason": reason.value}
+        cancelled = (RecordEntry(at=at, kind="cancelled", question_id=ask.question.id, body=why),)
     return Change(done, (*cancelled, _ended_entry(done, outcome)))
 
 

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp import web
 from pydantic_core import to_json
 
-from answerback.agents.claude_http.endpoint import ClaudeHook
+from answerback.agents.hooks.endpoint import HookEndpoints
 from answerback.api.metrics import Metrics
 from answerback.api.operation import Api
 from answerback.api.problems import refuse_unsupported
@@ -222,11 +222,11 @@ def _build_service(
 async def _build_local_app(
     settings: Settings, api: Api, surfaces: Iterable[BuiltSurface], stack: AsyncExitStack
 ) -> web.Application:
-    """Build the agents' application: the API, MCP, Claude's hooks, and the pages."""
+    """Build the agents' application: the API, MCP, the hooks, and the pages."""
     callers = Callers(api.tokens.authenticate_agent, api.run_to_completion)
     wait = settings.mcp.wait
     mcp = mount.routes(api.service, callers, tokens=api.tokens.required, wait=wait)
-    routes = [*await stack.enter_async_context(mcp), *ClaudeHook(api.service, callers).routes()]
+    routes = [*await stack.enter_async_context(mcp), *HookEndpoints(api.service, callers).routes()]
     loopback = is_loopback(settings.server.host)
     pages = [page for surface in surfaces for page in surface.pages]
     return build_local_app(api, routes=routes, pages=pages, loopback=loopback)

@@ -62,16 +62,26 @@ class Callers:
         return agent
 
     async def submit(
-        self, service: Service, body: Submission, agent: Agent | None, key: str | None
+        self,
+        service: Service,
+        body: Submission,
+        agent: Agent | None,
+        key: str | None,
+        carrier: str | None = None,
     ) -> Submitted:
         """Submit for an agent; the same ``key`` with the same body returns the first ask.
+
+        Args:
+            carrier: the hook that puts the ask, which has keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call.
             ProblemError: the key was used with another body.
         """
         digest = digest_of(body.model_dump(mode="json"))
-        submitting = service.submit(body, agent=agent, idempotency_key=key, digest=digest)
+        submitting = service.submit(
+            body, agent=agent, idempotency_key=key, digest=digest, carrier=carrier
+        )
         return await self.run_to_completion(submitting)
 
 

@@ -104,18 +104,20 @@ class Service(AskActions):
         agent: Agent | None = None,
         idempotency_key: str | None = None,
         digest: str = "",
+        carrier: str | None = None,
     ) -> Submitted:
         """Store a tool call as an ask and have it shown.
 
         Args:
             digest: of the whole body; a repeated key with another digest is refused.
+            carrier: the hook that puts the ask, which has idempotency keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
             ProblemError: the idempotency key was used with another body.
         """
         submitted = await self._submitter.submit(
-            body, agent=agent, idempotency_key=idempotency_key, digest=digest
+            body, agent=agent, idempotency_key=idempotency_key, digest=digest, carrier=carrier
         )
         await self.presence.record_poll(submitted.ask)
         return submitted

@@ -72,26 +72,30 @@ class Submitter:
         agent: Agent | None = None,
         idempotency_key: str | None = None,
         digest: str = "",
+        carrier: str | None = None,
     ) -> Submitted:
         """Store a tool call as an ask and have it shown.
 
         Args:
             digest: of the whole body; a repeated key with another digest is refused.
+            carrier: the hook that puts the ask, which has idempotency keys of its own.
 
         Raises:
             InvalidCallError: with every error in the call and its envelope; the record notes the refusal.
             ProblemError: the idempotency key was used with another body.
         """
-        key = (
-            None
-            if idempotency_key is None
-            else Idempotency(agent.name if agent else _NO_AGENT, idempotency_key, digest)
-        )
+        key = None
+        if idempotency_key is not None:
+            # No header can contain a line end, so no agent can submit an ask in a hook's place.
+            scope = "" if carrier is None else f"{carrier}\n"
+            agent_name = agent.name if agent else _NO_AGENT
+            key = Idempotency(agent_name, scope + idempotency_key, digest)
         if (joined := await self._repeats.find(join_key(body, agent), body, key)) is not None:
             return Submitted(joined, created=False)
         try:
             dialect, form, planned = await self._read(body, agent)
-            ask = await self._with_thread(self._new_ask(body, agent, dialect, form, planned))
+            new = self._new_ask(body, agent, dialect, form, planned, carrier)
+            ask = await self._with_thread(new)
             write = await self._initial_write(ask)
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
@@ -212,7 +216,13 @@ class Submitter:
         return surface.default_responders(planned.destination) if surface else ()
 
     def _new_ask(
-        self, body: Submission, agent: Agent | None, dialect: str, form: Form, planned: Plan
+        self,
+        body: Submission,
+        agent: Agent | None,
+        dialect: str,
+        form: Form,
+        planned: Plan,
+        carrier: str | None,
     ) -> Ask:
         now = self._commits.clock.now()
         request = Request(
@@ -235,6 +245,7 @@ class Submitter:
             mode=body.mode or interim_results.default_mode(dialect, body.name),
             prompt_label=agent.display_name if agent else _DEFAULT_ASKER_NAME,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
+            carrier=carrier,
         )
         reachable = request.callback is not None or request.mode == "async"
         return Ask(

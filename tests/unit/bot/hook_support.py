@@ -6,8 +6,8 @@ import asyncio
 import json
 from typing import Any
 
-from answerback.agents.command_hooks.ask_people import AskClient
-from answerback.agents.command_hooks.run import handle_event
+from answerback.agents.pipe.exchange import answer_event
+from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.meta.project import ROOT
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Json, Served
@@ -44,6 +44,7 @@ REPLY = {"action": "reply", "text": "Ask Ada."}
 END = {"action": "end_turn"}
 ENDED = "The user ended the turn. Stop now, and do not call any more tools."
 STOP = {"continue": False, "stopReason": "The user ended the turn."}
+CLAUDE_STOP = {"continue": False, "stopReason": "The turn was ended by the operator on web."}
 
 
 def output(event: Json, **fields: Any) -> Json:
@@ -67,13 +68,16 @@ def decision_answer(event: Json, behavior: str, message: str | None = None, **mo
     return output(event, decision={"behavior": behavior, **words, **more})
 
 
+def piped(agent: str, event: Json, url: str, **options: Any) -> Json | None:
+    """What `answerback hook` prints for an event."""
+    return answer_event(agent, event, ServiceCalls(url), **{"wait": WAIT, **options}).output
+
+
 async def run_hook(
     service: Served, agent: str, event: Json, action: Json | None, count: int = 1
 ) -> Json | None:
     """A hook's answer if people act like this on the newest of the given number of asks."""
-    running = asyncio.create_task(
-        asyncio.to_thread(handle_event, agent, event, AskClient(service.url, wait=WAIT))
-    )
+    running = asyncio.create_task(asyncio.to_thread(piped, agent, event, service.url))
     if action is not None:
         await service.act(await service.newest(count), **action)
     async with asyncio.timeout(WAIT):

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from answerback.agents.acp import messages
+from answerback.agents.acp.ask_people import AskClient, AskOutcome
 from answerback.agents.acp.proxy import LineWriter, Proxy
-from answerback.agents.command_hooks.agent_host import AskOutcome
-from answerback.agents.command_hooks.ask_people import AskClient
+from answerback.agents.pipe.service_calls import ServiceCalls
 from tests.acceptance.process import PATIENCE
 from tests.recipes.receiving import listening
 from tests.service_support import WAIT
@@ -50,6 +50,11 @@ class Pipe(io.BytesIO):
         with self._wrote:
             assert self._wrote.wait_for(lambda: self.getvalue().count(b"\n") >= count, WAIT)
         return [json.loads(each) for each in self.getvalue().splitlines()]
+
+
+def asking(url: str, patience: float = 20.0) -> AskClient:
+    """A client that asks people through the service at an address."""
+    return AskClient(ServiceCalls(url), patience=patience)
 
 
 class Parts:
@@ -103,7 +108,7 @@ LINES = st.one_of(
 @given(given=st.lists(LINES), rest=st.binary())
 def test_every_line_is_relayed_unchanged(given: list[bytes], rest: bytes) -> None:
     sent = b"".join(given) + rest.replace(b"\n", b"")
-    parts = Parts(AskClient(AWAY, patience=0))
+    parts = Parts(asking(AWAY, patience=0))
     parts.proxy.relay_from_agent(io.BytesIO(sent))
     parts.proxy.relay_from_editor(io.BytesIO(sent))
     assert parts.editor.getvalue() == sent
@@ -196,7 +201,7 @@ async def test_without_a_service_only_the_editor_asks() -> None:
 
 @pytest.mark.rule("ACP-5")
 def test_an_unreachable_service_is_reported_and_requests_only_for_people_are_cancelled() -> None:
-    parts = Parts(AskClient(AWAY, patience=0.1))
+    parts = Parts(asking(AWAY, patience=0.1))
     parts.proxy.relay_from_agent([line(permission()), line(elicitation())])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
     assert parts.has_warned.wait(WAIT)
@@ -232,7 +237,7 @@ async def test_an_editors_answer_before_the_ask_exists_withdraws_the_ask_later()
     app.router.add_get("/v1/asks/ask_1", stands)
     app.router.add_delete("/v1/asks/ask_1", delete)
     async with listening(app) as url, asyncio.timeout(WAIT):
-        parts = Parts(AskClient(url, wait=float("inf")))
+        parts = Parts(asking(url))
         await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
         await taking.wait()
         await asyncio.to_thread(parts.proxy.relay_from_editor, [line(selected("no"))])
@@ -267,7 +272,7 @@ async def test_the_proxy_waits_at_its_end_for_an_ask_being_submitted() -> None:
     app.router.add_get("/v1/asks/ask_1", stands)
     app.router.add_delete("/v1/asks/ask_1", delete)
     async with listening(app) as url, asyncio.timeout(WAIT):
-        parts = Parts(AskClient(url))
+        parts = Parts(asking(url))
         await asyncio.to_thread(parts.proxy.relay_from_agent, [line(permission())])
         await taking.wait()
         ending = asyncio.create_task(asyncio.to_thread(parts.proxy.end))
@@ -282,7 +287,7 @@ def test_ending_the_turn_outside_a_session_interrupts_nothing() -> None:
         def ask(self, *_: object) -> AskOutcome:
             return AskOutcome({**OPEN, "status": "turn_ended"}, "")
 
-    parts = Parts(Ends(AWAY))
+    parts = Parts(Ends(ServiceCalls(AWAY)))
     parts.proxy.relay_from_agent([line(elicitation(sessionId=None))])
     assert parts.agent.lines(1) == [{"jsonrpc": "2.0", "id": 8, "result": {"action": "cancel"}}]
 

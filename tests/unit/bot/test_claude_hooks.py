@@ -238,6 +238,10 @@ async def test_an_unknown_place_is_denied_with_a_reason(service: Served) -> None
     [
         {**asking(), "tool_name": "Bash", "tool_input": {"command": "ls"}},
         {"session_id": "s", "hook_event_name": "Stop"},
+        {},
+        {"hook_event_name": "PreToolUse"},
+        {"hook_event_name": "Elicitation", "session_id": 1},
+        {"hook_event_name": ["Stop"], "session_id": "s"},
         eliciting(mode="url", requested_schema=None, url="https://auth.example/login"),
     ],
 )
@@ -252,9 +256,7 @@ async def test_events_that_do_not_concern_people_are_left_to_claude_code(
     [
         (b"{", ""),
         (b"[]", ""),
-        (b"{}", ""),
-        (b'{"hook_event_name":"PreToolUse"}', ""),
-        (b'{"hook_event_name":"Elicitation","session_id":1}', ""),
+        (b'{"hook_event_name":"Stop","session_id":"\\ud800"}', ""),
         (b'{"hook_event_name":"Stop"}', "?wait=long"),
         (b'{"hook_event_name":"Stop"}', "?wait=nan"),
         (b'{"hook_event_name":"Stop"}', "?surprise=1"),
@@ -298,7 +300,7 @@ async def test_an_elicitation_is_declined_by_a_reply_and_cancelled_by_everything
     assert "stays open" in late["systemMessage"]
     wrong = await hook(service, eliciting(requested_schema={"type": "array"}))
     assert wrong["hookSpecificOutput"]["action"] == "cancel"
-    assert "Not asked" in wrong["systemMessage"]
+    assert "requestedSchema" in wrong["systemMessage"]
     lost = await hook(service, eliciting(), "?to=nowhere")
     assert "nowhere" in lost["systemMessage"]
 
@@ -325,7 +327,7 @@ async def test_an_elicitation_that_reuses_another_ones_id_is_cancelled_with_a_re
     ask = await service.newest()
     told = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
     assert told["hookSpecificOutput"]["action"] == "cancel"
-    assert told["systemMessage"].startswith("Not asked: This Idempotency-Key was used")
+    assert told["systemMessage"].startswith("This Idempotency-Key was used")
     await service.act(ask, action="answer", value={"username": "ana"})
     assert (await first)["hookSpecificOutput"]["action"] == "accept"
 

@@ -68,14 +68,25 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
             {"action": "answer", "value": "always:1"},
             {"behavior": "allow", "updatedPermissions": SUGGESTED[:1]},
         ),
-        ({"action": "answer", "value": "deny"}, {"behavior": "deny"}),
+        (
+            {"action": "answer", "value": "deny"},
+            {"behavior": "deny", "message": "The user did not allow this use of the tool."},
+        ),
+        (
+            {"action": "reply"},
+            {"behavior": "deny", "message": "The user did not allow this use of the tool."},
+        ),
         (
             {"action": "reply", "text": "Not in this folder."},
             {"behavior": "deny", "message": "Not in this folder."},
         ),
         (
             {"action": "end_turn"},
-            {"behavior": "deny", "message": "The user ended the turn.", "interrupt": True},
+            {
+                "behavior": "deny",
+                "message": "The user ended the turn. Stop now, and do not call any more tools.",
+                "interrupt": True,
+            },
         ),
     ],
 )

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
-from answerback.agents.command_hooks.run import HOSTS, handle_event
+from answerback.agents.hooks.endpoint import HOSTS
+from answerback.agents.pipe.exchange import answer_event
+from answerback.agents.pipe.service_calls import ServiceCalls
 from answerback.cli.commands.hook import Agent
 from answerback.core.ask import Status
 from tests.recipes.receiving import listening
@@ -19,6 +20,7 @@ from tests.unit.bot.hook_support import (
     CLAUDE,
     CLAUDE_ELICITS,
     CLAUDE_PERMISSION,
+    CLAUDE_STOP,
     CODEX,
     CODEX_PERMISSION,
     COPILOT,
@@ -32,6 +34,7 @@ from tests.unit.bot.hook_support import (
     decision_answer,
     denied,
     output,
+    piped,
     recorded,
     run_hook,
     value,
@@ -103,7 +106,7 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
             updatedInput={"questions": QUESTIONS, "answers": {"Which framework?": "Vue"}},
         ),
     ),
-    ("claude", CLAUDE, END, {**STOP, **denied(CLAUDE, ENDED)}),
+    ("claude", CLAUDE, END, {**CLAUDE_STOP, **denied(CLAUDE, ENDED)}),
     (
         "claude",
         CLAUDE_PERMISSION,
@@ -132,7 +135,7 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
         output(CLAUDE_ELICITS, action="accept", content={"username": "kim"}),
     ),
     ("claude", CLAUDE_ELICITS, REPLY, output(CLAUDE_ELICITS, action="decline")),
-    ("claude", CLAUDE_ELICITS, END, {**STOP, **output(CLAUDE_ELICITS, action="cancel")}),
+    ("claude", CLAUDE_ELICITS, END, {**CLAUDE_STOP, **output(CLAUDE_ELICITS, action="cancel")}),
 ]
 
 
@@ -141,7 +144,7 @@ ANSWERS: list[tuple[str, Json, Json, Json]] = [
 async def test_each_host_is_answered_in_its_own_shape(
     service: Served, agent: str, event: Json, action: Json, answer: Json
 ) -> None:
-    assert await run_hook(service, agent, event, action) == answer
+    assert await run_hook(service, agent, event, action) == (answer or None)
 
 
 async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
@@ -204,8 +207,10 @@ NO_LEAVE: list[tuple[str, Json, Json]] = [
 
 @pytest.mark.rule("CONNECT-2")
 @pytest.mark.parametrize(("agent", "event", "answer"), NO_LEAVE)
-def test_a_call_of_our_own_tools_needs_no_permission(agent: str, event: Json, answer: Json) -> None:
-    assert handle_event(agent, event, AskClient("http://127.0.0.1:1")) == answer
+async def test_a_call_of_our_own_tools_needs_no_permission(
+    service: Served, agent: str, event: Json, answer: Json
+) -> None:
+    assert await run_hook(service, agent, event, None) == (answer or None)
 
 
 @pytest.mark.parametrize(
@@ -225,8 +230,7 @@ async def test_another_servers_tool_needs_permission(
 @pytest.mark.rule("CONNECT-2")
 async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     """A timeout, a wrong token, and a withdrawn ask."""
-    impatient = AskClient(service.url, wait=0.2)
-    answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, impatient)
+    answer = await asyncio.to_thread(piped, "copilot", COPILOT, service.url, wait=0.2)
     assert answer is not None
     assert answer["behavior"] == "deny"
     ask = await service.newest()
@@ -254,14 +258,13 @@ LATE = [
 async def test_a_late_answer_is_delivered_once_with_the_next_event(
     service: Served, agent: str, asks: Json, event: Json
 ) -> None:
-    impatient = AskClient(service.url, wait=0.1)
-    await asyncio.to_thread(handle_event, agent, asks, impatient)
+    await asyncio.to_thread(piped, agent, asks, service.url, wait=0.1)
     await service.act(await service.newest(), action="reply", text="Later: use 8443.")
-    answer = await asyncio.to_thread(handle_event, agent, event, impatient)
+    answer = await asyncio.to_thread(piped, agent, event, service.url)
     assert answer is not None
     context = answer if agent == "copilot" else answer["hookSpecificOutput"]
     assert "Later: use 8443." in context["additionalContext"]
-    assert await asyncio.to_thread(handle_event, agent, event, impatient) is None
+    assert await asyncio.to_thread(piped, agent, event, service.url) is None
 
 
 @pytest.mark.parametrize(("agent", "_asks", "event"), LATE)
@@ -269,15 +272,18 @@ async def test_a_refusal_of_late_answers_is_reported_with_the_reason(
     agent: str, _asks: Json, event: Json
 ) -> None:
     async with listening(web.Application()) as url:  # which does not have that route
-        with pytest.raises(RefusedError, match="is not Answerback"):
-            await asyncio.to_thread(handle_event, agent, event, AskClient(url))
+        answer = await asyncio.to_thread(answer_event, agent, event, ServiceCalls(url))
+    assert answer.output is None
+    assert "is not Answerback" in (answer.warning or "")
 
 
 @pytest.mark.parametrize("agent", HOSTS)
-def test_events_that_do_not_concern_people_are_left_to_the_host(agent: str) -> None:
-    nowhere = AskClient("http://127.0.0.1:1")
-    for event in ({}, {"hook_event_name": "Interrupt"}, {"hookName": "sessionStart"}):
-        assert handle_event(agent, event, nowhere) is None
+async def test_events_that_do_not_concern_people_are_left_to_the_host(
+    service: Served, agent: str
+) -> None:
+    odd: list[Json] = [{"hook_event_name": []}, {"hook_event_name": "PreToolUse", "tool_name": {}}]
+    for event in ({}, {"hook_event_name": "Interrupt"}, {"hookName": "sessionStart"}, *odd):
+        assert await run_hook(service, agent, event, None) is None
 
 
 def test_the_commands_agents_are_the_known_hosts() -> None:

@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from answerback.agents.command_hooks import ask_people
-from answerback.agents.command_hooks.ask_people import AskClient
-from answerback.agents.command_hooks.run import handle_event
+from answerback.agents.hooks.endpoint import HOOK_HEADER
+from answerback.agents.pipe import exchange
 from answerback.core.ask import Status
 from answerback.runtime.config import ServerSettings
 from tests.acceptance.forked_process import Child, forked
@@ -35,6 +34,7 @@ from tests.unit.bot.hook_support import (
     END,
     ENDED,
     decision_answer,
+    piped,
     recorded,
     run_hook,
     value,
@@ -48,13 +48,13 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 
 
 async def test_an_unreachable_service_is_reported_and_denies() -> None:
-    refused = AskClient("http://127.0.0.1:1", patience=0.3)
-    answer = await asyncio.to_thread(handle_event, "codex", CODEX_PERMISSION, refused)
+    away = "http://127.0.0.1:1"
+    answer = await asyncio.to_thread(piped, "codex", CODEX_PERMISSION, away, patience=0.3)
     assert answer is not None
     assert answer["hookSpecificOutput"]["decision"]["behavior"] == "deny"
     assert "answerback serve" in answer["hookSpecificOutput"]["decision"]["message"]
     for url in ("ftp://127.0.0.1", "http://", "http://127.0.0.1:port"):
-        answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, AskClient(url))
+        answer = await asyncio.to_thread(piped, "copilot", COPILOT, url)
         assert answer is not None
         assert "Use http://host:port" in answer["message"]
 
@@ -63,7 +63,14 @@ async def test_an_unreachable_service_is_reported_and_denies() -> None:
     ("status", "body", "words"),
     [
         (403, '{"title": "Forbidden", "detail": "No such route."}', "Forbidden. No such route."),
+        (422, '{"tool_result": {"content": "questions is missing."}}', "questions is missing."),
+        (422, '{"title": "Bad", "tool_result": {"content": 7}}', "Bad."),
         (200, "<html>", "is not Answerback"),
+        (200, "[]", "is not Answerback"),
+        (200, '{"behavior": "allow"}', "is not Answerback"),
+        (202, "{}", "is not Answerback"),
+        (200, "[" * 5_000, "is not Answerback"),
+        (200, " " * (5 * 2**20), "is not Answerback"),
     ],
 )
 async def test_a_refusal_or_another_server_denies(status: int, body: str, words: str) -> None:
@@ -71,11 +78,9 @@ async def test_a_refusal_or_another_server_denies(status: int, body: str, words:
         return web.Response(status=status, text=body)
 
     app = web.Application()
-    app.router.add_post("/v1/asks", other)
+    app.router.add_post("/hooks/copilot", other)
     async with listening(app) as url:
-        answer = await asyncio.to_thread(
-            handle_event, "copilot", COPILOT, AskClient(url, "a-token")
-        )
+        answer = await asyncio.to_thread(piped, "copilot", COPILOT, url)
     assert answer is not None
     assert answer["behavior"] == "deny"
     assert words in answer["message"]
@@ -107,7 +112,7 @@ async def test_a_wrong_token_is_reported_with_its_variable(
 
 
 async def test_a_hanging_service_does_not_hold_up_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ask_people, "_LOOKUP_PATIENCE", 0.2)
+    monkeypatch.setattr(exchange, "LOOKUP_PATIENCE", 0.2)
     asked, over = asyncio.Event(), asyncio.Event()
 
     async def hang(_request: web.Request) -> web.Response:
@@ -116,9 +121,10 @@ async def test_a_hanging_service_does_not_hold_up_a_prompt(monkeypatch: pytest.M
         return web.Response()
 
     app = web.Application()
-    app.router.add_get("/v1/answers", hang)
+    app.router.add_post("/hooks/codex", hang)
+    event = recorded("codex-UserPromptSubmit")
     async with listening(app) as url:
-        late = asyncio.to_thread(AskClient(url).fetch_late_answers, "s1")
+        late = asyncio.to_thread(piped, "codex", event, url)
         try:
             async with asyncio.timeout(WAIT):
                 assert await late is None
@@ -184,7 +190,9 @@ async def test_a_permission_prompt_that_the_host_abandons_is_withdrawn_but_a_que
         out, _ = await process.communicate()
     assert process.returncode == 128 + signal.SIGTERM
     assert out == b""
-    found = await service.running.service.store.get(ask.id)
+    await service.wait_for_waiters(ask, 0)
+    seconds = WAIT if status is Status.WITHDRAWN else 0
+    found = await service.running.service.wait(ask.id, seconds, ask, listens=False)
     assert found is not None
     assert found.status is status
 
@@ -220,7 +228,7 @@ async def test_an_answer_that_a_hook_could_not_pass_on_is_delivered_again(
     service: Served, event: Json
 ) -> None:
     if event is not CODEX:
-        await asyncio.to_thread(handle_event, "codex", CODEX, AskClient(service.url, wait=0.1))
+        await asyncio.to_thread(piped, "codex", CODEX, service.url, wait=0.1)
         await service.act(await service.newest(), **value("8080"))
     read, write = os.pipe()
     fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
@@ -248,11 +256,11 @@ def is_in_write(pid: int) -> bool:
 
 
 async def test_input_that_is_not_an_event_is_reported(service: Served) -> None:
-    for event in (b"", b"[]", b"\xff"):
+    for event in (b"", b"[]", b"\xff", b"[" * 5_000):
         process = await spawned(event, "gemini", "--url", service.url)
         async with asyncio.timeout(PATIENCE):
             out, err = await process.communicate()
-        assert process.returncode == 1
+        assert process.returncode == 2, "any other failure would make the host go on"
         assert out == b""
         assert b"is not a hook event" in err
         assert b"`answerback connect gemini` sets it up" in err
@@ -275,8 +283,7 @@ async def test_a_hook_keeps_waiting_across_a_restart_of_the_service(tmp_path: Pa
     running: asyncio.Task[Json | None]
     async with served(tmp_path) as service:
         port = int(service.url.rpartition(":")[2])
-        people = AskClient(service.url, wait=WAIT)
-        running = asyncio.create_task(asyncio.to_thread(handle_event, "copilot", COPILOT, people))
+        running = asyncio.create_task(asyncio.to_thread(piped, "copilot", COPILOT, service.url))
         ask = await service.newest()
         await service.wait_for_waiters(ask)
     async with served(tmp_path, server=ServerSettings(port=port)) as service:
@@ -285,34 +292,27 @@ async def test_a_hook_keeps_waiting_across_a_restart_of_the_service(tmp_path: Pa
             assert await running == {"behavior": "allow"}
 
 
-OPEN: Json = {"id": "ask_1", "status": "open", "thread": None, "tool_result": None, "reply": None}
-FAILED = {"content": "Broken. Do not retry.", "structured": {}, "is_error": True}
-
-
 @contextlib.asynccontextmanager
 async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
-    """A service that accepts an ask and then gives these responses, repeating the last one."""
+    """A service that gives these responses to Copilot's hook, repeating the last one."""
     left = [*answers]
 
-    async def asked(_request: web.Request) -> web.Response:
-        return web.json_response(OPEN, status=201)
-
-    async def stands(_request: web.Request) -> web.Response:
+    async def handle(_request: web.Request) -> web.Response:
         status, body = left.pop(0) if len(left) > 1 else left[0]
-        return web.json_response(body, status=status)
+        return web.json_response(body, status=status, headers={HOOK_HEADER: "copilot"})
 
     app = web.Application()
-    app.router.add_post("/v1/asks", asked)
-    app.router.add_route("*", "/v1/asks/ask_1", stands)
+    app.router.add_post("/hooks/copilot", handle)
     async with listening(app) as url:
         yield url
+
+
+STAYS_OPEN = {"message": "The question stays open (ask_1)."}
 
 
 @pytest.mark.parametrize(
     ("status", "body", "words"),
     [
-        (200, {**OPEN, "status": "expired"}, "not answered in time"),
-        (200, {**OPEN, "status": "failed", "tool_result": FAILED}, "Broken. Do not retry."),
         (404, {"title": "Not found"}, "Not found."),
         (503, {}, "answered HTTP 503. The question stays open (ask_1)"),
     ],
@@ -320,27 +320,11 @@ async def stub(*answers: tuple[int, Json]) -> AsyncIterator[str]:
 async def test_nothing_is_allowed_however_the_wait_ends(
     status: int, body: Json, words: str
 ) -> None:
-    async with stub((503, {}), (200, OPEN), (status, body)) as url:
-        people = AskClient(url, wait=1)
-        answer = await asyncio.to_thread(handle_event, "copilot", COPILOT, people)
+    async with stub((503, {}), (202, STAYS_OPEN), (status, body)) as url:
+        answer = await asyncio.to_thread(piped, "copilot", COPILOT, url, wait=1)
     assert answer is not None
     assert answer["behavior"] == "deny"
     assert words in answer["message"]
-
-
-async def test_a_prompt_that_cannot_be_withdrawn_ends_anyway(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def interrupted(_seconds: float) -> None:
-        monkeypatch.undo()
-        raise SystemExit(143)
-
-    monkeypatch.setattr("answerback.agents.command_hooks.ask_people.time.sleep", interrupted)
-    async with stub((503, {}), (410, {"title": "The ask has ended"})) as url:
-        done = asyncio.to_thread(
-            pytest.raises, SystemExit, handle_event, "copilot", COPILOT, AskClient(url)
-        )
-        assert (await done).value.code == 143
 
 
 async def test_an_event_that_asks_nothing_prints_nothing(service: Served) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.claude_http.events import CONTEXT_EVENTS
+from answerback.agents.hooks.claude import CONTEXT_EVENTS
 from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.test_claude_hooks import asking, decision, hook
 from tests.unit.bot.test_claude_hooks_permission import permission

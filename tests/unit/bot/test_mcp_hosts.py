@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 
-from answerback.agents.command_hooks.ask_people import AskClient
-from answerback.agents.command_hooks.run import handle_event
 from tests.meta.project import ROOT
 from tests.unit.bot.agent_support import Json, Served, served
-from tests.unit.bot.hook_support import recorded
+from tests.unit.bot.hook_support import piped, recorded
 
 CALLS: Json = json.loads((ROOT / "tests" / "data" / "mcp" / "calls.json").read_text())
 """As Codex 0.169.0, Copilot CLI 1.0.102, Gemini CLI 0.61.0 and opencode 1.18.33 sent them."""
@@ -61,7 +59,7 @@ async def test_codex_names_its_session_and_its_hook_delivers_late_answers(
     assert ask.request.tool_call_id == CODEX["body"]["params"]["_meta"]["callId"]
     await service.act(ask, action="answer", value="8443")
     event = {**recorded("codex-UserPromptSubmit"), "session_id": SESSION}
-    told = await asyncio.to_thread(handle_event, "codex", event, AskClient(service.url))
+    told = await asyncio.to_thread(piped, "codex", event, service.url)
     assert told is not None
     assert "8443" in told["hookSpecificOutput"]["additionalContext"]
 

@@ -8,13 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any, Final
 
-from answerback.agents.command_hooks.agent_host import (
-    AskOutcome,
-    Call,
-    Json,
-    first_text,
-    is_turn_ended,
-)
+from answerback.agents.acp.ask_people import AskOutcome, Call, Json
 
 PERMISSION: Final = "session/request_permission"
 ELICITATION: Final = "elicitation/create"
@@ -24,7 +18,7 @@ ALL_MODES: Final = frozenset({"form", "url"})
 """The elicitation modes that people can answer through Answerback."""
 _CAPABILITIES: Final = ("clientCapabilities", "capabilities")
 """The key of a client's capabilities: in version 1, and from version 2 on."""
-_DECISIONS: Final = frozenset({"answered", "cancelled", "turn_ended"})
+_DIALECTS: Final = {PERMISSION: "approval", ELICITATION: "elicitation"}
 
 
 def parse_message(line: bytes) -> Json:
@@ -38,7 +32,10 @@ def parse_message(line: bytes) -> Json:
 
 def params(message: Json) -> Json:
     """The parameters of a message; empty if they are not an object."""
-    value = message.get("params")
+    return _object(message.get("params"))
+
+
+def _object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
@@ -65,9 +62,8 @@ def announce_elicitation(initialize: Json) -> frozenset[str] | None:
     supported: set[str] = set()
     is_changed = False
     for place in places:
-        capabilities = request_params.get(place) or {}
-        announced = capabilities.get("elicitation")
-        announced = announced if isinstance(announced, dict) else {}
+        capabilities = _object(request_params.get(place))
+        announced = _object(capabilities.get("elicitation"))
         supported |= {mode for mode in ALL_MODES if isinstance(announced.get(mode), dict)}
         missing: Json = {mode: {} for mode in sorted(ALL_MODES - supported)}
         is_changed = is_changed or bool(missing)
@@ -78,7 +74,7 @@ def announce_elicitation(initialize: Json) -> frozenset[str] | None:
 def is_for_editor(request: Json, elicits: frozenset[str]) -> bool:
     """Whether the editor can handle a request from the agent."""
     mode = params(request).get("mode", "form")
-    return request["method"] == PERMISSION or mode not in ALL_MODES - elicits
+    return request["method"] == PERMISSION or mode not in [*(ALL_MODES - elicits)]
 
 
 def call_from_request(request: Json, known: Json) -> Call:
@@ -94,21 +90,21 @@ def call_from_request(request: Json, known: Json) -> Call:
         request_params = _with_tool_call(request_params, {**known, **_non_null_fields(tool_call)})
     return Call(
         name=request["method"],
+        dialect=_DIALECTS[request["method"]],
         arguments=request_params,
-        conversation=first_text(request_params, "sessionId"),
-        tool_call_id=first_text(tool_call, "toolCallId")
-        or first_text(request_params, "toolCallId"),
-        is_permission=request["method"] == PERMISSION,
+        conversation=_text(request_params.get("sessionId")),
+        tool_call_id=_text(tool_call.get("toolCallId")) or _text(request_params.get("toolCallId")),
     )
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None
 
 
 def tool_call_of(request_params: Json) -> Json:
     """The tool call that a permission request is about."""
-    subject = request_params.get("subject")
-    value = request_params.get("toolCall") or (
-        isinstance(subject, dict) and subject.get("toolCall")
-    )
-    return value if isinstance(value, dict) else {}
+    subject = _object(request_params.get("subject"))
+    return _object(request_params.get("toolCall") or subject.get("toolCall"))
 
 
 def _with_tool_call(request_params: Json, tool_call: Json) -> Json:
@@ -143,17 +139,24 @@ def _non_null_fields(tool_call: Json) -> Json:
 
 
 def is_decided(outcome: AskOutcome) -> bool:
-    """Whether people ended the ask: if it expired or failed, the decision is left to the editor."""
-    return outcome.ask is not None and outcome.ask["status"] in _DECISIONS
+    """Whether people ended the ask. Otherwise, as after a deadline or a default, the editor decides."""
+    ask = outcome.ask or {}
+    by_people = ask.get("status") == "answered" and ask.get("source") == "human"
+    return by_people or ask.get("status") in ("cancelled", "turn_ended")
+
+
+def is_turn_ended(outcome: AskOutcome) -> bool:
+    """Whether a person ended the turn."""
+    return outcome.ask is not None and outcome.ask["status"] == "turn_ended"
 
 
 def result_of(method: str, outcome: AskOutcome) -> Json:
     """The result of the agent's request."""
-    tool_result = outcome.ask and outcome.ask["tool_result"]
-    if is_turn_ended(outcome) or not tool_result or tool_result["is_error"]:
+    tool_result = _object((outcome.ask or {}).get("tool_result"))
+    structured = tool_result.get("structured")
+    if not is_decided(outcome) or not isinstance(structured, dict):
         return cancelled_result(method)
-    result: Json = tool_result["structured"]
-    return result
+    return structured
 
 
 def cancelled_result(method: str) -> Json:

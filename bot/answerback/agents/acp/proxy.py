@@ -11,16 +11,36 @@ import contextlib
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol
+from typing import IO, Any, Final, Protocol
 
 from answerback.agents.acp import messages
-from answerback.agents.command_hooks.agent_host import AskOutcome, Call, Json, is_turn_ended
-from answerback.agents.command_hooks.ask_people import ANSWER_PATIENCE, AskClient
+from answerback.agents.acp.ask_people import AskClient, AskOutcome, Call, Json
+from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
 
+MAX_LINE: Final = 64 * 2**20
+"""Bytes of a message from the editor or the agent."""
+_MAX_TOOL_CALLS: Final = 200
+"""Tool calls in progress that are remembered, those that changed last."""
 _END_TIMEOUT: Final = 5.0
 """Seconds that the proxy waits at its end until its open asks are withdrawn."""
+
+
+class LineTooLongError(Exception):
+    """A program sent a line that is longer than any message."""
+
+
+def read_lines(source: IO[bytes], most: int = MAX_LINE) -> Iterator[bytes]:
+    """Read the lines of a stream.
+
+    Raises:
+        LineTooLongError: a line has more bytes than ``most``.
+    """
+    while line := source.readline(most + 1):
+        if len(line) > most:
+            raise LineTooLongError(f"a line has more than {most} bytes")
+        yield line
 
 
 class Sink(Protocol):
@@ -136,6 +156,8 @@ class Proxy:
             known = self._tool_calls.pop(tool_call, {})
             if not is_over:
                 self._tool_calls[tool_call] = {**known, **fields}
+            if len(self._tool_calls) > _MAX_TOOL_CALLS:
+                del self._tool_calls[next(iter(self._tool_calls))]
         elif message.get("method") == messages.CANCEL_REQUEST:
             cancelled = messages.id_key(messages.params(message).get("requestId"))
             for race in self._end_matching(lambda race: race.id_key == cancelled):
@@ -194,7 +216,11 @@ class Proxy:
 
     def _ask(self, race: _Race, call: Call) -> None:
         """Ask people about a request, and wait for the outcome."""
-        outcome = self.people.ask(call, lambda ask_id: self._record_ask_id(race, ask_id))
+        try:
+            outcome = self.people.ask(call, lambda ask_id: self._record_ask_id(race, ask_id))
+        except Exception as error:  # noqa: BLE001 - whatever fails, the agent waits for an answer
+            failure = error
+            outcome = AskOutcome(None, f"Nobody could be asked: {failure!r}.")
         race.asked.set()
         self._answer(race, outcome)
         if outcome.ask is None:
@@ -220,7 +246,7 @@ class Proxy:
         result = race.result(messages.result_of(race.request["method"], outcome))
         self.agent.try_write_line(result if is_decided else race.error or result)
         self._notify_editor(race)
-        if is_turn_ended(outcome) and race.session is not None:
+        if messages.is_turn_ended(outcome) and race.session is not None:
             self._end_turn(race.session)
 
     def _end_turn(self, session: object) -> None:

@@ -18,7 +18,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from answerback.agents.bridges.ask_people import PROCESS, Request, RequestAsker
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
-from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
+from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]

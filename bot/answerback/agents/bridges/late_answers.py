@@ -7,10 +7,27 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
+from urllib.parse import urlencode
 
-from answerback.agents.command_hooks.ask_people import AskClient, RefusedError
-from answerback.agents.command_hooks.delivery_receipts import DeliveryReceipt
+from pydantic import BaseModel, ValidationError
+
+from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+from answerback.agents.pipe.service_calls import (
+    LOOKUP_PATIENCE,
+    RefusedError,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
+
+
+class _LateAnswer(BaseModel):
+    message: str
+
+
+class _LateAnswers(BaseModel):
+    answers: list[_LateAnswer]
 
 
 class LateAnswerText(NamedTuple):
@@ -30,12 +47,15 @@ class LateAnswerSource:
     async def fetch(self, conversation: str) -> LateAnswerText | None:
         """The undelivered answers of a conversation; None if there are none, or if the service cannot be reached."""
         receipt = DeliveryReceipt()
-        people = AskClient(self.url, self.token, receipt=receipt)
+        service = ServiceCalls(self.url, self.token, receipt=receipt)
+        query = urlencode({"conversation": conversation}, errors="replace")
+        look_up = partial(service.call, "GET", f"/v1/answers?{query}", timeout=LOOKUP_PATIENCE)
         try:
-            text = await asyncio.to_thread(people.fetch_late_answers, conversation)
-        except RefusedError:  # the bridge's own asks are refused as well, and it reports that
-            text = None
-        if text is None:
+            found = _LateAnswers.model_validate((await asyncio.to_thread(look_up)).body)
+        except (RefusedError, ServiceUnavailableError, ValidationError):
+            # The bridge's own asks fail as well, and it reports that. Nothing is lost: the next turn fetches them.
+            found = _LateAnswers(answers=[])
+        if not found.answers:
             receipt.confirm()
             return None
-        return LateAnswerText(text, receipt)
+        return LateAnswerText("\n\n".join(late.message for late in found.answers), receipt)

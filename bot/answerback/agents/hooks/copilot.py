@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI's command hooks.
+"""GitHub Copilot CLI's hooks.
 
 Shapes: https://docs.github.com/en/copilot/reference/copilot-cli-reference/cli-hooks-reference, and what release 1.0.102
 sends. Only some events contain their name, so an event is recognised by its fields.
@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.agents.command_hooks.agent_host import (
+from answerback.agents.hooks.host import (
     MCP_SERVER_NAME,
-    AskOutcome,
     Call,
     Host,
     Json,
+    Outcome,
     denial_reason,
     first_text,
     is_turn_ended,
+    origin,
     parse_arguments,
 )
+from answerback.agents.pipe.denials import deny
 
 _EVENT: Final = "permissionRequest"
 
@@ -34,18 +36,19 @@ def _call(event: Json) -> Call | None:
     return Call(
         name=_EVENT,
         arguments=asked if cwd is None else {**asked, "cwd": cwd},
+        dialect="approval",
         conversation=first_text(event, "sessionId"),
         is_permission=True,
-        cwd=cwd,
+        metadata=origin(event),
     )
 
 
-def _answer(_event: Json, outcome: AskOutcome) -> Json:
+def _answer(event: Json, outcome: Outcome) -> Json:
     why_not = denial_reason(outcome)
     if why_not is None:
         return {"behavior": "allow"}
     interrupt = {"interrupt": True} if is_turn_ended(outcome) else {}
-    return {"behavior": "deny", "message": why_not, **interrupt}
+    return {**deny(HOST.name, event, why_not), **interrupt}
 
 
 def _conversation(event: Json) -> str | None:
@@ -53,7 +56,7 @@ def _conversation(event: Json) -> str | None:
     return first_text(event, "sessionId") if "prompt" in event else None
 
 
-def _build_context(_event: Json, words: str) -> Json:
+def _tell_model(_event: Json, words: str) -> Json:
     return {"additionalContext": words}
 
 
@@ -64,4 +67,4 @@ def _answer_at_once(event: Json) -> Json | None:
     return {"behavior": "allow"} if is_ours else None
 
 
-HOST: Final = Host(_call, _answer, _conversation, _build_context, _answer_at_once)
+HOST: Final = Host("copilot", _call, _answer, _conversation, _tell_model, _answer_at_once)

@@ -1,4 +1,4 @@
-"""Codex's command hooks.
+"""Codex's hooks.
 
 Shapes: the schemas of hooks in Codex 0.169.0. A PreToolUse hook can block a call but not give it a result, so the
 answer is in the message of the block. A PermissionRequest hook may only allow or deny; anything else is an error.
@@ -8,16 +8,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from answerback.agents.command_hooks.agent_host import (
-    AskOutcome,
+from answerback.agents.hooks.host import (
     Call,
     Host,
     Json,
+    Outcome,
+    call_key,
+    context_session,
     denial_reason,
     describe_outcome,
     first_text,
+    origin,
     parse_arguments,
 )
+from answerback.agents.pipe.denials import deny, output
 
 _ASK_TOOL: Final = "request_user_input"
 _CONTEXT_EVENTS: Final = frozenset({"UserPromptSubmit", "SessionStart", "PostToolUse"})
@@ -31,11 +35,12 @@ def _call(event: Json) -> Call | None:
             return Call(
                 name=_ASK_TOOL,
                 arguments=parse_arguments(event.get("tool_input")),
+                dialect="codex",
                 conversation=session,
                 turn=turn,
                 tool_call_id=call_id,
-                key=f"codex:{session}:{call_id}" if session and call_id else None,
-                cwd=first_text(event, "cwd"),
+                key=call_key(event, call_id),
+                metadata=origin(event),
             )
         case {"hook_event_name": "PermissionRequest"}:
             asked = {
@@ -44,41 +49,30 @@ def _call(event: Json) -> Call | None:
             return Call(
                 name="PermissionRequest",
                 arguments=asked,
+                dialect="approval",
                 conversation=session,
                 turn=turn,
                 is_permission=True,
-                cwd=first_text(event, "cwd"),
+                metadata=origin(event),
             )
         case _:
             return None
 
 
-def _answer(event: Json, outcome: AskOutcome) -> Json:
-    if event["hook_event_name"] == "PreToolUse":
-        block = {
-            "permissionDecision": "deny",
-            "permissionDecisionReason": describe_outcome(outcome),
-        }
-        return _output(event, block)
-    why_not = denial_reason(outcome)
-    decision = (
-        {"behavior": "allow"} if why_not is None else {"behavior": "deny", "message": why_not}
-    )
-    return _output(event, {"decision": decision})
+def _answer(event: Json, outcome: Outcome) -> Json:
+    is_question = event["hook_event_name"] == "PreToolUse"
+    why_not = describe_outcome(outcome) if is_question else denial_reason(outcome)
+    if why_not is None:
+        return output(event, {"decision": {"behavior": "allow"}})
+    return deny(HOST.name, event, why_not)
 
 
 def _conversation(event: Json) -> str | None:
-    return (
-        first_text(event, "session_id") if event.get("hook_event_name") in _CONTEXT_EVENTS else None
-    )
+    return context_session(event, _CONTEXT_EVENTS)
 
 
-def _build_context(event: Json, words: str) -> Json:
-    return _output(event, {"additionalContext": words})
+def _tell_model(event: Json, words: str) -> Json:
+    return output(event, {"additionalContext": words})
 
 
-def _output(event: Json, output: Json) -> Json:
-    return {"hookSpecificOutput": {"hookEventName": event["hook_event_name"], **output}}
-
-
-HOST: Final = Host(_call, _answer, _conversation, _build_context)
+HOST: Final = Host("codex", _call, _answer, _conversation, _tell_model)

@@ -1,0 +1,107 @@
+"""Asks people about a request of the agent and waits, even while the service restarts."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+from urllib.parse import quote
+
+from answerback.agents.pipe.service_calls import (
+    ANSWER_PATIENCE,
+    LONG_POLL,
+    LOOKUP_PATIENCE,
+    RefusedError,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
+
+Json = dict[str, Any]
+
+_STATUSES: Final = (
+    *("open", "answered", "cancelled", "turn_ended", "expired", "withdrawn", "failed"),
+)
+
+
+class Call(NamedTuple):
+    """A request that people are asked about, with the fields of the API."""
+
+    name: str
+    dialect: str
+    arguments: Json
+    conversation: str | None
+    tool_call_id: str | None = None
+
+
+class AskOutcome(NamedTuple):
+    """The ask once it has ended; or None, with the reason in words."""
+
+    ask: Json | None
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskClient:
+    """Asks people on behalf of the agent: through one service, as one agent."""
+
+    service: ServiceCalls
+    to: str | None = None
+    """Where to ask; by default the token's route, or else the default route."""
+    patience: float = 20.0
+    """Seconds for which calls are retried until the service has accepted the ask."""
+
+    def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> AskOutcome:
+        """Ask people and return the outcome once there is one. Reports the ask's id to `opened`."""
+        try:
+            ask = self._submit(call)
+        except ServiceUnavailableError as error:
+            return AskOutcome(
+                None,
+                f"Nobody could be asked: {error} The user has to start it with `answerback serve`.",
+            )
+        except RefusedError as error:
+            return AskOutcome(None, str(error))
+        opened(ask["id"])
+        return self._wait(ask)
+
+    def _submit(self, call: Call) -> Json:
+        body = {**call._asdict(), "to": self.to}
+        fields = {key: value for key, value in body.items() if value is not None}
+        key = secrets.token_hex(16)
+        return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
+
+    def _wait(self, ask: Json) -> AskOutcome:
+        path = _path(ask["id"])
+        try:
+            while ask["status"] == "open":
+                ask = self._call("GET", path, wait=LONG_POLL, patience=ANSWER_PATIENCE)
+        except ServiceUnavailableError as error:
+            return AskOutcome(None, f"{error} The question stays open ({ask['id']}).")
+        except RefusedError as error:
+            return AskOutcome(None, str(error))
+        return AskOutcome(ask, "")
+
+    def withdraw(self, ask_id: str, patience: float = LOOKUP_PATIENCE) -> None:
+        """Withdraw an ask, if it is still open."""
+        try:
+            self.service.call("DELETE", _path(ask_id), patience=patience)
+        except (ServiceUnavailableError, RefusedError):
+            return
+
+    def _call(self, method: str, path: str, *body: Any, **more: Any) -> Json:
+        """Call the API and return the ask, if that is what came back."""
+        status, ask, _ = self.service.call(method, path, *body, **more)
+        result = ask.get("tool_result")
+        is_ask = isinstance(ask.get("id"), str) and ask.get("status") in _STATUSES
+        if not is_ask or not (result is None or _is_result(result)):
+            raise self.service.foreign(status)
+        return ask
+
+
+def _is_result(result: object) -> bool:
+    return isinstance(result, dict) and isinstance(result.get("is_error"), bool)
+
+
+def _path(ask_id: str) -> str:
+    return f"/v1/asks/{quote(ask_id, safe='')}"

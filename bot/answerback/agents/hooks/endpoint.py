@@ -1,0 +1,295 @@
+"""The hooks at ``/hooks/claude``, ``/hooks/codex`` and so on: they forward a host's questions and permission prompts.
+
+A host takes a non-2xx status, a lost connection or a timeout for the lack of a hook, and continues
+(https://code.claude.com/docs/en/hooks#http-hook-fields). So a response that has to hold it back is always a 200. Claude
+Code calls its endpoint itself; `answerback hook` passes on the events of hosts whose hooks are commands.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Any, Final, NamedTuple
+
+from aiohttp import web
+from aiohttp.web_routedef import AbstractRouteDef
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from answerback.agents.hooks import claude, codex, copilot, gemini
+from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_text
+from answerback.core.answers import json_equal
+from answerback.core.ask import Ask, RecordEntry, Status
+from answerback.core.errors import (
+    IdempotencyKeyReusedError,
+    InvalidCallError,
+    ProblemError,
+    StoreError,
+)
+from answerback.dialects.registry import render_refusal, render_result
+from answerback.ports.store import Decision, Write
+from answerback.service.agent_requests import RESPONSE_TRACKER, Callers, read_body
+from answerback.service.body_errors import problems_of
+from answerback.service.late_answer_text import describe_late_answer
+from answerback.service.late_answers import ResponseTracker
+from answerback.service.service import Service
+from answerback.service.submission_request import Agent, read_submission
+from answerback.service.submit import Submitted
+
+Json = dict[str, Any]
+
+HOSTS: Final = {host.name: host for host in (claude.HOST, codex.HOST, gemini.HOST, copilot.HOST)}
+"""The hosts whose hooks have an endpoint."""
+HOOK_HEADER: Final = "Answerback-Hook"
+"""Says whose hook answered, so that `answerback hook` notices if another program has taken the service's port."""
+DEFAULT_WAIT: Final = 590.0
+"""Seconds: just under the 600 after which Claude Code gives up on a hook without a ``timeout``."""
+_LONGEST_WAIT: Final = 7 * 86_400.0
+_MAX_ID_LENGTH: Final = 200
+"""The maximum length of an id that is used as a key, in characters; the hosts' ids are shorter."""
+_MAX_LATE_ANSWERS: Final = 20
+"""The number of late answers that one event delivers; the rest come with the next."""
+_LATE_ANSWERS_INTRO: Final = (
+    "People have answered what you asked earlier in this session, after you stopped waiting for it."
+)
+
+
+class HookQuery(BaseModel):
+    """The query of a hook's URL, as configured in the host's settings or sent by `answerback hook`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    to: str | None = None
+    """Where to ask; by default the token's route, or else the default route."""
+    wait: Annotated[float, Field(ge=0, le=_LONGEST_WAIT, allow_inf_nan=False)] = DEFAULT_WAIT
+    """Seconds to wait; should be a little less than the hook's timeout."""
+    poll: Annotated[float | None, Field(ge=0, le=300, allow_inf_nan=False)] = None
+    """Seconds after which to respond 202 if the ask is still open: the caller calls again. 0: its time is up."""
+
+
+class _Caller(NamedTuple):
+    """The calling agent, its hook and that hook's settings, and the tracker of what the response delivers."""
+
+    host: Host
+    query: HookQuery
+    agent: Agent | None
+    tracker: ResponseTracker
+    run: str | None
+    """The idempotency key of this run of `answerback hook`, which may call several times."""
+
+    @property
+    def agent_name(self) -> str | None:
+        return self.agent.name if self.agent else None
+
+    @property
+    def seconds(self) -> float:
+        """The seconds to wait in this call."""
+        return self.query.wait if self.query.poll is None else self.query.poll
+
+
+@dataclass(frozen=True, slots=True)
+class HookEndpoints:
+    """The endpoints of all hosts."""
+
+    service: Service
+    callers: Callers
+
+    def routes(self) -> Sequence[AbstractRouteDef]:
+        """The routes of the endpoints."""
+        return [
+            web.post(f"/hooks/{name}", partial(self.handle, host)) for name, host in HOSTS.items()
+        ]
+
+    async def handle(self, host: Host, request: web.Request) -> web.Response:
+        """Handle an event; an event that does not concern people gets an empty response."""
+        agent, query = self.callers.agent(request), _parse_query(request.query)
+        run = request.headers.get("Idempotency-Key")
+        if not is_text(run):
+            raise ProblemError(400, "Bad Idempotency-Key", "It is not UTF-8.")
+        caller = _Caller(host, query, agent, request[RESPONSE_TRACKER], run)
+        event = parse_event(await read_body(request))
+        headers = {HOOK_HEADER: host.name}
+        if (answer := host.immediate_answer(event)) is None:
+            if (call := host.call(event)) is None:
+                answer = await self._fetch_late_answers(event, caller)
+            else:
+                outcome = await self._outcome(call, caller)
+                if isinstance(outcome, Ask):
+                    body = {"message": _describe_open(outcome)}
+                    return web.json_response(body, status=202, headers=headers)
+                answer = host.answer(event, outcome)
+        return web.json_response(answer, headers=headers)
+
+    async def _fetch_late_answers(self, event: Json, caller: _Caller) -> Json:
+        """Deliver answers that came after the agent stopped waiting, as context; each of them once."""
+        if (conversation := caller.host.conversation(event)) is None:
+            return {}
+        unseen = await self.service.late_answer_tracker.list_unseen(
+            caller.agent_name, conversation, None, _MAX_LATE_ANSWERS
+        )
+        if not unseen:
+            return {}
+        for late in unseen:
+            caller.tracker.add_outcome(late.ask)
+        texts = [describe_late_answer(late.ask) for late in unseen]
+        return caller.host.tell_model(event, "\n\n".join((_LATE_ANSWERS_INTRO, *texts)))
+
+    async def _outcome(self, call: Call, caller: _Caller) -> Outcome | Ask:
+        """Ask people about a call; returns the outcome, or the open ask if the caller calls again."""
+        if (answered := await self._find_answered(call, caller)) is not None:
+            return Outcome(answered)
+        try:
+            ask = await self._ask_and_wait(call, caller)
+        except (InvalidCallError, ProblemError) as error:
+            return Outcome(None, _describe_error(error))
+        if not ask.open:
+            return Outcome(ask)
+        if caller.query.poll and not self.service.stopping:
+            return ask
+        if caller.query.poll:
+            raise ProblemError(503, "Stopping", "Call again when the service is back.")
+        return Outcome(None, self._describe_unanswered(ask, caller.query))
+
+    async def _find_answered(self, call: Call, caller: _Caller) -> Ask | None:
+        """Find the ask whose answers a call already contains: the host requests permission to use them.
+
+        A model can write answers into its call, and an agent can submit asks of its own. So these answers count only
+        if people gave them, to the very questions of this call, in an ask that this hook itself put for this session;
+        and only once, as the next call has to be asked again.
+        """
+        if call.answers is None or call.conversation is None:
+            return None
+        page = await self.service.store.page(
+            status=Status.ANSWERED, conversation=call.conversation, agent=caller.agent_name
+        )
+        for ask in page.rows:
+            if _is_put_for(call, caller, ask) and await self._use_once(ask, caller):
+                caller.tracker.add_outcome(ask)
+                return ask
+        return None
+
+    async def _use_once(self, ask: Ask, caller: _Caller) -> bool:
+        """Note in the record that a call uses an ask's answers; returns whether it is the only one."""
+        now = self.service.clock.now()
+        entry = RecordEntry(at=now, kind="note", body={"used": "permission"})
+
+        def decide(latest: Ask | None) -> Decision[None]:
+            return Decision(Write(latest, (entry,)) if latest else None, None)
+
+        try:
+            change = self.service.store.change(
+                ask.id, decide, delivery=f"hook:{ask.id}", digest=caller.run or ""
+            )
+            _, is_repeat = await self.callers.run_to_completion(change)
+        except IdempotencyKeyReusedError:
+            return False
+        return not is_repeat or caller.run is not None
+
+    async def _ask_and_wait(self, call: Call, caller: _Caller) -> Ask:
+        """Submit an ask and wait: returns it once it has ended, or still open when the time is up.
+
+        If the time is up, its prompt shows that nobody waits any more. If the host closes the connection of a
+        permission prompt, it was decided elsewhere, and the ask is withdrawn.
+        """
+        submitting = asyncio.ensure_future(self._submit(call, caller))
+        try:
+            ask = (await asyncio.shield(submitting)).ask
+            caller.tracker.hold_back(ask)
+            if ask.open:
+                with suppress(StoreError):  # keep the ask as it was submitted
+                    ask = await self.service.wait(ask.id, caller.seconds, ask) or ask
+        except asyncio.CancelledError:
+            if call.is_permission:
+                await self.callers.run_to_completion(self._withdraw(submitting))
+            raise
+        is_last = ask.open and not caller.query.poll
+        if is_last:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
+            self.service.presence.forget(ask.id)
+            await self.callers.run_to_completion(self.service.set_attended(ask.id, attended=False))
+        caller.tracker.add_outcome(ask)
+        return ask
+
+    async def _submit(self, call: Call, caller: _Caller) -> Submitted:
+        carrier = caller.host.name
+        key = call.key and f"call:{call.key}"
+        if key is None or len(key) > 2 * _MAX_ID_LENGTH:
+            key = caller.run and f"run:{caller.run[:_MAX_ID_LENGTH]}"
+        body = read_submission(
+            {
+                "name": call.name,
+                "arguments": call.arguments,
+                "dialect": call.dialect,
+                "to": caller.query.to,
+                "conversation": call.conversation,
+                "turn": call.turn,
+                "tool_call_id": call.tool_call_id,
+                "metadata": call.metadata,
+            }
+        )
+        return await self.callers.submit(self.service, body, caller.agent, key, carrier)
+
+    async def _withdraw(self, submitting: asyncio.Future[Submitted]) -> None:
+        with suppress(InvalidCallError, ProblemError):
+            await self.service.withdraw((await submitting).ask.id)
+
+    def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
+        stopping = "Answerback was stopped before anybody answered"
+        late = f"Nobody answered within {query.wait:g} seconds"
+        return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
+
+
+def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
+    """Whether people answered this ask, and this hook put it for the same questions with these answers."""
+    request = ask.request
+    if (request.carrier, request.agent, request.dialect, request.name) != (
+        *(caller.host.name, caller.agent_name, call.dialect),
+        call.name,
+    ):
+        return False
+    if not is_answered(Outcome(ask)) or not json_equal(request.arguments, call.arguments):
+        return False
+    result = render_result(ask)
+    structured = result.structured if result else None
+    return isinstance(structured, dict) and json_equal(structured.get("answers"), call.answers)
+
+
+def parse_event(raw: bytes) -> Json:
+    """Parse a body as an event.
+
+    Raises:
+        ProblemError: the body is not an event.
+    """
+    try:
+        event = json.loads(raw)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict):
+        raise ProblemError(400, "Bad hook event", "The body is not a JSON object.")
+    if not all(map(is_text, event.values())):
+        raise ProblemError(400, "Bad hook event", "It contains half a surrogate pair.")
+    return event
+
+
+def _parse_query(query: Mapping[str, str]) -> HookQuery:
+    try:
+        return HookQuery.model_validate(dict(query))
+    except ValidationError as error:
+        raise ProblemError(400, "Bad query", None, problems_of(error)) from error
+
+
+def _describe_open(ask: Ask) -> str:
+    where = f" at {ask.thread.url}" if ask.thread and ask.thread.url else ""
+    return (
+        f"The question stays open{where} ({ask.id}). Do not assume an answer: continue with work that does not depend "
+        "on it, or stop and say what you are waiting for."
+    )
+
+
+def _describe_error(error: InvalidCallError | ProblemError) -> str:
+    """Explain to the model why people could not be asked."""
+    if isinstance(error, InvalidCallError):
+        return render_refusal(error).content
+    return f"{error.title}. {error.detail or ''}".rstrip()

@@ -1,0 +1,1 @@
+"""What `answerback hook` and the proxies use to call the service: standard library only, so that a hook starts fast."""

@@ -1,0 +1,120 @@
+"""A run of a hook: passes a host's event to the service, waits, and returns the host's answer. It decides nothing.
+
+The service says what a host is told. Only where it cannot, because it is down or something else answers at its address,
+does the hook itself answer: no, in the host's shape.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from http import HTTPStatus
+from typing import Final, NamedTuple
+from urllib.parse import urlencode
+
+from answerback.agents.pipe.denials import denial
+from answerback.agents.pipe.service_calls import (
+    ANSWER_PATIENCE,
+    CALL_TIMEOUT,
+    LONG_POLL,
+    LOOKUP_PATIENCE,
+    Json,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
+
+_MAX_DETAIL: Final = 2_000
+"""Characters of a field of an event that decides nothing: a tool's whole output is not needed to fetch late answers."""
+_MAX_STATE: Final = 2_000
+"""Characters of the text about the open ask."""
+
+
+class Answer(NamedTuple):
+    """What a hook does: what it prints for its host, and what it tells the person who reads its log."""
+
+    output: Json | None = None
+    warning: str | None = None
+
+
+def decides(agent: str, event: Json) -> bool:
+    """Whether a host waits for the answer to an event to go on."""
+    return denial(agent, event, "") is not None
+
+
+def answer_event(
+    agent: str,
+    event: Json,
+    service: ServiceCalls,
+    to: str | None = None,
+    wait: float = 86_000.0,
+    patience: float = 20.0,
+) -> Answer:
+    """Answer an event, whatever happens.
+
+    Args:
+        to: where to ask; by default the token's route, or else the default route.
+        wait: seconds to wait for an answer: must be less than the host waits for its hook.
+        patience: seconds for which calls are retried until the service has accepted the ask.
+    """
+    try:
+        if decides(agent, event):
+            return Answer(_ask(agent, event, service, to, wait, patience) or None)
+        found = _exchange(agent, _shorten(event), service, {"to": to}, None, LOOKUP_PATIENCE)
+        return Answer(found[1] or None)
+    except ServiceUnavailableError as error:
+        # A late answer is not lost if the service is down: the next event fetches it.
+        return Answer(denial(agent, event, str(error)))
+    except Exception as error:  # noqa: BLE001 - hosts continue after a hook that fails, so none may fail
+        failure = error
+    reason = str(failure) or type(failure).__name__
+    denied = denial(agent, event, reason)
+    return Answer(denied, reason if denied is None else None)
+
+
+def _ask(
+    agent: str, event: Json, service: ServiceCalls, to: str | None, wait: float, patience: float
+) -> Json:
+    """Pass an event on that people may have to decide, and wait in long polls, even while the service restarts."""
+    until, key, state = time.monotonic() + wait, secrets.token_hex(16), ""
+    while True:
+        poll = min(max(until - time.monotonic(), 0.0), LONG_POLL)  # 0: the time is up
+        query = {"to": to, "wait": f"{wait:g}", "poll": f"{poll:g}"}
+        try:
+            is_open, body = _exchange(agent, event, service, query, key, patience)
+        except ServiceUnavailableError as error:
+            if state:
+                raise ServiceUnavailableError(f"{error} {state}") from error
+            raise ServiceUnavailableError(
+                f"Nobody could be asked: {error} The user has to start it with `answerback serve`."
+            ) from error
+        if not is_open:
+            return body
+        state = str(body.get("message"))[:_MAX_STATE]
+        patience = min(max(until - time.monotonic(), 0.0), ANSWER_PATIENCE)
+
+
+def _exchange(
+    agent: str,
+    event: Json,
+    service: ServiceCalls,
+    query: dict[str, str | None],
+    key: str | None,
+    patience: float,
+) -> tuple[bool, Json]:
+    """Pass an event on; return whether its ask is still open, and the body: the host's answer, once it has ended."""
+    given = urlencode({name: value for name, value in query.items() if value is not None})
+    path = f"/hooks/{agent}?{given}"
+    timeout = LOOKUP_PATIENCE if key is None else CALL_TIMEOUT
+    status, body, hook = service.call("POST", path, event, key, patience=patience, timeout=timeout)
+    if hook != agent:
+        raise service.foreign(status)
+    return status == HTTPStatus.ACCEPTED, body
+
+
+def _shorten(event: Json) -> Json:
+    """Return the event without its long fields."""
+    return {
+        name: None if len(json.dumps(value)) > _MAX_DETAIL else value
+        for name, value in event.items()
+    }

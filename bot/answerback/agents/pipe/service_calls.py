@@ -1,0 +1,169 @@
+"""Calls to the service that are retried while it is down, with the standard library's HTTP client.
+
+Importing another client takes too long for a hook. What answers may be any program that took the service's port, so
+what it sends is bounded and checked.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, NamedTuple
+from urllib.parse import urlsplit
+
+from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+
+Json = dict[str, Any]
+
+LONG_POLL: Final = 60
+"""Seconds that one long poll lasts."""
+CALL_TIMEOUT: Final = LONG_POLL + 15.0
+"""Seconds after which a single try fails."""
+ANSWER_PATIENCE: Final = 900.0
+"""Seconds for which calls are retried once the service has accepted the ask, which stays open meanwhile."""
+LOOKUP_PATIENCE: Final = 2.0
+"""Seconds for which a mere look-up is retried."""
+_FIRST_PAUSE: Final = 0.25
+_MAX_PAUSE: Final = 5.0
+_MAX_RESPONSE: Final = 4 * 2**20
+"""Bytes of a response: a form of the largest size that the service accepts stays far below."""
+_MAX_REASON: Final = 2_000
+"""Characters of a refusal that are passed on."""
+
+
+class ServiceUnavailableError(Exception):
+    """The service cannot be reached, or is temporarily unable to answer."""
+
+
+class RefusedError(Exception):
+    """The service refused a call, or what answered is not the service; the message says why."""
+
+
+class Response(NamedTuple):
+    """A response with a status below 400, and its body."""
+
+    status: int
+    body: Json
+    hook: str | None
+    """The hook that answered, according to its header."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceCalls:
+    """Calls one service as one agent."""
+
+    url: str
+    token: str | None = None
+    token_env: str = "ANSWERBACK_TOKEN"
+    """The environment variable that the token comes from."""
+    receipt: DeliveryReceipt | None = None
+    """Confirms a response once it has been passed on to the agent; None: reading it is enough."""
+    pause: Callable[[float], None] = time.sleep
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Json | None = None,
+        key: str | None = None,
+        *,
+        wait: int = 0,
+        patience: float = LOOKUP_PATIENCE,
+        timeout: float = CALL_TIMEOUT,
+    ) -> Response:
+        """Call the API, retrying while the service is down.
+
+        Args:
+            key: the call's idempotency key.
+            wait: seconds for which the service may hold its response.
+            patience: seconds for which the call is retried.
+            timeout: seconds after which a single try fails.
+
+        Raises:
+            ServiceUnavailableError: the service is still down.
+            RefusedError: it refused the call.
+        """
+        headers = {"Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        if wait:
+            headers["Prefer"] = f"wait={wait}"
+        if self.token:
+            headers["Authorization"] = f"Bearer {self.token}"
+        raw = None if body is None else json.dumps(body).encode()
+        until, pause = time.monotonic() + patience, _FIRST_PAUSE
+        while True:
+            try:
+                return self._call_once(method, path, raw, headers, timeout)
+            except ServiceUnavailableError:
+                if time.monotonic() + pause > until:
+                    raise
+            self.pause(pause)
+            pause = min(pause * 2, _MAX_PAUSE)
+
+    def _call_once(
+        self, method: str, path: str, raw: bytes | None, headers: dict[str, str], timeout: float
+    ) -> Response:
+        connection, base = self._connection(timeout)
+        try:
+            connection.connect()
+            if self.receipt is not None:
+                self.receipt.hold_connection(connection.sock)
+            connection.request(method, base + path, raw, headers)
+            response = connection.getresponse()
+            content = response.read(_MAX_RESPONSE + 1)
+        except (OSError, http.client.HTTPException) as error:
+            why = getattr(error, "strerror", None) or error
+            raise ServiceUnavailableError(
+                f"Cannot reach Answerback at {self.url}: {why}."
+            ) from error
+        finally:
+            connection.close()
+        if response.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            raise ServiceUnavailableError(f"{self.url} answered HTTP {response.status}.")
+        if response.status == HTTPStatus.UNAUTHORIZED:
+            token_state = "holds a different one" if self.token else "is not set"
+            raise RefusedError(
+                f"Nobody could be asked: Answerback at {self.url} requires an agent's token, and the environment "
+                f"variable {self.token_env} {token_state}. The user has to put the token there."
+            )
+        body = self._parse(response.status, content)
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise RefusedError(_refusal(body))
+        return Response(response.status, body, response.headers.get("Answerback-Hook"))
+
+    def _connection(self, timeout: float) -> tuple[http.client.HTTPConnection, str]:
+        """Return a connection and the path of the service's address."""
+        try:
+            address = urlsplit(self.url)
+            if address.hostname and address.scheme in ("http", "https"):
+                secure = address.scheme == "https"
+                kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
+                return kind(address.hostname, address.port, timeout=timeout), address.path
+        except ValueError:  # an invalid port
+            pass
+        raise RefusedError(f"{self.url} is not a valid Answerback address. Use http://host:port.")
+
+    def _parse(self, status: int, content: bytes) -> Json:
+        try:
+            body = json.loads(content) if len(content) <= _MAX_RESPONSE else None
+        except (ValueError, RecursionError):
+            body = None
+        if not isinstance(body, dict):
+            raise self.foreign(status)
+        return body
+
+    def foreign(self, status: int) -> RefusedError:
+        """Build the error for a response that is not Answerback's."""
+        return RefusedError(f"The server at {self.url} is not Answerback (HTTP {status}).")
+
+
+def _refusal(body: Json) -> str:
+    result = body.get("tool_result")
+    if isinstance(result, dict) and isinstance(content := result.get("content"), str):
+        return content[:_MAX_REASON]
+    return f"{body.get('title')}. {body.get('detail') or ''}".rstrip()[:_MAX_REASON]
