@@ -27,9 +27,6 @@ LABEL: Final = 18
 RADIO_GROUP: Final = 21
 CHECKBOX_GROUP: Final = 22
 
-NO_MENTIONS: Final[Json] = {"parse": []}
-"""`allowed_mentions` that notify nobody; without it an edit notifies everyone it mentions."""
-
 
 class ButtonStyle(IntEnum):
     """The style of a button."""

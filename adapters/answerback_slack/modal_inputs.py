@@ -22,8 +22,9 @@ from answerback.core.schema_field_values import (
     value_from_entries,
 )
 from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind, fields_from_schema
+from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
-from answerback.presentation.sanitize import one_line, unseen
+from answerback.presentation.sanitize import as_json, one_line, unseen
 from answerback_slack import limits
 from answerback_slack.blocks import (
     Block,
@@ -94,6 +95,15 @@ def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
             )
         made.append(block)
     return made
+
+
+def shows_schema_in_full(prompt: Prompt) -> bool:
+    """Whether the modal of a schema question shows everything that its schema says."""
+    schema = prompt.question.json_schema
+    fields = native_fields(schema, prompt.prefill)
+    if fields is not None:
+        return shows_fields_in_full(fields)
+    return text_fitting.utf16_length(as_json(schema)) <= limits.SECTION_TEXT
 
 
 def shows_fields_in_full(fields: Sequence[Field]) -> bool:

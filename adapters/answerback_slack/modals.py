@@ -285,14 +285,6 @@ def _entry_inputs(entry: TextEntry) -> list[Block]:
     return text_inputs(entry.label, start, optional=not entry.required)
 
 
-def shows_schema_in_full(prompt: Prompt) -> bool:
-    """Whether the modal of a schema question shows everything that its schema says."""
-    fields = _native_fields(prompt)
-    if fields is not None:
-        return modal_inputs.shows_fields_in_full(fields)
-    return text_fitting.utf16_length(as_json(prompt.question.json_schema)) <= limits.SECTION_TEXT
-
-
 def _native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
     return modal_inputs.native_fields(prompt.question.json_schema, prompt.prefill)
 

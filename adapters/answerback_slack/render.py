@@ -26,6 +26,7 @@ from answerback_slack.blocks import (
     text_length,
 )
 from answerback_slack.message_layout import MessageBuilder
+from answerback_slack.modal_inputs import shows_schema_in_full
 from answerback_slack.question_context import literal_rich_text
 
 QUESTION_ROOM: Final = 4_500
@@ -159,6 +160,8 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
                 builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
             ]
         case AnswerType.SCHEMA:
+            if not shows_schema_in_full(prompt):
+                builder.shortened = True
             buttons = [builder.control_button(builder.labels.fill_in, Verb.FILL, primary=True)]
             return [
                 *_prefill_note(builder, prompt),

@@ -71,9 +71,6 @@ class Api:
         return task
 
 
-API: Final = web.AppKey("api", Api)
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """One request and its caller: an agent by its token, a person by their key, or (neither) anyone local."""

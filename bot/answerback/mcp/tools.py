@@ -25,8 +25,6 @@ WITHDRAW: Final = "withdraw_ask"
 ADD_CONTEXT: Final = "add_context"
 CHECK: Final = "check_answers"
 MODES: Final = ("wait", "async")
-ENVELOPE: Final = ("to", "wait_seconds", "mode", "conversation")
-"""Arguments of the asking tools that are not part of the form."""
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 _NAMES: Final = TypeAdapter(list[JsonValue])
 _ASKING: Final[dict[str, JsonValue]] = {

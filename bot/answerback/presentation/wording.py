@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from answerback.core.ask import ANYONE, Ask, Status
+from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import Person, Source
@@ -140,8 +140,3 @@ def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: ActedOnVer
         return labels.too_late_unknown
     own = by.user_id == reader
     return labels.too_late_own if own else labels.too_late.format(name=display_name(by))
-
-
-def is_open_to_all(ask: Ask) -> bool:
-    """Whether everyone who sees the prompt may act on it."""
-    return ANYONE in ask.responders

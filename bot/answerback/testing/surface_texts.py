@@ -178,6 +178,21 @@ class TextsContract:
         await ada.answer(question, "v8")
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["v8"]
 
+    @pytest.mark.rule("TEXT-2", "SURFACE-6")
+    @pytest.mark.parametrize("flat", [True, False])
+    async def test_all_that_a_schema_says_can_be_read(
+        self, stage: Stage, ada: SimulatedPerson, flat: bool
+    ) -> None:
+        words = "".join(f"word {n:05}, " for n in range(CHARACTERS // 24))
+        field: JsonValue = {"type": "string" if flat else "object", "description": words}
+        schema: JsonValue = {"type": "object", "properties": {"last": field}}
+        question = Question(
+            id="q", text="Which?", answer_type=AnswerType.SCHEMA, json_schema=schema
+        )
+        await create_viewed_ask(stage, [question, AGAIN], ada)
+        text = await ada.read_all_text()
+        assert words.split(",")[-2].strip() in text
+
 
 async def _assert_nothing_hidden(person: SimulatedPerson) -> None:
     """Assert that invisible characters and those that reorder text are made visible."""
