@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, Protocol
@@ -9,10 +10,13 @@ from typing import Any, Protocol
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Destination
+from answerback.core.errors import StoreError
 from answerback.core.walker import Person
-from answerback.ports.surface import RetryLater, Shown
+from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.live_message import LiveMessages, Save
+
+logger = logging.getLogger(__name__)
 
 
 class GroupMembership(Protocol):
@@ -28,6 +32,7 @@ class GroupMembership(Protocol):
 class ChatSurface(ABC):
     """The outgoing half of a chat surface. A subclass creates the parts and handles what people do."""
 
+    name: str
     live = True
 
     _posting: LiveMessages[Any, Any]
@@ -56,6 +61,14 @@ class ChatSurface(ABC):
     async def groups_of(self, person: Person, groups: frozenset[str]) -> frozenset[str]:
         """See `answerback.ports.surface.SupportsGroups.groups_of`."""
         return await self._groups.groups_of_user(person.user_id, groups)
+
+    async def _show_outdated(self, asks: Asks) -> None:
+        """Show what could not be shown until now: the platform can be reached again."""
+        try:
+            await asks.show_outdated(self.name)
+        except StoreError as error:  # the next sweep finds it
+            extra = {"action": "show_later"}
+            logger.warning("Messages are brought up to date later: %s", error, extra=extra)
 
     def _catch_up(self) -> None:
         """Read the messages typed during a gap, once the bot's identity is known and messages arrive again."""

@@ -19,6 +19,7 @@ from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
 from answerback.ports.claims import SharedClaims
+from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
@@ -26,7 +27,6 @@ from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease, with_fence
-from answerback_chat.outage_log import Outage
 from answerback_discord import private_notes, slash_commands
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
@@ -301,9 +301,14 @@ class DiscordSurface(ChatSurface):
     def _gateway_connected(self, new_session: bool) -> None:
         self._connected = True
         if new_session:
-            self._catch_up()
+            self._reconnected()
         elif self._missed is not None:
             self._missed.mark_resumed()
+
+    def _reconnected(self) -> None:
+        self._catch_up()
+        if self._asks is not None:
+            self._background.spawn("show", self._show_outdated(self._asks))
 
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None
@@ -316,7 +321,7 @@ class DiscordSurface(ChatSurface):
         self._posting.bot_id = str(me.get("id")) if isinstance(me, dict) else None
         self._token_problem = None
         self._outage.record_success("api")
-        self._catch_up()
+        self._reconnected()
         self._background.spawn(
             "command", slash_commands.register_with_retry(self.calls, self._labels)
         )

@@ -21,7 +21,7 @@ from discord.http import Route
 from pydantic import JsonValue
 
 from answerback.core.errors import PlatformError
-from answerback_chat.outage_log import Outage
+from answerback.ports.outage_log import Outage
 from answerback_client.backoff import Backoff
 from answerback_discord.api_client import DiscordApi
 from answerback_discord.components import Json

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
+from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.bot_identity import IdentityResolver
@@ -100,6 +101,8 @@ class SlackSurface(ChatSurface):
         self._identity_resolver = IdentityResolver(
             "slack", self._identify, self._identification_failed
         )
+        self._asks: Asks | None = None
+        self._outages = Outage(logger, "Slack")
         self._outage: str | None = "Slack is not connected yet."
         self._dispatcher = PayloadDispatcher(self._on_click, self._on_event)
         self._endpoint = (
@@ -110,6 +113,7 @@ class SlackSurface(ChatSurface):
 
     async def start(self, asks: Asks) -> None:
         """See `answerback.ports.surface.Surface.start`."""
+        self._asks = asks
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
         self._listener = TypedMessageListener(*parts, self._groups)
         self._missed = create_missed_message_reader(asks, self._calls, self._listener)
@@ -130,6 +134,7 @@ class SlackSurface(ChatSurface):
                 self._app_token,
                 web_client,
                 self._dispatcher.dispatch,
+                outage=self._outages,
                 on_lost=self._connection_lost,
                 on_restored=self._connection_restored,
             )
@@ -249,7 +254,12 @@ class SlackSurface(ChatSurface):
 
     def _connection_restored(self) -> None:
         self._receiving = True
+        self._reconnected()
+
+    def _reconnected(self) -> None:
         self._catch_up()
+        if self._asks is not None:
+            self._later.spawn("show", self._show_outdated(self._asks))
 
     def _hears(self) -> bool:
         return self._receiving and self._identity.bot_user is not None
@@ -260,10 +270,10 @@ class SlackSurface(ChatSurface):
         self._identity.bot_user = str(answer.get("user_id") or "") or None
         self._identity.bot = str(answer.get("bot_id") or "") or None
         self._outage = None
-        self._catch_up()
+        self._outages.record_success("api")
+        self._reconnected()
 
     def _identification_failed(self, error: PlatformError) -> bool:
         self._outage = str(error)
-        extra = {"action": "not_identified", "code": error.code}
-        logger.warning("Slack could not identify the app: %s", error, extra=extra)
+        self._outages.record_failure("api", error)
         return True

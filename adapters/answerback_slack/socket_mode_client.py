@@ -23,6 +23,7 @@ from slack_sdk.socket_mode.request import SocketModeRequest
 from slack_sdk.socket_mode.response import SocketModeResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
+from answerback.ports.outage_log import Outage
 from answerback_client.backoff import Backoff
 from answerback_slack import errors
 from answerback_slack.payload_dispatch import PayloadCallback
@@ -42,6 +43,7 @@ _SHORT_LIVED_SECONDS: Final = 10.0
 """After a connection that lasted no longer than this, there is a pause before the next attempt."""
 _FIRST_PAUSE: Final = 0.2
 _LONGEST_PAUSE: Final = 30.0
+_PART: Final = "socket"
 TOO_MANY_CODE: Final = "too_many_websockets"
 """The reason that Slack gives when it closes a connection beyond the ten that an app may have."""
 TOO_MANY_CONNECTIONS: Final = (
@@ -95,6 +97,7 @@ class SocketModeConnections:
 
     Args:
         dispatch: handles a payload and returns the answer to Slack.
+        outage: logs while a connection cannot be opened.
         on_lost: called when no connection receives payloads any more, so that events may be missed.
         on_restored: called when a connection is open again.
     """
@@ -105,12 +108,14 @@ class SocketModeConnections:
         web: AsyncWebClient,
         dispatch: PayloadCallback,
         *,
+        outage: Outage,
         on_lost: Callable[[], None],
         on_restored: Callable[[], None],
     ) -> None:
         self._token = token
         self._web = web
         self._dispatch = dispatch
+        self._unreachable = outage
         self._on_lost = on_lost
         self._on_restored = on_restored
         self._disconnected = True
@@ -161,11 +166,10 @@ class SocketModeConnections:
                 await backoff.wait()
                 continue
             self._first_attempt_done.set()
-            connected_at = time.monotonic()
             if self._disconnected:
                 self._disconnected = False
                 self._on_restored()
-            await client.wait_until_closed()
+            lasted = await self._hold(client)
             if not self._disconnected and not any(each.is_receiving() for each in self._clients):
                 self._disconnected = True
                 self._on_lost()
@@ -173,10 +177,21 @@ class SocketModeConnections:
                 self._last_usable_at = time.monotonic()
                 self._outage = "the connection was lost and is being reopened"
             self._spawn(self._retire(client), "slack socket retiring")
-            if time.monotonic() - connected_at > _SHORT_LIVED_SECONDS:
+            if lasted:
                 backoff.reset()
             else:
                 await backoff.wait()
+
+    async def _hold(self, client: _Client) -> bool:
+        """Wait until a connection is closed; return whether Slack had accepted it: it was not closed at once."""
+        try:
+            async with asyncio.timeout(_SHORT_LIVED_SECONDS):
+                await client.wait_until_closed()
+        except TimeoutError:
+            self._unreachable.record_success(_PART)
+            await client.wait_until_closed()
+            return True
+        return False
 
     async def _connect(self) -> _Client:
         client = _Client(self._token, self._web, self._record_too_many)
@@ -202,7 +217,7 @@ class SocketModeConnections:
     def _record_too_many(self) -> None:
         """Report an outage at once: a connection that Slack rejects as one too many was never usable."""
         self._outage, self._last_usable_at = TOO_MANY_CONNECTIONS, -_GRACE_SECONDS
-        logger.warning("Socket Mode: %s", TOO_MANY_CONNECTIONS, extra={"action": "socket_crowded"})
+        self._unreachable.record_failure(_PART, f"Socket Mode: {TOO_MANY_CONNECTIONS}")
 
     def _record_failure(self, error: Exception) -> None:
         reason = str(error) or type(error).__name__
@@ -210,9 +225,7 @@ class SocketModeConnections:
             reason = str(errors.error_from_exception("apps.connections.open", error))
         self._outage = reason
         self._first_attempt_done.set()
-        logger.warning(
-            "Socket Mode is not connected: %s", reason, extra={"action": "socket_failed"}
-        )
+        self._unreachable.record_failure(_PART, f"Socket Mode is not connected: {reason}")
 
     async def _handle(self, client: AsyncBaseSocketModeClient, request: SocketModeRequest) -> None:
         """Handle one envelope. If it is not acknowledged, Slack sends an event again and shows a click as failed."""

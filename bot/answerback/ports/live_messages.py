@@ -33,6 +33,9 @@ class LiveMessages(Protocol):
         moment ago is not a reason to show it again.
         """
 
+    async def show_outdated(self, surface: str) -> None:
+        """Show at once whatever waits to be shown on a surface: its platform can be reached again."""
+
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """The channel in which the ask is shown, or is to be shown, has a new id."""
 

@@ -247,6 +247,11 @@ class Service(AskActions):
         if ask is not None:
             self.hooks.show(ask)
 
+    async def show_outdated(self, surface: str) -> None:
+        """Show what waits (see `answerback.ports.live_messages.LiveMessages`)."""
+        async for ask in self.each_outdated(surface):
+            self.hooks.show(ask)
+
     async def change_channel_id(self, ask_id: str, old: str, new: str) -> None:
         """Replace the id of the ask's channel (see `answerback.ports.surface.Asks`)."""
 

@@ -26,6 +26,8 @@ class Capability(StrEnum):
     RATE_LIMITS = "rate limits"
     PAYLOADS = "payloads"
     GROUPS = "groups"
+    LATE_EDITS = "late edits"
+    TOKENS = "tokens"
 
 
 class Stage(Protocol):
@@ -182,6 +184,25 @@ class HasGroups(Protocol):
         """Leave a group, without the platform telling the service."""
 
 
+@runtime_checkable
+class HasLateEdits(Protocol):
+    """The platform may carry out an edit after its caller has given up. The stage implements this, not a person."""
+
+    def hang_next_edit(self) -> None:
+        """Take the next edit of a message without answering."""
+
+    async def carry_out_edit(self) -> None:
+        """Carry out the edit that hangs."""
+
+
+@runtime_checkable
+class HasTokens(Protocol):
+    """The platform identifies the service by a token. The stage implements this, not a person."""
+
+    def refuse_token(self, *, refused: bool) -> None:
+        """Refuse the service's token from now on, or accept it again."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
@@ -193,9 +214,13 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.RATE_LIMITS: HasRateLimits,
     Capability.PAYLOADS: HasPayloads,
     Capability.GROUPS: HasGroups,
+    Capability.LATE_EDITS: HasLateEdits,
+    Capability.TOKENS: HasTokens,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
-STAGE_CAPABILITIES: Final = frozenset({Capability.RATE_LIMITS, Capability.PAYLOADS})
+STAGE_CAPABILITIES: Final = frozenset(
+    {Capability.RATE_LIMITS, Capability.PAYLOADS, Capability.LATE_EDITS, Capability.TOKENS}
+)
 """The capabilities of the stage."""
 
 C = TypeVar("C", bound=Callable[..., object])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 import pytest_asyncio
@@ -12,9 +13,11 @@ from answerback.ports.surface import SupportsReminders
 from answerback.testing.simulated_people import (
     Capability,
     HasDeletion,
+    HasLateEdits,
     HasModals,
     HasRateLimits,
     HasReminders,
+    HasTokens,
     SimulatedPerson,
     Stage,
     requires_capability,
@@ -26,6 +29,9 @@ from answerback.testing.surface_clicks import (
     wait_for_steps,
 )
 from answerback.testing.surface_questions import AGAIN, GO, WHERE, WHY
+from answerback.workers import message_sync
+
+_WAIT = 30.0
 
 
 class OutagesContract:
@@ -120,6 +126,44 @@ class OutagesContract:
         assert answered_values(stored) == [True, False]
         await wait_for_steps(stage, ask, ada, after=1)
 
+    @requires_capability(Capability.TOKENS)
+    @pytest.mark.rule("PLACE-3")
+    async def test_once_a_refused_token_is_accepted_again_everything_is_shown(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, WHY], ada)
+        assert isinstance(stage, HasTokens)
+        [surface] = stage.harness.service.surfaces.values()
+        stage.refuse_token(refused=True)
+        await answer_elsewhere(stage, ask, ada)
+        await _until(lambda: surface.unready_reason() is not None)
+        await stage.harness.message_sync.wait_until_idle()
+        before = _shown_count(stage)
+        stage.refuse_token(refused=False)
+        await _until(lambda: _shown_count(stage) > before)
+        await wait_for_steps(stage, ask, ada, after=1)
+        assert surface.unready_reason() is None
+
+    @requires_capability(Capability.LATE_EDITS)
+    @pytest.mark.rule("CLAIM-4", "DATA-4")
+    async def test_an_edit_that_is_carried_out_after_a_later_one_is_undone(
+        self, stage: Stage, ada: SimulatedPerson, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(message_sync, "_LATE_SECONDS", 4.0)
+        ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
+        assert isinstance(stage, HasLateEdits)
+        with monkeypatch.context() as impatient:
+            impatient.setattr(message_sync, "SHOW_TIMEOUT", 0.5)
+            stage.hang_next_edit()
+            await answer_elsewhere(stage, ask, ada)
+            await wait_for_steps(stage, ask, ada, after=1)
+        await answer_elsewhere(stage, ask, ada)
+        await wait_for_steps(stage, ask, ada, after=2)
+        before = _shown_count(stage)
+        await stage.carry_out_edit()
+        await _until(lambda: _shown_count(stage) > before)
+        await wait_for_steps(stage, ask, ada, after=2)
+
     @requires_capability(Capability.DELETION)
     @pytest.mark.rule("PLACE-1")
     async def test_a_deleted_message_is_posted_again_without_anyone_acting(
@@ -146,3 +190,15 @@ class OutagesContract:
             assert await ada.count_reminders(count) == count
         await ada.answer(GO, True)
         await wait_for_steps(stage, ask, ada, after=1)
+
+
+def _shown_count(stage: Stage) -> int:
+    """How often a message was posted or edited."""
+    syncs = [each.message_sync for each in (stage.harness, *stage.harness.other_replicas)]
+    return sum(sync.show_counts.get((stage.place.surface, "shown"), 0) for sync in syncs)
+
+
+async def _until(holds: Callable[[], bool]) -> None:
+    async with asyncio.timeout(_WAIT):
+        while not holds():  # noqa: ASYNC110 nothing signals it
+            await asyncio.sleep(0.02)

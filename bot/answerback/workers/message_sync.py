@@ -19,13 +19,19 @@ from answerback.core.ask import AbandonedMessage, Ask, Destination, Thread
 from answerback.core.errors import (
     DestinationGoneError,
     ForbiddenError,
+    NotDoneError,
     PayloadRejectedError,
     PlatformError,
+    PlatformUnavailableError,
     RateLimitedError,
     StoreError,
     UnauthorizedError,
     UnreadableRowError,
 )
+from answerback.ports.claims import SOLE_CLAIM
+from answerback.ports.message_state import mark_outdated
+from answerback.ports.outage_log import Outage
+from answerback.ports.store import Decision, Write
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
@@ -48,6 +54,8 @@ _FIRST_PAUSE: Final = 0.5
 _MAX_PAUSE: Final = 60.0
 _SUSPEND_SECONDS: Final = 600.0
 """Seconds for which sweeps skip an ask whose problem only the operator can fix."""
+_LATE_SECONDS: Final = 20.0
+"""Seconds within which a platform may still carry out an edit whose outcome is unknown, and so undo later edits."""
 
 
 class MessageSync:
@@ -61,6 +69,11 @@ class MessageSync:
         self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that are being updated by other means, for as long as this waits for it."""
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_SHOWS)
+        self._late_edits: dict[str, asyncio.TimerHandle] = {}
+        """The asks with an edit of unknown outcome, which may still be carried out after a later one."""
+        self._repeats: set[str] = set()
+        """The asks to show once more, now that such an edit has been carried out or never will be."""
+        self._outages: dict[str, Outage] = {}
         self._stopping = False
         self.show_counts: dict[tuple[str, str], int] = {}
         """How often showing ended in which way, by surface: for the metrics."""
@@ -105,7 +118,23 @@ class MessageSync:
                 continue
             # While it was read, a show may have begun and failed for a reason that only the operator can fix.
             if ask is not None and not self._is_handled(ask_id):
+                if self._service.claim is not SOLE_CLAIM:
+                    self._expect_late_edit(ask)  # by the process from which this one takes over
                 self.request_sync(ask)
+
+    def _expect_late_edit(self, ask: Ask) -> None:
+        """Show an ask once more when an edit that may be on its way to its message can no longer arrive."""
+        if ask.message is None or len(self._late_edits) >= MAX_QUEUED:
+            return
+        if (timer := self._late_edits.get(ask.id)) is not None:
+            timer.cancel()
+        loop = asyncio.get_running_loop()
+        self._late_edits[ask.id] = loop.call_later(_LATE_SECONDS, self._repeat, ask.id)
+
+    def _repeat(self, ask_id: str) -> None:
+        del self._late_edits[ask_id]
+        self._repeats.add(ask_id)
+        self._queues.add(ask_id, None)
 
     def _is_handled(self, ask_id: str) -> bool:
         """Whether an ask is waiting here to be shown, is being shown, or is suspended."""
@@ -121,6 +150,8 @@ class MessageSync:
         The next start finds the messages that are still outdated, and shows them.
         """
         self._stopping = True
+        for timer in self._late_edits.values():
+            timer.cancel()
         held = 0
         with suppress(TimeoutError):
             async with asyncio.timeout(grace):
@@ -150,7 +181,10 @@ class MessageSync:
             self._warn(ask_id, error, _SUSPEND_SECONDS)
             self._suspend(ask_id)
             return None
-        except (PlatformError, StoreError, TimeoutError) as error:
+        except (PlatformUnavailableError, TimeoutError):
+            wait = Backoff(self._first_pause, _MAX_PAUSE).delay_after(failures)
+            return Retry(wait, failed=True)
+        except (PlatformError, StoreError) as error:
             wait = Backoff(self._first_pause, _MAX_PAUSE).delay_after(failures)
             self._warn(ask_id, error, wait)
             return Retry(wait, failed=True)
@@ -166,6 +200,9 @@ class MessageSync:
 
     async def _show_latest(self, ask_id: str) -> Retry | None:
         """Show the ask once; None: nothing remains to be done, or another process is doing it."""
+        if ask_id in self._repeats:
+            await self._service.store.change(ask_id, _mark_outdated)
+            self._repeats.discard(ask_id)
         since = asyncio.get_running_loop().time()
         ask = await self._service.store.claim_message(ask_id, self._service.claim)
         if ask is None:
@@ -216,27 +253,35 @@ class MessageSync:
                 shown = await surface.show(ask, save)
         except (DestinationGoneError, PayloadRejectedError) as error:
             self._count(surface, "gone" if isinstance(error, DestinationGoneError) else "refused")
-            await self._give_up(ask, error)
+            await self._give_up(ask, error, surface)
             return _IMMEDIATELY
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
             if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
                 raise  # the operator can fix that; people who see the message wait for it
-            await self._give_up(ask, error)
+            await self._give_up(ask, error, surface)
             return _IMMEDIATELY
         except RateLimitedError as error:
             self._count(surface, "limited")
+            self._outage_of(surface).record_success(ask.id)
             if not error.alone:  # the platform limits the app, and therefore every process
                 await self._service.store.set_retry_after(bucket, error.retry_after)
             raise
-        except (PlatformError, TimeoutError):
-            self._count(surface, "unavailable")
+        except (PlatformError, TimeoutError) as error:
+            self._record_unavailable(ask, surface, error)
             raise
+        self._outage_of(surface).record_success(ask.id)
         if isinstance(shown, RetryLater):
             self._updating_elsewhere[ask.id] = ask.message
             return Retry(shown.seconds)
         self._count(surface, "shown")
         return await self._save_shown(ask, shown, surface)
+
+    def _record_unavailable(self, ask: Ask, surface: Surface, error: Exception) -> None:
+        self._count(surface, "unavailable")
+        self._outage_of(surface).record_failure(ask.id, str(error) or "it timed out")
+        if not isinstance(error, NotDoneError):
+            self._expect_late_edit(ask)
 
     async def _save_shown(self, ask: Ask, shown: Shown, surface: Surface) -> Retry | None:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
@@ -255,8 +300,9 @@ class MessageSync:
 
         return hold_claim(renew, claim, SHOW_TIMEOUT, since)
 
-    async def _give_up(self, ask: Ask, error: PlatformError) -> None:
+    async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> None:
         """Fail an ask that cannot be shown (or whose last state cannot), and treat it as shown."""
+        self._outage_of(surface).record_success(ask.id)
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
         logger.error("An ask cannot be shown: %s", error, extra=extra)
         await self._service.fail_unreachable(ask, str(error))
@@ -292,6 +338,10 @@ class MessageSync:
         await self._service.clear_left_message(ask.id)
         return True
 
+    def _outage_of(self, surface: Surface) -> Outage:
+        """The log of the asks that cannot be shown on a surface now, which is not a line for each."""
+        return self._outages.setdefault(surface.name, Outage(logger, surface.name))
+
     def _count(self, surface: Surface, result: str) -> None:
         key = (surface.name, result)
         self.show_counts[key] = self.show_counts.get(key, 0) + 1
@@ -304,6 +354,12 @@ class MessageSync:
             str(error) or "it timed out",
             extra=extra,
         )
+
+
+def _mark_outdated(ask: Ask | None) -> Decision[None]:
+    """Decide that a message which counts as up to date may not be."""
+    is_shown = ask is not None and ask.message is not None and ask.shown_revision >= ask.revision
+    return Decision(Write(mark_outdated(ask)) if ask is not None and is_shown else None, None)
 
 
 def _is_outdated(ask: Ask, surface: Surface) -> bool:

@@ -69,6 +69,33 @@ async def test_a_process_suspended_while_claiming_a_message_posts_nothing_when_i
 
 
 @pytest.mark.rule("CLAIM-4")
+async def test_a_message_taken_over_is_shown_once_more_when_its_last_edit_can_no_longer_arrive(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.3)
+    processes = Processes(store)
+    ann, anns = processes.start(Claim("ann", SHORT_LEASE))
+    _, bens = processes.start(BEN)
+    chat = processes.chat
+    ask = (await ann.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
+    await anns.wait_until_idle()
+    old, chat.hold = chat.messages[ask.id], asyncio.Event()
+    await ann.act(ask.id, Answer(value=True), actor())
+    await chat.until(lambda: chat.shows == 2)
+    await anns.stop(0)  # the process is frozen: its edit is with the platform
+    chat.hold = None
+    async with asyncio.timeout(WAIT):
+        while chat.messages[ask.id].revision != 2:
+            await bens.sweep(10)
+            await bens.wait_until_idle()
+    chat.messages[ask.id] = old  # now the platform carries it out
+    await chat.until(lambda: chat.messages[ask.id].revision == 2)
+    await bens.wait_until_idle()
+    assert chat.shows == 4
+    await bens.stop()
+
+
+@pytest.mark.rule("CLAIM-4")
 async def test_a_reminder_whose_claim_expired_is_abandoned_and_sent_by_another_process(
     store: Store, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -221,3 +221,40 @@ async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
     assert await parts.store.list_outdated(10) == []
+
+
+@pytest.mark.rule("CLAIM-4", "DATA-7")
+async def test_after_edits_of_unknown_outcome_a_message_is_shown_once_more_and_the_log_stays_short(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.3)
+    async with running(parts) as (service, sync):
+        asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(5)]
+        await sync.wait_until_idle()
+        shows = parts.chat.shows
+        parts.chat.failures = [PlatformUnavailableError("no answer") for _ in range(20)]
+        for ask in asks:
+            await service.act(ask.id, Answer(value=True), actor())
+        await sync.wait_until_idle()
+        assert parts.chat.shows == shows + 20 + 5
+        await parts.chat.until(lambda: parts.chat.shows == shows + 20 + 5 + 5)
+        await sync.wait_until_idle()
+    warnings = [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
+    assert [each.partition(" again")[0] for each in warnings] == [
+        "chat cannot be reached; retrying with growing pauses: no answer",
+        "chat can be reached",
+    ]
+
+
+@pytest.mark.rule("DATA-8")
+async def test_there_is_a_bound_to_the_messages_that_are_shown_once_more(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "MAX_QUEUED", 0)
+    async with running(parts) as (service, sync):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await sync.wait_until_idle()
+        parts.chat.failures = [PlatformUnavailableError("no answer")]
+        await service.act(ask.id, Answer(value=True), actor())
+        await sync.wait_until_idle()
+        assert sync._late_edits == {}

@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
+import aiohttp
 import pytest
 from pydantic import JsonValue
 
@@ -17,6 +18,7 @@ from answerback.core.schema_fields import fields_from_schema
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
+from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
 from answerback_discord.markdown_text import fit_line
 from tests.fakes import long_timeouts
@@ -26,6 +28,7 @@ from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Control, Sight, view_message
 from tests.fakes.discord.world import Channel, Guild, Message
 from tests.surface_setups import LoadBalancer, Setup
+from tests.unit.adapters.discord.example_events import EXAMPLE_EVENTS
 from tests.unit.adapters.discord.rig import Mode, run_surface
 from tests.unit.adapters.discord.sight import remove_escapes
 
@@ -38,27 +41,6 @@ OFFERS = {
     LABELS.submit: "submit",
     LABELS.other: "other",
 }
-ELSEWHERE = {"guild_id": "1700000000000000001", "channel_id": "1700000000000000002"}
-EXAMPLE_EVENTS: dict[str, dict[str, JsonValue]] = {
-    "MESSAGE_CREATE": {
-        **ELSEWHERE, "id": "1700000000000000003", "type": 0, "content": "hm", "mentions": [],
-        "author": {"id": "1700000000000000004", "username": "else"}, "member": {"roles": []},
-        "message_reference": {"message_id": "1700000000000000005"},
-    },
-    "MESSAGE_DELETE": {**ELSEWHERE, "id": "1700000000000000003"},
-    "MESSAGE_DELETE_BULK": {**ELSEWHERE, "ids": ["1700000000000000003"]},
-    "CHANNEL_DELETE": {"id": "1700000000000000002", "type": 0},
-    "THREAD_DELETE": {"id": "1700000000000000003", "parent_id": "1700000000000000002", "type": 11},
-    "GUILD_DELETE": {"id": "1700000000000000001"},
-    "GUILD_ROLE_DELETE": {"guild_id": "1700000000000000001", "role_id": "1700000000000000006"},
-    "CHANNEL_UPDATE": {"id": "1700000000000000002", "type": 0},
-    "THREAD_UPDATE": {
-        "id": "1700000000000000003", "parent_id": "1700000000000000002", "type": 11,
-        "thread_metadata": {"locked": True},
-    },
-    "GUILD_ROLE_UPDATE": {"guild_id": "1700000000000000001"},
-    "GUILD_MEMBER_UPDATE": {"guild_id": "1700000000000000001", "user": {"id": "1700000000000000004"}},
-}  # fmt: skip
 POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
 
 
@@ -71,6 +53,7 @@ class DiscordStage:
         self.channel: Channel = discord.add_channel(self.guild)
         self.place = Destination(surface="discord", channel=str(self.channel.id))
         self._setup = setup
+        self._token = discord.application.token
         self._mode: Mode = mode
         self._load_balancer = LoadBalancer(PATH, self._set_endpoint)
         self._up = AsyncExitStack()
@@ -105,6 +88,21 @@ class DiscordStage:
 
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.discord.faults.log)
+
+    def hang_next_edit(self) -> None:
+        self.discord.faults.hang(EDIT)
+        self._edits = self.discord.faults.count(EDIT)
+
+    async def carry_out_edit(self) -> None:
+        late = self.discord.faults.calls(EDIT)[self._edits]
+        token = {"Authorization": f"Bot {self._token}", "User-Agent": USER_AGENT}
+        async with aiohttp.ClientSession(headers=token) as session:
+            url = self.discord.api_url + late.path
+            async with session.patch(url, json=late.body) as response:
+                assert response.status == 200
+
+    def refuse_token(self, *, refused: bool) -> None:
+        self.discord.application.token = "another" if refused else self._token
 
     def payloads(self) -> list[JsonValue]:
         clicks = [each.body for each in self.discord.interactions.all.values()]

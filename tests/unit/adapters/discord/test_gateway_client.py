@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from answerback.core.ask import Ask
-from answerback_chat.outage_log import Outage
+from answerback.ports.outage_log import Outage
 from answerback_discord import gateway_client
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.world import Channel, Message

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -89,6 +90,16 @@ class SlackStage:
 
     def count_rate_limited(self) -> int:
         return sum(call.status == 429 for call in self.slack.calls)
+
+    def hang_next_edit(self) -> None:
+        self._hanging = self.slack.faults.add("chat.update", hang=True)
+
+    async def carry_out_edit(self) -> None:
+        self._hanging.release()
+        await asyncio.gather(*self.slack._late)
+
+    def refuse_token(self, *, refused: bool) -> None:
+        self.slack.revoked = refused
 
     def payloads(self) -> list[JsonValue]:
         clicks: list[JsonValue] = [payload for payload, _ in self.slack.acks]

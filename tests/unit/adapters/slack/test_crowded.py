@@ -1,4 +1,4 @@
-"""Slack allows an app ten Socket Mode connections; a process that has one too many reports it, with advice."""
+"""Slack allows an app ten Socket Mode connections, or cannot be reached: a process reports it, once and with advice."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
+from answerback_chat import bot_identity
 from answerback_slack import socket_mode_client
 from tests.unit.adapters.slack.rig import run_app, workspace
 
@@ -30,3 +31,20 @@ async def test_one_connection_too_many_is_logged_and_makes_the_process_unready_u
             while app.surface.unready_reason() is not None:  # noqa: ASYNC110 there is no event to wait for
                 await asyncio.sleep(0.05)
             await slack.socket.connected(socket_mode_client.CONNECTIONS)
+
+
+@pytest.mark.rule("PLACE-3")
+async def test_an_unreachable_slack_is_logged_once_and_not_at_every_attempt(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (socket_mode_client, bot_identity):
+        monkeypatch.setattr(module, "_FIRST_PAUSE", 0.01)
+        monkeypatch.setattr(module, "_LONGEST_PAUSE", 0.02)
+    async with workspace() as (slack, _, _):
+        slack.faults.add("*", times=None, status=503)
+        async with run_app(slack, tmp_path / "db", "socket"):
+            await slack.until(lambda: slack.count("apps.connections.open") > 20)
+            await slack.until(lambda: slack.count("auth.test") > 10)
+            warnings = [each for each in caplog.records if each.levelname == "WARNING"]
+            assert [each.name for each in warnings] == ["answerback_slack.adapter"]
+            assert "Slack cannot be reached" in warnings[0].getMessage()

@@ -33,6 +33,8 @@ UNSUPPORTED = {
     Capability.GROUPS: "Responders on the web are single people.",
     Capability.RATE_LIMITS: "There is no platform in between.",
     Capability.PAYLOADS: "There is no platform in between.",
+    Capability.LATE_EDITS: "There is no platform in between.",
+    Capability.TOKENS: "There is no platform in between.",
 }
 
 

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from answerback_chat.outage_log import Outage
+from answerback.ports.outage_log import Outage
 
 
 def test_an_outage_is_logged_when_it_begins_and_ends_and_rarely_in_between(
