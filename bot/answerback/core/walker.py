@@ -143,10 +143,9 @@ def has_review(form: Form) -> bool:
     return form.review and len(form.questions) > 1
 
 
-def question_index(form: Form, question_id: str, before: int | None = None) -> int:
-    """Return the 0-based index of the last question with this id; ``before`` limits the search to lower indexes."""
-    indexes = range(len(form.questions) if before is None else before)
-    return next(index for index in reversed(indexes) if form.questions[index].id == question_id)
+def question_index(form: Form, question_id: str) -> int:
+    """Return the 0-based index of the question with this id."""
+    return next(i for i, question in enumerate(form.questions) if question.id == question_id)
 
 
 def _open_index(walk: Walk) -> int:
@@ -273,10 +272,9 @@ def _advance_to_review(form: Form, walk: Walk, given: Mapping[str, GivenAnswer])
 
 def _previous_answer(form: Form, walk: Walk) -> int | None:
     """Return the index of the last human answer before the current question; other answers are just refilled."""
-    current = walk.at if has_review(form) else None  # without a review, every answer precedes it
     for index in reversed(range(len(walk.answers))):
         given = walk.answers[index]
-        before = current is None or question_index(form, given.question_id) < current
+        before = walk.at is None or question_index(form, given.question_id) < walk.at
         if before and given.source is Source.HUMAN:
             return index
     return None
@@ -289,7 +287,7 @@ def _back(form: Form, walk: Walk, action: Back, given: Given) -> Walk | Refused:
     if index is None:
         return _refuse(refusals.NOTHING_TO_GO_BACK_TO)
     previous = walk.answers[index]
-    at = question_index(form, previous.question_id, before=walk.at)
+    at = question_index(form, previous.question_id)
     if has_review(form):
         return replace(walk, phase=Phase.QUESTION, at=at, again=previous)
     return Walk(phase=Phase.QUESTION, at=at, answers=walk.answers[:index], again=previous)

@@ -132,7 +132,7 @@ async def assert_consistent(person: SimulatedPerson, ask: Ask, model: NaiveWalk)
     assert ask.walk.phase == model.phase()
     assert {answer.question_id for answer in ask.walk.answers} == set(model.given)
     for answer in ask.walk.answers:
-        assert json_equal(answer.value, model.given[answer.question_id])
+        assert json_equal(answer.value, model.given[answer.question_id].value)
     assert ask.shown_revision == ask.revision or ask.message is None
     await assert_sees(person, ask)
     assert ("back" in person.available_actions()) is model.can_go_back()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -29,24 +30,40 @@ def canonical(value: JsonValue) -> str:
     return json.dumps([plain(value), isinstance(value, str)])
 
 
+class NaiveAnswer(NamedTuple):
+    """An answer to a question."""
+
+    value: JsonValue
+    by_person: bool = True
+    """Whether a person gave it; Back and Edit skip the answers of machines."""
+    details: object = None
+    """Whatever else belongs to the answer and has to stay with it."""
+
+
 @dataclass
 class NaiveWalk:
     """The expected state of a form's walk after some actions."""
 
     form: Form
-    given: dict[str, JsonValue] = field(default_factory=dict)
-    ever: dict[str, JsonValue] = field(default_factory=dict)
+    given: dict[str, NaiveAnswer] = field(default_factory=dict)
+    ever: dict[str, NaiveAnswer] = field(default_factory=dict)
     """With a review: the last answer to each question, including those that are skipped now."""
     looking_at: str | None = None
     """The question that Back or Edit moved to, or the next one after it that is shown again."""
-    review: tuple[dict[str, JsonValue], dict[str, JsonValue]] | None = None
+    review: tuple[dict[str, NaiveAnswer], dict[str, NaiveAnswer]] | None = None
     """During an Edit: the answers and remembered answers at the review in which it began."""
-    prefill: JsonValue = None
+    again: NaiveAnswer | None = None
+    """The earlier answer to the open question."""
     ended: str | None = None
     reply: str | None = None
 
-    def __post_init__(self) -> None:
-        self.prefill = self._initial_value()
+    @property
+    def prefill(self) -> JsonValue:
+        """What the open question is filled in with: the earlier answer, else its default."""
+        current = self.current()
+        if current is None:
+            return None
+        return current.default if self.again is None else self.again.value
 
     @property
     def reviewed(self) -> bool:
@@ -61,7 +78,7 @@ class NaiveWalk:
         asked = self.is_asked(parent)
         if asked is None or (asked and parent.id not in self.given):
             return None
-        value = self.given[parent.id] if asked else None
+        value = self.given[parent.id].value if asked else None
         return canonical(value) == canonical(question.when.equals)
 
     def current(self) -> Question | None:
@@ -84,31 +101,31 @@ class NaiveWalk:
         return "review" if self.reviewed else "answered"
 
     def before(self) -> list[str]:
-        """Return the ids of the answered questions before the open one."""
+        """Return the ids of the questions before the open one that a person answered."""
         current = self.current()
         order = [q.id for q in self.form.questions]
         place = len(order) if current is None else order.index(current.id)
-        return [i for i in order[:place] if i in self.given]
+        return [i for i in order[:place] if i in self.given and self.given[i].by_person]
 
     def can_go_back(self) -> bool:
         """Whether Back is possible."""
         is_open = self.phase() in {"question", "review"}
         return is_open and (self.review is not None or bool(self.before()))
 
-    def answer(self, value: JsonValue) -> None:
+    def answer(self, value: JsonValue, by_person: bool = True, details: object = None) -> None:
         """Answer the open question."""
         current = self.current()
         assert current is not None
-        self.given[current.id] = value
+        self.given[current.id] = NaiveAnswer(value, by_person, details)
         if self.reviewed:
-            self.ever[current.id] = value
+            self.ever[current.id] = self.given[current.id]
         skipped = {q.id for q in self.form.questions if self.is_asked(q) is False}
         self.given = {i: v for i, v in self.given.items() if i not in skipped}
         if self.looking_at is not None:
             self.looking_at = None if self.review else self._next_after(current)
         if self.phase() == "review":
             self.review = None
-        self.prefill = self._initial_value()
+        self.again = self._earlier_answer()
 
     def back(self) -> bool:
         """Return to the last answered question, or leave an Edit; False if neither is possible."""
@@ -120,34 +137,39 @@ class NaiveWalk:
         elif self.reviewed:
             self.looking_at = before[-1]
         else:
-            self.prefill = self.given[before[-1]]
-            self.given = {i: self.given[i] for i in before[:-1]}
+            self.again = self.given[before[-1]]
+            order = [q.id for q in self.form.questions]
+            earlier = order[: order.index(before[-1])]
+            self.given = {i: answer for i, answer in self.given.items() if i in earlier}
             return True
-        self.prefill = self._initial_value()
+        self.again = self._earlier_answer()
         return True
 
     def edit(self, question_id: str) -> bool:
         """In review: open one answer again; it is kept until a new one is given."""
         if self.phase() != "review" or question_id not in self.given:
             return False
+        if not self.given[question_id].by_person:
+            return False
         self.review = (dict(self.given), dict(self.ever))
         self.looking_at = question_id
-        self.prefill = self._initial_value()
+        self.again = self._earlier_answer()
         return True
 
     def end(self, how: str, reply: str | None = None) -> None:
         """End the walk."""
-        self.ended, self.reply, self.prefill = how, reply, None
+        self.ended, self.reply, self.again = how, reply, None
 
-    def _initial_value(self) -> JsonValue:
-        """Return the prompt's prefill: the last answer to the question, else its default."""
+    def _earlier_answer(self) -> NaiveAnswer | None:
+        """Return the last answer to the open question, if it is kept."""
         current = self.current()
-        if current is None:
-            return None
-        return self.ever.get(current.id, current.default)
+        return None if current is None else self.ever.get(current.id)
 
     def _next_after(self, question: Question) -> str | None:
-        """Return the next question to be asked after one that Back moved to, whether answered or not."""
+        """Return the next question for a person after one that Back moved to, whether answered or not."""
         order = [q.id for q in self.form.questions]
-        later = self.form.questions[order.index(question.id) + 1 :]
-        return next((q.id for q in later if self.is_asked(q)), None)
+        for later in self.form.questions[order.index(question.id) + 1 :]:
+            answer = self.given.get(later.id)
+            if self.is_asked(later) and (answer is None or answer.by_person):
+                return later.id
+        return None

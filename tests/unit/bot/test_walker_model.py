@@ -128,7 +128,7 @@ class WalkedForms(RuleBasedStateMachine):
         assert ids == sorted(ids, key=order.index)
         assert set(ids) == set(self.model.given)
         assert all(
-            json_equal(given.value, self.model.given[given.question_id])
+            json_equal(given.value, self.model.given[given.question_id].value)
             for given in self.walk.answers
         )
 

@@ -1,0 +1,155 @@
+"""The walker follows the model on random walks, and every walker with one decision changed does not.
+
+A mutant that agrees with the model on all walks would be a transition that the tests do not cover.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import os
+import random
+from types import ModuleType
+
+import pytest
+
+from answerback.core import walker
+from tests.mutants.walks import disagreement
+
+pytestmark = pytest.mark.rule("WALK-17")
+
+_FIXED_SEED = 8420
+_WALKS = 800
+_STATE = {"at", "answers", "again", "kept", "editing", "other", "source", "by", "remembered"}
+
+
+@pytest.mark.rule("WALK-1")
+@pytest.mark.parametrize("seed", [_FIXED_SEED, None], ids=["fixed", "random"])
+def test_the_walker_follows_the_model(seed: int | None) -> None:
+    """With a new seed in each run; the message names it, and ``WALK_SEED`` repeats it."""
+    if seed is None:
+        seed = int(os.environ.get("WALK_SEED") or random.SystemRandom().randrange(2**32))
+    assert disagreement(walker, seed, _WALKS) is None, f"WALK_SEED={seed} repeats this"
+
+
+class _Mutate(ast.NodeTransformer):
+    """Applies mutation number ``wanted``, and counts all possible ones."""
+
+    def __init__(self, wanted: int) -> None:
+        self.wanted = wanted
+        self.seen = 0
+        self.description = ""
+
+    def _is_wanted(self, description: str) -> bool:
+        self.seen += 1
+        if self.seen - 1 == self.wanted:
+            self.description = description
+            return True
+        return False
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        flipped = {
+            ast.Is: ast.IsNot,
+            ast.IsNot: ast.Is,
+            ast.Eq: ast.NotEq,
+            ast.NotEq: ast.Eq,
+            ast.In: ast.NotIn,
+        }
+        kind = type(node.ops[0])
+        if kind in flipped and self._is_wanted(f"line {node.lineno}: {ast.unparse(node)} flipped"):
+            node.ops = [flipped[kind]()]
+        return node
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        if self._is_wanted(f"line {node.lineno}: and/or swapped in {ast.unparse(node)}"):
+            node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.op, ast.Not) and self._is_wanted(
+            f"line {node.lineno}: {ast.unparse(node)} without not"
+        ):
+            return node.operand
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        names = [phase.name for phase in walker.Phase]
+        if isinstance(node.value, ast.Name) and node.value.id == "Phase" and node.attr in names:
+            other = names[(names.index(node.attr) + 1) % len(names)]
+            if self._is_wanted(f"line {node.lineno}: Phase.{node.attr} becomes Phase.{other}"):
+                node.attr = other
+        return node
+
+    def visit_keyword(self, node: ast.keyword) -> ast.AST | None:
+        self.generic_visit(node)
+        left_out = node.arg in _STATE
+        if left_out and self._is_wanted(f"line {node.value.lineno}: argument {node.arg} left out"):
+            return None
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        if self._is_wanted(f"line {node.lineno}: {ast.unparse(node)} always the first"):
+            return node.body
+        if self._is_wanted(f"line {node.lineno}: {ast.unparse(node)} always the second"):
+            return node.orelse
+        return node
+
+    def visit_If(self, node: ast.If) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.body[0], ast.Raise):  # an invariant, which nothing breaks
+            return node
+        if self._is_wanted(f"line {node.lineno}: if {ast.unparse(node.test)} always taken"):
+            node.test = ast.Constant(True)
+        elif self._is_wanted(f"line {node.lineno}: if {ast.unparse(node.test)} never taken"):
+            node.test = ast.Constant(False)
+        return node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        self.generic_visit(node)
+        for i, (key, value) in enumerate(zip(node.keys, node.values, strict=True)):
+            other = node.values[(i + 1) % len(node.values)]
+            is_row = isinstance(key, ast.Name) and ast.unparse(value) != ast.unparse(other)
+            if is_row and self._is_wanted(f"line {value.lineno}: {ast.unparse(value)} replaced"):
+                node.values[i] = other
+                break
+        return node
+
+
+def _mutant(wanted: int) -> tuple[str, ModuleType] | None:
+    """Return the walker with one decision changed and a description of the change, or None if there are no more."""
+    tree = ast.parse(inspect.getsource(walker))
+    mutate = _Mutate(wanted)
+    tree.body = [mutate.visit(node) for node in tree.body if _decides(node)]
+    if not mutate.description:
+        return None
+    # the models stay the original's, so that only decisions differ
+    module = ModuleType("mutant")
+    vars(module).update(vars(walker))
+    exec(compile(ast.fix_missing_locations(tree), "mutant", "exec"), vars(module))
+    return mutate.description, module
+
+
+def _decides(node: ast.stmt) -> bool:
+    """Whether a statement is a function or part of the table of transitions."""
+    is_table = isinstance(node, ast.AnnAssign) and isinstance(node.value, ast.Dict)
+    return is_table or isinstance(node, ast.FunctionDef | ast.ImportFrom)
+
+
+@pytest.mark.long
+def test_every_mutant_of_a_transition_is_noticed() -> None:
+    survivors = []
+    for wanted in range(1_000):
+        mutant = _mutant(wanted)
+        if mutant is None:
+            break
+        what, module = mutant
+        if disagreement(module, _FIXED_SEED, _WALKS) is None:
+            survivors.append(what)
+    assert wanted > 90, (
+        "there are fewer mutants than decisions: the mutator does not reach the walker"
+    )
+    assert not survivors, "\n".join(survivors)
