@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
+
+from pydantic import JsonValue
 
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.clarification import AskBack
@@ -11,7 +14,7 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.view import Control as Offered
-from answerback.core.view import View
+from answerback.core.view import Prompt, View
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Verb
 
@@ -43,7 +46,8 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
         case Verb.WRITE if question.answer_type is AnswerType.TEXT:
             return TextEntry(labels.other_label, prefill if isinstance(prefill, str) else "")
         case Verb.OTHER if question.other:
-            return TextEntry(labels.other_label, view.prompt.words or "", required=True)
+            needed = not _may_remove_text(view.prompt)
+            return TextEntry(labels.other_label, view.prompt.words or "", required=needed)
         case Verb.NOTE if question.notes:
             return TextEntry(labels.note_label, view.prompt.note or "")
         case Verb.FILL if question.answer_type is AnswerType.SCHEMA:
@@ -51,6 +55,18 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
             return TextEntry(labels.json_label, start, required=True)
         case _:
             return None
+
+
+def with_selection(other: Other, prompt: Prompt, selected: JsonValue) -> Action:
+    """Return the answer of the entered text and the selected options; without text, that of the options alone."""
+    if not other.text.strip() and _may_remove_text(prompt):
+        return Answer(value=selected)
+    return replace(other, value=selected)
+
+
+def _may_remove_text(prompt: Prompt) -> bool:
+    """Whether the earlier answer has text beside its options, so that a blank text removes it."""
+    return prompt.question.other_beside and prompt.words is not None
 
 
 def action_from_text(verb: Verb, text: str) -> Action | AskBack | Problem:

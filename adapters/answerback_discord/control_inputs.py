@@ -9,7 +9,7 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from answerback.core import clarification
-from answerback.core.actions import Action, Answer, Other
+from answerback.core.actions import Action, Other
 from answerback.core.ask import Ask
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
@@ -18,6 +18,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb, parse_index
+from answerback_chat.text_entries import with_selection
 from answerback_discord import (
     long_lists,
     modal_inputs,
@@ -228,7 +229,7 @@ class ControlHandler:
             return await self._replies.rejected(latest, self._used)
         return update_response(render.message(view_of(latest), self._labels, list_state), latest)
 
-    async def _submit_selection(self) -> Action | InteractionResponse:
+    async def _submit_selection(self) -> RequestedAction | InteractionResponse:
         prompt = self._view.prompt
         if prompt is None:
             return await self._not_found()
@@ -245,7 +246,7 @@ class ControlHandler:
             return await self._replies.redraw(
                 self._ask, self._used, private_notes.note(escape(changed))
             )
-        return Answer(value=self._option_values(selected))
+        return Choose(selected)
 
     async def _show_list(self, list_state: ListState, note: str = "") -> InteractionResponse:
         return await self._list_response(
@@ -261,11 +262,17 @@ class ControlHandler:
             prompt, ListState(chosen=await self._stored_selection())
         )
 
-    async def _with_selection(self, words: Other) -> Other | tuple[Problem, ...]:
+    async def _with_selection(self, words: Other) -> Action | tuple[Problem, ...]:
         """Add the selection to a free-text answer, provided it is the one that the modal named."""
         selected = await self._selection_for_other()
         if self._control.argument.endswith(option_controls.selection_digest(selected)):
-            return replace(words, value=self._option_values(selected))
+            values = self._option_values(selected)
+            prompt = self._view.prompt
+            return (
+                replace(words, value=values)
+                if prompt is None
+                else with_selection(words, prompt, values)
+            )
         message = self._labels.selection_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
 

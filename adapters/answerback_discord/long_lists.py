@@ -10,6 +10,7 @@ from typing import Final
 
 from answerback.core.labels import Labels
 from answerback.core.view import View
+from answerback.presentation import answer_summary
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Verb
@@ -22,6 +23,7 @@ from answerback_discord.option_controls import ListState, control_id, paging_but
 
 _QUESTION_BUDGET: Final = 600
 _FOUND_BUDGET: Final = 300
+_PREFILL_BUDGET: Final = 300
 
 
 def render_option_list(view: View, labels: Labels, state: ListState, note: str = "") -> Json:
@@ -41,6 +43,10 @@ def render_option_list(view: View, labels: Labels, state: ListState, note: str =
             option_controls.selection_text(prompt, state),
             option_controls.SELECTION_BUDGET,
             "-# ☑ {}",
+        ),
+        *(
+            TextBlock(text, _PREFILL_BUDGET, "-# {}")
+            for text in answer_summary.prefill_texts(prompt, labels)
         ),
         TextBlock(_result_count(state, labels), _FOUND_BUDGET, "-# {}"),
     ]

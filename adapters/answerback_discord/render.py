@@ -109,7 +109,9 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
     blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]
     if selected := option_controls.selection_text(prompt, list_state):
         blocks.append(TextBlock(selected, option_controls.SELECTION_BUDGET, "-# ☑ {}"))
-    blocks += [TextBlock(text, 300, "-# {}") for text in _prefilled_texts(prompt, labels)]
+    blocks += [
+        TextBlock(text, 300, "-# {}") for text in answer_summary.prefill_texts(prompt, labels)
+    ]
     budget = TEXT_BUDGET - sum(map(utf16_length, (heading, header, so_far)))
     asides = question_context.render_asides(view, labels, min(ASIDES_BUDGET, budget // 3))
     budget -= utf16_length(asides.text)
@@ -141,15 +143,6 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
     more = labels.details if full else context.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])
-
-
-def _prefilled_texts(prompt: Prompt, labels: Labels) -> list[str]:
-    """The prefilled values that no control shows."""
-    note = labels.prefilled.format(text=labels.noted.format(text=prompt.note))
-    return [
-        *([one_line(note)] if prompt.note else []),
-        *filter(None, (answer_summary.prefill_text(prompt, labels),)),
-    ]
 
 
 def _answer_controls(

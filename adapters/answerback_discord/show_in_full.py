@@ -105,7 +105,8 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
             yield from split_into_pieces(f"☑ {selected}")
         yield from _question_blocks(view.prompt.question)
         yield from split_into_pieces(asides_text(view, labels))
-        yield from split_into_pieces(answer_summary.prefill_text(view.prompt, labels))
+        for text in answer_summary.prefill_texts(view.prompt, labels):
+            yield from split_into_pieces(text)
     elif view.outcome is not None:
         yield from split_into_pieces(wording.ending_with_person(view, labels))
     for line in view.lines:

@@ -72,24 +72,24 @@ def _question_text(view: View, prompt: Prompt, labels: Labels, room: int) -> str
 
 def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
     """Yield the possible answers, and the prefill."""
-    question, chosen = prompt.question, answer_summary.prefill_text(prompt, labels)
+    question, chosen = prompt.question, answer_summary.prefill_texts(prompt, labels)
     match question.answer_type:
         case AnswerType.BOOLEAN:
             yield f"{labels.yes} / {labels.no}"
             if prompt.remember:
                 yield f"{labels.yes_for_turn} / {labels.no_for_turn}"
             if isinstance(prompt.prefill, bool):
-                chosen = labels.yes if prompt.prefill else labels.no
-                chosen = labels.prefilled.format(text=chosen)
+                text = labels.yes if prompt.prefill else labels.no
+                chosen = [labels.prefilled.format(text=text)]
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             yield from option_controls.numbered_options(question)
             if question.other:
                 yield labels.other
             marked = [question.options[i].label for i in chosen_indexes(prompt)]
-            if marked and not chosen:
-                chosen = labels.prefilled.format(text=", ".join(marked))
+            if marked:
+                chosen = [labels.prefilled.format(text=", ".join(marked)), *chosen]
         case AnswerType.SCHEMA:
             yield ", ".join(field.title for field in fields_from_schema(question.json_schema) or ())
         case AnswerType.TEXT:
             pass
-    yield chosen
+    yield from chosen

@@ -15,7 +15,7 @@ from typing import Final
 from answerback.core.actions import Answer, Other
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
-from answerback.core.intents import RequestedAction
+from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field
@@ -24,7 +24,12 @@ from answerback.presentation import text_fitting
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
-from answerback_chat.text_entries import TextEntry, action_from_text, text_entry
+from answerback_chat.text_entries import (
+    TextEntry,
+    action_from_text,
+    text_entry,
+    with_selection,
+)
 from answerback_slack import limits, modal_inputs, option_controls, show_in_full
 from answerback_slack.blocks import (
     Block,
@@ -141,10 +146,13 @@ def parse_submission(
     """The action that a submitted modal requests, or the errors by block_id."""
     values, control = submission.values, submission.control
     if control.verb in {Verb.CHOOSE, Verb.NOTE} and view.prompt is not None:
-        selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
+        indexes = selected_indexes(control, values)
+        selected = answer_from_selection(view.prompt.question, indexes)
         missing = labels.choose_first.format(submit=labels.submit)
         if selected is None:
             return {_first_menu(control): missing}
+        if control.verb is Verb.CHOOSE:
+            return Choose(tuple(indexes or ()))
         return replace(selected, note=typed_text(values) or None)
     fields = _native_fields(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
@@ -162,7 +170,7 @@ def parse_submission(
         return {first: action.message}
     if isinstance(action, Other) and view.prompt is not None:
         selected = answer_from_selection(view.prompt.question, selected_indexes(control, values))
-        return replace(action, value=selected.value if selected else None)
+        return with_selection(action, view.prompt, selected.value if selected else None)
     return action
 
 

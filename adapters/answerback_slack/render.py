@@ -184,8 +184,8 @@ def _yes_no_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
 
 
 def _prefill_note(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
-    text = answer_summary.prefill_text(prompt, builder.labels)
-    return [small_text(builder.fit(text, PREFILL_ROOM))] if text else []
+    texts = answer_summary.prefill_texts(prompt, builder.labels)
+    return [small_text(builder.fit(text, PREFILL_ROOM)) for text in texts]
 
 
 def _submit_unedited(builder: MessageBuilder, prompt: Prompt) -> list[Block]:

@@ -53,14 +53,22 @@ def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
     keys: dict[str, Choice] = {}
     default = None
     for number, option in enumerate(options, 1):
-        action: Action = {"action": ANSWER, "value": option["value"]}
         about = str(option.get("description") or "")
+        action = answer(prompt, option["value"])
         keys[str(number)] = Choice(str(option["label"]), action, about)
-        if option["value"] == prompt["prefill"]:
+        if option["value"] == prompt["prefill"] and not prompt["prefill_other"]:
             default = str(number)
     if prompt["other"]:
-        keys[str(len(options) + 1)] = Choice(labels.other, "other")
+        text = str(prompt["prefill_other"] or "")
+        keys[str(len(options) + 1)] = Choice(labels.other, "other", text)
+        default = str(len(options) + 1) if text else default
     return keys, default
+
+
+def answer(prompt: Json, value: JsonValue) -> Action:
+    """The action that answers with a value, and with the note of the earlier answer."""
+    note = prompt.get("prefill_note")
+    return {"action": ANSWER, "value": value, **({"note": note} if note else {})}
 
 
 def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Keys]:
@@ -101,16 +109,16 @@ def moves(ask: Json, prompt: Json) -> Moves:
     if isinstance(offered, list) and "back" in offered:
         actions[PressedKey.PREVIOUS] = {"action": "back"}
     if isinstance(answers, dict) and prompt["question_id"] in answers:
-        actions[PressedKey.NEXT] = _repeat_answer(prompt)
+        actions[PressedKey.NEXT] = repeat_answer(prompt)
 
     return actions
 
 
-def _repeat_answer(prompt: Json) -> Action:
+def repeat_answer(prompt: Json) -> Action:
     """The action that repeats the earlier answer to the question."""
     value, words = prompt["prefill"], prompt["prefill_other"]
     if words is None:
-        return {"action": ANSWER, "value": value}
+        return answer(prompt, value)
     again: Action = {"action": "other", "text": words}
     return again | {"value": value[:-1]} if isinstance(value, list) else again
 

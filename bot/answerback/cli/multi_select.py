@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from prompt_toolkit.application import get_app
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from pydantic import JsonValue
 
 from answerback.cli.line_input import PressedKey, line_is_empty
 from answerback.presentation.sanitize import one_line
@@ -126,3 +127,21 @@ class Selection:
             box, label = "x" if self.words else " ", self._other or ""
             label += f" {one_line(self.words)}" if self.words else ""
         return f"[{box}] {place + 1}  {shorten(label, max(width, 1)) if width else label}"
+
+
+def start_selection(
+    options: Sequence[Mapping[str, JsonValue]], start: Mapping[str, JsonValue], other: str | None
+) -> Selection:
+    """Return the selection that an action would send.
+
+    Args:
+        other: the label of "Something else…"; None if that is not offered.
+    """
+    chosen, words = start.get("value"), start.get("text")
+    values = chosen if isinstance(chosen, list) else []
+    return Selection(
+        [(str(each["label"]), str(each.get("description") or "")) for each in options],
+        {place for place, each in enumerate(options) if each["value"] in values},
+        other,
+        words if isinstance(words, str) else None,
+    )

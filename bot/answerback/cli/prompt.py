@@ -24,7 +24,7 @@ from answerback.cli.answer_keys import (
     match_key,
 )
 from answerback.cli.line_input import LineInput, PressedKey, TerminalInput
-from answerback.cli.multi_select import Selection
+from answerback.cli.multi_select import Selection, start_selection
 from answerback.cli.terminal_output import Fragments, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
@@ -155,7 +155,7 @@ class TerminalPrompter:
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
         yield text_line(f"{progress}{header}{title}", _BOLD)
-        yield from question_context.render_asides(prompt, self._asker, labels)
+        yield from question_context.render_below_question(prompt, self._asker, labels)
 
     def _earlier_answers(self, ask: Json, prompt: Json) -> Iterator[Fragments]:
         answered = get_dicts(prompt, "answered")
@@ -226,7 +226,7 @@ class TerminalPrompter:
             case "end_turn":
                 return await self._confirm_end_turn()
             case "other":
-                text = await self._lines.read_text(self._labels.other_label, "")
+                text = await self._read_own_text(None, str(prompt["prefill_other"] or ""))
                 return _AGAIN if text is None else {"action": "other", "text": text}
             case str():
                 return await self._open_menu(prompt, {"a": Choice("Back to the question", _AGAIN)})
@@ -269,14 +269,9 @@ class TerminalPrompter:
     # --- multiple choices, texts and JSON values ---------------------------------------------------
 
     def _selection(self, prompt: Json, refused: Json) -> Selection:
-        options, start = get_dicts(prompt, "options"), refused.get("value", prompt["prefill"])
-        words = refused.get("text", prompt["prefill_other"])
-        chosen = start if isinstance(start, list) else []
-        return Selection(
-            [(str(o["label"]), str(o.get("description") or "")) for o in options],
-            {place for place, option in enumerate(options) if option["value"] in chosen},
-            self._labels.other if prompt["other"] else None,
-            words if isinstance(words, str) else None,
+        start = {**answer_keys.repeat_answer(prompt), **refused}
+        return start_selection(
+            get_dicts(prompt, "options"), start, self._labels.other if prompt["other"] else None
         )
 
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
@@ -290,7 +285,7 @@ class TerminalPrompter:
             if entered is PressedKey.OTHER or (
                 entered == "" and selection.is_at_other and not selection.words
             ):
-                await self._read_other(selection)
+                selection.words = await self._read_own_text(selection.words)
                 continue
             done: Action | None
             if entered == "":
@@ -322,15 +317,23 @@ class TerminalPrompter:
             return _AGAIN
         for place in [int(number) - 1 for number in chosen]:
             if selection.is_other(place):
-                await self._read_other(selection)
+                selection.words = await self._read_own_text(selection.words)
             else:
                 selection.toggle(place)
         return _AGAIN
 
-    async def _read_other(self, selection: Selection) -> None:
-        text = await self._lines.read_text(self._labels.other_label, selection.words or "")
-        if text is not None:
-            selection.words = text if text.strip() else None
+    async def _read_own_text(self, before: str | None, start: str = "") -> str | None:
+        """Read the text of "Something else…", again while it is blank.
+
+        Returns what there was ``before`` if the person changed their mind, or None if they removed that.
+        """
+        while (
+            text := await self._lines.read_text(self._labels.other_label, before or start)
+        ) is not None:
+            if text.strip() or before:
+                return text if text.strip() else None
+            self.print_error(self._labels.other_blank)
+        return before
 
     @staticmethod
     def _as_refused_action(prompt: Json, selection: Selection) -> Action:
@@ -342,7 +345,7 @@ class TerminalPrompter:
     async def _submit_selection(self, prompt: Json, selection: Selection) -> Action:
         value = self._as_refused_action(prompt, selection)["value"]
         if selection.words is None:
-            return {"action": ANSWER, "value": value}
+            return answer_keys.answer(prompt, value)
         if prompt["other_beside"]:
             return {"action": "other", "text": selection.words, "value": value}
         question = f"{self._labels.other_replaces} Send them?"

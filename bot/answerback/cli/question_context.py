@@ -27,6 +27,7 @@ from answerback.core.markdown import (
 )
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks
+from answerback.presentation.sanitize import one_line
 
 _DIM: Final = "ansibrightblack"
 _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
@@ -47,10 +48,13 @@ def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
     yield from render_lines(context_blocks(str(prompt["context"]), context_format))
 
 
-def render_asides(
+def render_below_question(
     prompt: Mapping[str, JsonValue], label: str, labels: Labels
 ) -> Iterator[Fragments]:
-    """Render what was asked back about a prompt, and the explanations."""
+    """Render the note of the earlier answer, what was asked back about a prompt, and the explanations."""
+    if note := prompt.get("prefill_note"):
+        text = labels.noted.format(text=one_line(str(note)))
+        yield [(_DIM, labels.prefilled.format(text=text))]
     asides = prompt.get("asides")
     rows = [row for row in asides if isinstance(row, dict)] if isinstance(asides, list) else []
     last: JsonValue = None

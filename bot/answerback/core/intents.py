@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
 from answerback.core import typed_answers
-from answerback.core.actions import Action, Answer, Edit
+from answerback.core.actions import Action, Answer, Edit, Other
 from answerback.core.ask import Ask
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import Person
+from answerback.core.walker import GivenAnswer, Person
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,18 +102,25 @@ def resolve_action(
     if not question.options:
         prompt = view_of(ask).prompt
         return Answer(value=prompt.prefill if prompt else None)
-    return _choice_answer(question, wanted.places, labels)
+    return _choice_answer(question, wanted.places, ask.walk.again, labels)
 
 
 def _choice_answer(
-    question: Question, places: tuple[int, ...] | None, labels: Labels
-) -> Answer | Unclear:
+    question: Question, places: tuple[int, ...] | None, again: GivenAnswer | None, labels: Labels
+) -> Answer | Other | Unclear:
+    """Answer with options, along with the text and the note of the earlier answer, which the message shows."""
     options = question.options
     values = [options[place].value for place in places or () if place < len(options)]
-    if question.answer_type is AnswerType.MULTI_SELECT and places is not None:
-        return Answer(value=list(values))
-    if question.answer_type is not AnswerType.MULTI_SELECT and len(values) == 1:
-        return Answer(value=values[0])
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    text, note = (again.words, again.note) if again else (None, None)
+    if several and places is None:
+        return _unclear(labels.choose_first.format(submit=labels.submit), "/value")
+    if text is not None and (not values or (several and question.other_beside)):
+        return Other(text=text, value=list(values) if several else None)
+    if several:
+        return Answer(value=list(values), note=note)
+    if len(values) == 1:
+        return Answer(value=values[0], note=note)
     return _unclear(labels.choose_first.format(submit=labels.submit), "/value")
 
 

@@ -73,6 +73,7 @@ class Labels(BaseModel):
     explained: str = "{label} explained:"
     explaining: str = "{label} has been asked to explain. You can still answer in the meantime."
     other_label: str = "Your answer"
+    other_blank: str = "The text is blank. Type something, or press Esc to go back."
     other_with: str = "Sent together with what you ticked ({count}): {text}"
     other_replaces: str = "Your own answer replaces what you ticked."
     other_unticked: str = (
@@ -86,6 +87,7 @@ class Labels(BaseModel):
     recommended: str = "recommended"
     optional: str = "optional"
     prefilled: str = "Pre-filled: {text}"
+    prefilled_replaceable: str = "Pre-filled: {text} (options that you tick replace it)"
     nothing_found: str = "Nothing matches “{words}”."
     found: str = (
         "{count} match “{words}”; the first {shown} are shown. Add words to narrow the list."

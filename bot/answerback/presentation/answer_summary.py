@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Line, Prompt, View, answer_lines
 from answerback.presentation import wording
@@ -56,11 +57,19 @@ def recent_answers(view: View, line_of: Callable[[Line], str]) -> RecentAnswers:
     return RecentAnswers(fitted, len(view.lines) - len(fitted))
 
 
-def prefill_text(prompt: Prompt, labels: Labels) -> str:
-    """Return the initial value of the text input, if no control of the message shows it; empty: none."""
+def prefill_texts(prompt: Prompt, labels: Labels) -> list[str]:
+    """Return what is sent with the answer unless it is changed, as far as no control of the message shows it.
+
+    That is the initial value of the text input, and the note of the earlier answer.
+    """
+    noted = [] if prompt.note is None else [labels.noted.format(text=one_line(prompt.note))]
+    notes = [labels.prefilled.format(text=text) for text in noted]
     value = prompt.prefill if prompt.words is None else prompt.words
     in_controls = prompt.question.options or isinstance(value, bool)
     if value is None or value == "" or (in_controls and prompt.words is None):
-        return ""
+        return notes
     text = value if isinstance(value, str) else as_json(value)
-    return labels.prefilled.format(text=one_line(text))
+    question = prompt.question
+    replaceable = question.answer_type is AnswerType.MULTI_SELECT and not question.other_beside
+    label = labels.prefilled_replaceable if replaceable else labels.prefilled
+    return [label.format(text=one_line(text)), *notes]

@@ -68,7 +68,10 @@ class SimulatedPerson(Protocol):
         """Return the value that the open question's controls show as chosen or filled in; None: nothing."""
 
     async def answer(self, question: Question, value: JsonValue) -> None:
-        """Answer the open question."""
+        """Answer the open question. What was prefilled besides the options stays as far as the surface keeps it."""
+
+    async def answer_as_prefilled(self, question: Question) -> None:
+        """Answer the open question with what its controls start with, all unchanged."""
 
     async def answer_other(self, text: str) -> None:
         """Answer with "Something else…"."""

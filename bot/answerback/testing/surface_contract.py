@@ -24,6 +24,7 @@ from answerback.testing.surface_clicks import ClicksContract, TypingContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
+from answerback.testing.surface_prefills import PrefillsContract
 from answerback.testing.surface_texts import TextsContract
 from answerback.testing.surface_walks import RecordContract, WalksContract
 
@@ -54,7 +55,9 @@ class SharedSurfaceContract(
         return await stage.add_person("Bob")
 
 
-class SurfaceContract(SharedSurfaceContract, WalksContract, TextsContract, PeopleContract):
+class SurfaceContract(
+    SharedSurfaceContract, WalksContract, PrefillsContract, TextsContract, PeopleContract
+):
     """The behaviour of every surface."""
 
     @pytest.mark.rule("PLUGIN-2")

@@ -111,7 +111,7 @@ async def _act(
     elif question is not None:
         value = _enterable(data.draw(values(question)))
         await person.answer(question, value)
-        model.answer(value)
+        model.answer(answer_with_prefilled_text(view_of(ask).prompt, value))
     else:
         await _review(person, ask, model, data)
 
@@ -164,6 +164,16 @@ def answer_with_other(prompt: Prompt, text: str) -> JsonValue:
     """Return the answer given by "Something else…", together with the prefilled selection if both count."""
     chosen = prompt.chosen if isinstance(prompt.chosen, list) else []
     return [*chosen, text] if prompt.question.other_beside else text
+
+
+def answer_with_prefilled_text(prompt: Prompt | None, value: JsonValue) -> JsonValue:
+    """Return the answer given by selecting options, together with the prefilled text if it stays."""
+    text = prompt.words if prompt is not None else None
+    if prompt is None or text is None or not isinstance(value, list):
+        return value
+    if prompt.question.other_beside:
+        return value if text.strip() in value else [*value, text]
+    return value or text
 
 
 def _enterable(value: JsonValue) -> JsonValue:

@@ -1,35 +1,24 @@
-"""The Discord stage and its simulated people, for the contract suite of all surfaces."""
+"""Discord's simulated people, for the contract suite of all surfaces."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
 
-import aiohttp
-import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Ask, Destination
+from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema
-from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
-from answerback_discord.api_client import USER_AGENT
-from answerback_discord.http_endpoint import PATH
 from answerback_discord.markdown_text import fit_line
-from tests.fakes import long_timeouts
 from tests.fakes.discord.interactions import Interaction
 from tests.fakes.discord.person import Person
 from tests.fakes.discord.server import FakeDiscord
 from tests.fakes.discord.visible_message import Control, Sight, view_message
-from tests.fakes.discord.world import Channel, Guild, Message
-from tests.surface_setups import LoadBalancer, Setup
-from tests.unit.adapters.discord.example_events import EXAMPLE_EVENTS
-from tests.unit.adapters.discord.rig import Mode, run_surface
+from tests.fakes.discord.world import Channel, Message
 from tests.unit.adapters.discord.sight import remove_escapes
 
 LABELS = Labels()
@@ -41,103 +30,6 @@ OFFERS = {
     LABELS.submit: "submit",
     LABELS.other: "other",
 }
-POST, EDIT = "POST /channels/*/messages", "PATCH /channels/*/messages/*"
-
-
-class DiscordStage:
-    """See `answerback.testing.simulated_people.Stage`."""
-
-    def __init__(self, discord: FakeDiscord, setup: Setup, mode: Mode) -> None:
-        self.discord = discord
-        self.guild: Guild = discord.add_guild()
-        self.channel: Channel = discord.add_channel(self.guild)
-        self.place = Destination(surface="discord", channel=str(self.channel.id))
-        self._setup = setup
-        self._token = discord.application.token
-        self._mode: Mode = mode
-        self._load_balancer = LoadBalancer(PATH, self._set_endpoint)
-        self._up = AsyncExitStack()
-        self.harness: SurfaceHarness
-
-    async def add_person(self, name: str) -> SimulatedDiscordPerson:
-        return SimulatedDiscordPerson(
-            self.discord, self.channel, self.discord.person(name, self.guild)
-        )
-
-    async def restart(self) -> None:
-        await self._up.aclose()
-        self._up.push_async_callback(self._load_balancer.stop)
-        harnesses, serve = [], self._load_balancer.serve
-        for _ in range(self._setup.replicas):
-            up = run_surface(self.discord, self._setup.database, self._mode, serve)
-            _, service, _, message_sync = await self._up.enter_async_context(up)
-            await message_sync.sweep(SWEEP)
-            harnesses.append(SurfaceHarness(service, message_sync))
-        self.harness = combine_replicas(harnesses)
-
-    def _set_endpoint(self, url: str) -> None:
-        self.discord.application.interactions_endpoint_url = url
-
-    async def stop(self) -> None:
-        await self._up.aclose()
-
-    def rate_limit_next(self, calls: int) -> None:
-        self.discord.faults.clear()
-        for place in (POST, EDIT):
-            self.discord.faults.rate_limit(place, times=calls)
-
-    def count_rate_limited(self) -> int:
-        return sum(call.status == 429 for call in self.discord.faults.log)
-
-    def hang_next_edit(self) -> None:
-        self.discord.faults.hang(EDIT)
-        self._edits = self.discord.faults.count(EDIT)
-
-    async def carry_out_edit(self) -> None:
-        late = self.discord.faults.calls(EDIT)[self._edits]
-        token = {"Authorization": f"Bot {self._token}", "User-Agent": USER_AGENT}
-        async with aiohttp.ClientSession(headers=token) as session:
-            url = self.discord.api_url + late.path
-            async with session.patch(url, json=late.body) as response:
-                assert response.status == 200
-
-    def refuse_token(self, *, refused: bool) -> None:
-        self.discord.application.token = "another" if refused else self._token
-
-    def payloads(self) -> list[JsonValue]:
-        clicks = [each.body for each in self.discord.interactions.all.values()]
-        sent = [{"t": "INTERACTION_CREATE", "d": body} for body in clicks[-3:]]
-        events = [{"t": name, "d": data} for name, data in EXAMPLE_EVENTS.items()]
-        return [*sent, *(events if self._mode == "gateway" else ())]
-
-    async def send_payload(self, payload: JsonValue) -> None:
-        assert isinstance(payload, dict)
-        name, data = payload.get("t"), payload.get("d")
-        if not isinstance(name, str):
-            return  # discord.py ends such a connection, and connects again
-        url = self.discord.application.interactions_endpoint_url
-        if url is not None:
-            body = json.dumps(data).encode()
-            status, _, _ = await self.discord.interactions.signed_post(url, body)
-            assert status in {200, 400}, payload
-            return
-        for session in self.discord.gateway.sessions.values():
-            if session.connection is not None:
-                session.connection.send(0, data, seq=len(session.events), event=name)
-
-
-@asynccontextmanager
-async def run_stage(setup: Setup, mode: Mode) -> AsyncIterator[DiscordStage]:
-    """Run a fake Discord with one service, or with several behind a load balancer."""
-    with pytest.MonkeyPatch.context() as patch:
-        long_timeouts.discord(patch)
-        async with FakeDiscord() as discord:
-            stage = DiscordStage(discord, setup, mode)
-            try:
-                await stage.restart()
-                yield stage
-            finally:
-                await stage.stop()
 
 
 class SimulatedDiscordPerson:
@@ -274,6 +166,15 @@ class SimulatedDiscordPerson:
                 text = json.dumps(value["n"] if isinstance(value, dict) else value)
                 blank = fields is not None and value is None
                 await self._write(LABELS.fill_in, label, "" if blank else text)
+
+    async def answer_as_prefilled(self, question: Question) -> None:
+        submit = self._sight().button(LABELS.submit)
+        chosen = [c for c in self._sight().controls if c.component.get("style") == 1]
+        control = submit or chosen[0]
+        await self._use_control(control)
+        if self._person.modal is not None:
+            done = await self._person.submit()
+            assert done.answered, done.problem
 
     async def _choose(self, question: Question, value: JsonValue) -> None:
         place = next(i for i, o in enumerate(question.options) if o.value == value)

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from answerback.testing.surface_contract import SharedSurfaceContract, SurfaceContract
 from tests.surface_setups import create_setup, parametrize_stage
-from tests.unit.adapters.discord.simulated_people import DiscordStage, run_stage
+from tests.unit.adapters.discord.stage import DiscordStage, run_stage
 
 
 @pytest_asyncio.fixture(scope="class", loop_scope="class")

@@ -236,6 +236,24 @@ class SimulatedSlackPerson:
             case AnswerType.SCHEMA:
                 await self._writes(Verb.FILL, value)
 
+    async def answer_as_prefilled(self, question: Question) -> None:
+        offered = {c.action_id for c in self._sight().controls}
+        primary = [c.action_id for c in self._sight().controls if c.style == "primary"]
+        text_buttons = [verb for verb in (Verb.OTHER, Verb.NOTE) if verb in primary]
+        if Verb.SUBMIT_SELECTION in offered:
+            await self._press(Verb.SUBMIT_SELECTION)
+        elif Verb.CHOOSE in offered:
+            await self._press(Verb.CHOOSE)
+            await self._person.sees_modal()
+            assert (await self._person.submit()).ok
+        elif text_buttons:
+            await self._press(text_buttons[0])
+            await self._person.sees_modal()
+            assert (await self._person.submit()).ok
+        else:
+            [name] = primary
+            await self._press(name)
+
     async def _chooses(self, question: Question, value: JsonValue) -> None:
         wanted = value if isinstance(value, list) else [value]
         places = [str(i) for i, o in enumerate(question.options) if o.value in wanted]

@@ -141,6 +141,11 @@ class SimulatedWebPerson:
                 indexes = [str(i) for i, o in enumerate(question.options) if o.value in wanted]
                 if question.answer_type is AnswerType.SELECT:
                     indexes = indexes[:1]
+                elif "other" in self._page.values("choice") and (
+                    question.other_beside or not indexes
+                ):
+                    await self._choose([*indexes, "other"], self._page.value("other") or "")
+                    return
                 await self._choose(indexes)
             case AnswerType.TEXT:
                 await self._press("answer", [("text", str(value))])
@@ -150,6 +155,9 @@ class SimulatedWebPerson:
                     return
                 whole = value["n"] if isinstance(value, dict) else value
                 await self._press("answer", [("f0", "" if whole is None else json.dumps(whole))])
+
+    async def answer_as_prefilled(self, question: Question) -> None:
+        await self._press("answer")
 
     async def _choose(self, choices: list[str], other: str = "") -> None:
         self._page.fields = [pair for pair in self._page.fields if pair[0] != "choice"]

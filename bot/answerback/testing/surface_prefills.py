@@ -1,0 +1,85 @@
+"""Contract tests of what Back prefills: everything that was answered is shown, and sent again unless it is changed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import pytest
+
+from answerback.core.actions import Action, Answer, Other
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.walker import GivenAnswer, Person
+from answerback.ports.surface import Acted, Actor
+from answerback.testing.simulated_people import SimulatedPerson, Stage
+from answerback.testing.surface_questions import GO
+from answerback.testing.surface_walks import strip_whitespace
+
+_OPTIONS: Final = tuple(Option(value=v, label=f"Option {v}") for v in "abc")
+_BESIDE: Final = Question(
+    id="beside",
+    text="Which languages?",
+    answer_type=AnswerType.MULTI_SELECT,
+    options=_OPTIONS,
+    other=True,
+    other_beside=True,
+)
+_INSTEAD: Final = _BESIDE.model_copy(update={"other_beside": False, "notes": True})
+_MANY: Final = _BESIDE.model_copy(
+    update={"options": tuple(Option(value=f"o{n}", label=f"Option {n}") for n in range(120))}
+)
+_ONE: Final = _INSTEAD.model_copy(update={"answer_type": AnswerType.SELECT})
+_DESCRIBED: Final = _ONE.model_copy(
+    update={"options": tuple(o.model_copy(update={"description": "Why not"}) for o in _OPTIONS)}
+)
+
+FULL_ANSWERS: Final = (
+    (_BESIDE, Other(text="Zig", value=["a", "b"])),
+    (_BESIDE, Other(text="Zig")),
+    (_MANY, Other(text="Zig", value=["o3", "o110"])),
+    (_INSTEAD, Other(text="Zig")),
+    (_INSTEAD, Answer(value=["b", "c"], note="not yet")),
+    (_ONE, Other(text="Zig")),
+    (_ONE, Answer(value="b", note="not yet")),
+    (_DESCRIBED, Other(text="Zig")),
+    (_DESCRIBED, Answer(value="b", note="not yet")),
+)
+"""Questions, and answers with text or a note."""
+
+
+class PrefillsContract:
+    """What people see and send after Back."""
+
+    @pytest.mark.rule("WALK-3")
+    @pytest.mark.parametrize(
+        ("question", "action"),
+        FULL_ANSWERS,
+        ids=[f"{q.answer_type}-{len(q.options)}-{type(a).__name__}" for q, a in FULL_ANSWERS],
+    )
+    async def test_after_back_ticks_text_and_note_are_sent_again_unless_changed(
+        self, stage: Stage, ada: SimulatedPerson, question: Question, action: Action
+    ) -> None:
+        harness = stage.harness
+        form = Form(questions=(question, GO))
+        ask = await harness.create_ask(form, stage.place, (ada.user_id,))
+        acted = await harness.service.act(ask.id, action, Actor(_person(stage, ada)))
+        assert isinstance(acted, Acted)
+        (before,) = acted.ask.walk.answers
+        await ada.look_at(await harness.wait_until_shown(ask.id))
+        await ada.go_back()
+        back = await harness.wait_until_shown(ask.id)
+        assert back.walk.answers == ()
+        await ada.look_at(back)
+        seen = strip_whitespace(await ada.read_all_text())
+        for text in filter(None, (before.words, before.note)):
+            assert strip_whitespace(text) in seen
+        await ada.answer_as_prefilled(question)
+        again = await harness.wait_until_shown(ask.id)
+        assert [_content(given) for given in again.walk.answers] == [_content(before)]
+
+
+def _content(given: GivenAnswer) -> tuple[object, bool, str | None]:
+    return given.value, given.other, given.note
+
+
+def _person(stage: Stage, person: SimulatedPerson) -> Person:
+    return Person(surface=stage.place.surface, user_id=person.user_id, name=person.name)

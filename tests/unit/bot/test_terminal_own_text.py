@@ -1,0 +1,79 @@
+"""A person's own text and note in the terminal: kept after Back, sent again, and never blank."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from answerback_client import AsyncClient
+from tests.unit.bot.terminal_support import Terminal, open_terminal
+
+OPTIONS = [{"label": "Alpha", "description": "a"}, {"label": "Gamma", "description": "b"}]
+
+
+@pytest.fixture
+async def terminal(tmp_path: Path) -> AsyncIterator[Terminal]:
+    async with open_terminal(tmp_path) as made:
+        yield made
+
+
+def claude_questions(*, several: bool) -> list[dict[str, object]]:
+    return [
+        {"question": f"{n}?", "header": n, "options": OPTIONS, "multiSelect": several}
+        for n in ("one", "two")
+    ]
+
+
+@pytest.mark.rule("WALK-9")
+async def test_blank_own_text_keeps_the_text_entry(terminal: Terminal) -> None:
+    ask = await terminal.asked(*claude_questions(several=False), name="AskUserQuestion")
+    done = await terminal.walked(ask, "3\r \rmine\r1\r")
+    assert done.answers == {"q1": "mine", "q2": "Alpha"}
+    assert "The text is blank." in terminal.screen.text
+
+
+@pytest.mark.rule("WALK-9")
+async def test_blank_own_text_beside_ticks_keeps_the_text_entry(terminal: Terminal) -> None:
+    ask = await terminal.asked(*claude_questions(several=True), name="AskUserQuestion")
+    done = await terminal.walked(ask, "3\r \rmine\r\r1\r\r")
+    assert done.answers == {"q1": "mine", "q2": ["Alpha"]}
+
+
+@pytest.mark.rule("WALK-3")
+async def test_after_back_own_text_is_what_enter_starts_from(terminal: Terminal) -> None:
+    ask = await terminal.asked(*claude_questions(several=False), name="AskUserQuestion")
+    done = await terminal.walked(ask, "3\rmine\rb\r\r, too\r1\r")
+    assert done.answers == {"q1": "mine, too", "q2": "Alpha"}
+
+
+@pytest.mark.rule("WALK-3")
+async def test_after_back_own_text_that_is_also_an_option_ticks_nothing(terminal: Terminal) -> None:
+    ask = await terminal.asked(
+        *({"question": f"{n}?", "options": OPTIONS, "multiSelect": True} for n in ("one", "two"))
+    )
+    done = await terminal.walked(ask, "1\r3\rGamma\r\rb\r\r2\r\r")
+    assert done.tool_result is not None
+    assert done.tool_result.structured == {"answers": [["Alpha", "Gamma"], ["Gamma"]]}
+
+
+@pytest.mark.rule("WALK-3")
+@pytest.mark.parametrize(
+    ("several", "keys", "value"), [(False, "\r", "Alpha"), (True, "\r", ["Alpha"])]
+)
+async def test_after_back_the_note_is_shown_and_sent_again(
+    terminal: Terminal, several: bool, keys: str, value: JsonValue
+) -> None:
+    ask = await terminal.asked(*claude_questions(several=several), name="AskUserQuestion")
+    person: AsyncClient = terminal.client
+    await person.act(ask.id, {"action": "answer", "value": value, "note": "for now"})
+    ask = await person.get(ask.id)
+    done = await terminal.walked(ask, f"b\r{keys}1\r" + ("\r" if several else ""))
+    assert "Pre-filled: Note: for now" in terminal.screen.text
+    assert done.answers["q1"] == value
+    assert done.tool_result is not None
+    structured = done.tool_result.structured
+    assert isinstance(structured, dict)
+    assert structured["annotations"] == {"one?": {"notes": "for now"}}
