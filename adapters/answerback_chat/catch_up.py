@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from answerback.core.ask import Ask
@@ -73,6 +73,7 @@ class MissedMessageReader(Generic[Place]):
         """Whether a live message may be posted but is not recorded as such: replies under it are not read yet."""
         self._reads_left = 0
         self._later: asyncio.TimerHandle | None = None
+        self._reading: set[asyncio.Task[bool]] = set()
 
     async def record_heard(self, at: float | None) -> None:
         """Record that a message sent at this time, by the platform's clock, was handled."""
@@ -95,6 +96,16 @@ class MissedMessageReader(Generic[Place]):
         self._reads_left = _MAX_UNCONFIRMED_READS
         self._begin()
 
+    def read_one(self, ask: Ask) -> None:
+        """Read in the background what was typed at one ask, whose message is only now known to be there."""
+        if (opened := _answerable_since(ask)) is not None:
+            task = asyncio.create_task(
+                self._read_places(dict.fromkeys(self._places(ask), opened)),
+                name=f"{self._surface} words missed at {ask.id}",
+            )
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+
     def _begin(self) -> None:
         self._gap = True
         self._again.set()
@@ -105,9 +116,10 @@ class MissedMessageReader(Generic[Place]):
         """Cancel reading; the next start catches up."""
         if self._later is not None:
             self._later.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        tasks = [*self._reading, *([] if self._task is None else [self._task])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _catch_up(self) -> None:
         while self._again.is_set():
@@ -142,8 +154,12 @@ class MissedMessageReader(Generic[Place]):
         """Read every place; return whether all of them could be read."""
         saved = await self._asks.draft(self._key)
         since = saved - _OVERLAP if isinstance(saved, float) else 0.0
+        return await self._read_places(await self._places_to_read(since))
+
+    async def _read_places(self, starts: Mapping[Place, float]) -> bool:
+        """Read each place from its time on; return whether all of them could be read."""
         complete = True
-        for place, after in (await self._places_to_read(since)).items():
+        for place, after in starts.items():
             try:
                 last = await self._read_place(place, after)
             except (PlatformError, StoreError) as error:

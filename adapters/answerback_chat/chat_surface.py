@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Protocol
 
 from pydantic import JsonValue
@@ -42,10 +43,12 @@ class ChatSurface(ABC):
     async def show(self, ask: Ask, save: Save) -> Shown | RetryLater:
         """See `answerback.ports.surface.Surface.show`."""
         shown = await self._posting.show(ask, save)
-        if ask.message is not None and not ask.seen and isinstance(shown, Shown):
+        ref = self._posting.parse_ref(ask.message)
+        if ref is not None and not self._posting.is_posted(ref) and isinstance(shown, Shown):
             # It may have been posted before this was recorded, so replies under it were not read.
             await save(shown)
-            self._catch_up()
+            if self._missed is not None and self._hears():
+                self._missed.read_one(replace(ask, message=dict(shown.message)))
         return shown
 
     async def remind(self, ask: Ask, number: int) -> None:

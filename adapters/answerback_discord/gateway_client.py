@@ -36,7 +36,8 @@ GRACE: Final = 60.0
 CONNECT_TIMEOUT: Final = 10.0
 """Seconds that `GatewayClient.start` waits for the first connection."""
 _FIRST_PAUSE: Final = 1.0
-_LONGEST_PAUSE: Final = 60.0
+_LONGEST_PAUSE: Final = 120.0
+"""Discord resets the token of an app that identifies 1,000 times a day."""
 _FATAL_PAUSE: Final = 300.0
 _PART: Final = "gateway"
 
@@ -84,6 +85,8 @@ class GatewayClient:
         """When each shard that has no connection lost it."""
         self._failure: str | None = "the gateway is not connected yet"
         """Why there is no connection at all; None while shards are connected or being reconnected."""
+        self._refused = False
+        """Whether Discord has refused the connection, which no reconnection changes."""
 
     async def start(self) -> None:
         """Begin to connect, and wait up to `CONNECT_TIMEOUT` for the connection."""
@@ -108,8 +111,10 @@ class GatewayClient:
         """Return why shards are disconnected, or None if all are connected or were until less than `GRACE` ago."""
         now = time.monotonic()
         out = sorted(shard for shard, since in self._down_since.items() if now - since >= GRACE)
-        if not out or self._failure is not None:
-            return self._failure if out else None
+        if self._refused or self._failure is not None:
+            return self._failure if out or self._refused else None
+        if not out:
+            return None
         which = (
             f" (shard {', '.join(map(str, out))} of {self._shard_count})"
             if self._shard_count > 1
@@ -123,7 +128,7 @@ class GatewayClient:
             since = min(self._down_since.values(), default=time.monotonic())
             self._shard_count, self._down_since = of, dict.fromkeys(range(of), since)
         self._down_since.pop(shard, None)
-        self._failure = None
+        self._failure, self._refused = None, False
         if not self._down_since:
             self._outage.record_success(_PART)
             self._connected_once.set()
@@ -157,6 +162,8 @@ class GatewayClient:
             async with self._client as client:
                 await client.start(self._token, reconnect=True)
         except discord.PrivilegedIntentsRequired:
+            if not self._content:
+                return self._fatal("Discord closed the gateway with 4014: it allows no intents")
             self._content = False
             logger.warning(
                 "The application lacks the Message Content intent: typed answers are read in direct messages, "
@@ -179,7 +186,7 @@ class GatewayClient:
         return None
 
     def _fatal(self, reason: str) -> float:
-        self._failure = reason
+        self._failure, self._refused = reason, True
         self._connected_once.set()
         self._outage.record_failure(_PART, reason)
         return _FATAL_PAUSE

@@ -151,12 +151,33 @@ async def test_without_the_content_intent_it_connects_and_mentions_still_count(
             assert (await made.shown(ask)).walk.answers[0].value == "can be read"
 
 
-async def test_a_gateway_that_refuses_the_app_is_not_retried_constantly(tmp_path: Path) -> None:
+@pytest.mark.rule("PLACE-3")
+@pytest.mark.parametrize(("code", "tries"), [(4004, 1), (4013, 1), (4014, 2)])
+async def test_a_gateway_that_refuses_the_app_is_not_retried_constantly(
+    tmp_path: Path, code: int, tries: int
+) -> None:
     async with FakeDiscord() as discord:
-        discord.gateway.closing = 4004
+        discord.gateway.closing = code
         async with run_surface(discord, tmp_path / "a.db", "gateway") as (surface, *_):
-            assert "4004" in (surface.unready_reason() or "")
-            assert len(discord.gateway.identifies) == 1
+            assert f"{code}" in (surface.unready_reason() or "")
+            assert len(discord.gateway.identifies) == tries
+
+
+@pytest.mark.rule("PLACE-3")
+@pytest.mark.parametrize(("code", "tries"), [(4004, 1), (4013, 1), (4014, 2)])
+async def test_a_running_gateway_that_refuses_the_app_is_reported_at_once(
+    up: Rig, code: int, tries: int
+) -> None:
+    assert up.surface.unready_reason() is None
+    up.discord.gateway.closing = code
+    up.discord.gateway.forget_sessions()
+    await up.discord.gateway.disconnect()
+    await up.ann.until(lambda: len(up.discord.gateway.closed_with) == tries, timeout=20)
+    async with asyncio.timeout(WAIT):
+        while up.surface.unready_reason() is None:  # noqa: ASYNC110 nothing signals it
+            await asyncio.sleep(0.02)
+    assert f"{code}" in (up.surface.unready_reason() or "")
+    assert len(up.discord.gateway.closed_with) == tries
 
 
 @pytest.mark.rule("DISCORD-9")
