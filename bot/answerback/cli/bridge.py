@@ -15,7 +15,7 @@ from typing import Final
 
 import aiohttp
 
-from answerback.agents.bridges.ask_people import RequestAsker
+from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
 from answerback.agents.bridges.codex import CodexBridge
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.opencode import OpencodeBridge
@@ -26,9 +26,6 @@ from answerback_client import AsyncClient, ClientError, UnauthorizedError, Unrea
 
 _START_PATIENCE: Final = 20.0
 """Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
-
-_MAX_LINE: Final = 64 * 2**20
-"""The maximum size of a message from Codex or its client, in bytes."""
 
 
 def opencode(
@@ -56,7 +53,7 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
         async with _connected_client(url, token_env) as client:
             try:
                 child = await asyncio.create_subprocess_exec(
-                    *command, stdin=PIPE, stdout=PIPE, limit=_MAX_LINE
+                    *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE
                 )
             except OSError as error:
                 fail(f"Cannot start {command[0]}: {error.strerror}. Is Codex installed?")
@@ -67,8 +64,8 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
                 people, _late_answer_source(url, token_env), child.stdin.write, _print, say
             )
             try:
-                await bridge.run(_client_lines(child.stdin), child.stdout)
-            except asyncio.CancelledError:
+                await bridge.run(_client_lines(child.stdin), _lines(child.stdout))
+            except BaseException:
                 with suppress(ProcessLookupError):  # it may have ended just before
                     child.terminate()
                 raise
@@ -79,12 +76,23 @@ def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
 
 async def _client_lines(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
     """Read the lines of standard input; at their end, close the server's input."""
-    reader = asyncio.StreamReader(limit=_MAX_LINE)
+    reader = asyncio.StreamReader(limit=MAX_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    async for line in reader:
+    async for line in _lines(reader):
         yield line
     server.close()
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError:  # it is longer than the reader's limit
+            raise LineTooLongError from None
+        if not line:
+            return
+        yield line
 
 
 def _print(line: bytes) -> None:
@@ -129,7 +137,7 @@ def _run(work: Coroutine[object, object, None]) -> None:
 
     try:
         asyncio.run(until_stopped())
-    except* (NotOpencodeError, ClientError) as group:
+    except* (NotOpencodeError, ClientError, LineTooLongError) as group:
         fail(str(group.exceptions[0]))
     except* asyncio.CancelledError:
         sys.exit(128 + stopped[0])

@@ -221,8 +221,6 @@ def test_codexs_proposals_are_offered_if_no_decisions_are_listed() -> None:
     amended = {"acceptWithExecpolicyAmendment": {"execpolicy_amendment": ["make"]}}
     with_rule = act(ask, Answer(value="acceptWithExecpolicyAmendment"))
     assert rendered(with_rule) == {"decision": amended}
-    human = make_ask(name, proposedExecpolicyAmendment=["make"], kind="humanCommand")
-    assert [option.value for option in human.form.questions[0].options] == ["accept", "decline"]
 
 
 def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> None:

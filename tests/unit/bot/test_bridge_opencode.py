@@ -364,7 +364,7 @@ async def test_the_command_uses_a_token_a_password_and_a_folder(tmp_path: Path) 
     [
         ("<html>", "text/html", "is not an opencode server (HTTP 200)"),
         ("data: [1]\n\n", "text/event-stream", "is not an opencode server"),
-        (None, "text/event-stream", "is not an opencode server (HTTP 200)"),
+        (None, "text/event-stream", "is not an opencode server"),
     ],
 )
 async def test_a_server_that_is_not_opencode_is_reported(

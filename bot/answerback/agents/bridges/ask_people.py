@@ -6,9 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Final, NamedTuple
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from answerback.core.base_error import AnswerbackError
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
 Json = dict[str, JsonValue]
@@ -17,10 +19,21 @@ _REQUEST: Final = "request"
 """The field of an ask's metadata with the id of the server's request."""
 PROCESS: Final = "process"
 """The field with the id of the bridge's process, if only that process can use an answer."""
+_MAX_ID: Final = 60
+"""Characters of a request's id in a key, which may have 255 and be percent-encoded."""
 _END_TIMEOUT: Final = 5.0
 """Seconds that a bridge takes at its end to withdraw the asks that end with it."""
 _MAX_OPEN: Final = 200
 """The number of open asks that are searched for those of an earlier run."""
+MAX_LINE: Final = 64 * 2**20
+"""Bytes of a message from an agent's server or its client."""
+
+
+class LineTooLongError(AnswerbackError):
+    """A program sent a line that is longer than any message."""
+
+    def __init__(self) -> None:
+        super().__init__(f"Stopped, because a line has more than {MAX_LINE} bytes.")
 
 
 class Request(NamedTuple):
@@ -75,7 +88,8 @@ class RequestAsker:
                 {**self._source, _REQUEST: request.id, PROCESS: request.process}
             ),
         }
-        key = f"{self._source['bridge']}:{request.id}"
+        # The id comes from the server, and becomes a header.
+        key = f"{self._source['bridge']}:{quote(request.id[:_MAX_ID], safe=':', errors='replace')}"
         asked = asyncio.create_task(self._client.submit_body(_without_none(body), key=key))
         try:
             return await self._wait(await asyncio.shield(asked), gone)
@@ -124,6 +138,25 @@ class RequestAsker:
     async def _withdraw(self, ask_id: str) -> None:
         with contextlib.suppress(EndedError, NotFoundError):
             await self._client.withdraw(ask_id)
+
+
+def is_machine_made(ask: Ask) -> bool:
+    """Whether a deadline, the configuration or another machine answered: only a person's answer counts."""
+    return ask.status == "answered" and ask.json.get("source") != "human"
+
+
+def structured_result(ask: Ask) -> Json | None:
+    """The result that the server understands; None if there is none, or no person gave it."""
+    result = ask.tool_result
+    if result is None or result.is_error or is_machine_made(ask):
+        return None
+    return result.structured if isinstance(result.structured, dict) else None
+
+
+def reason_for_no_answer(ask: Ask) -> str:
+    """Explain to the model why there is no answer for it."""
+    content = ask.tool_result.content if ask.tool_result else ""
+    return f"No person answered, but a machine: {content}" if is_machine_made(ask) else content
 
 
 def _without_none(fields: Mapping[str, object]) -> dict[str, object]:

@@ -16,7 +16,13 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from answerback.agents.bridges.ask_people import PROCESS, Request, RequestAsker
+from answerback.agents.bridges.ask_people import (
+    PROCESS,
+    Request,
+    RequestAsker,
+    reason_for_no_answer,
+    structured_result,
+)
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback_client import Ask, ClientError
@@ -214,15 +220,14 @@ async def _is_needed(ask: Ask) -> bool:
 
 def _answer(method: str, ask: Ask) -> Json:
     """The response that reports to Codex how an ask ended."""
-    result = ask.tool_result
-    structured = result.structured if result and not result.is_error else None
+    structured = structured_result(ask)
     if method == _QUESTION:
-        if isinstance(structured, dict):
-            return {"result": {"answers": structured["answers"]}}
-        if result is None:
+        if structured is not None:
+            return {"result": {"answers": structured.get("answers")}}
+        if ask.end_turn:
             return {"result": {"answers": {}}}
-        return {"error": {"code": _FAILED, "message": result.content}}
-    if isinstance(structured, dict):
+        return {"error": {"code": _FAILED, "message": reason_for_no_answer(ask)}}
+    if structured is not None:
         return {"result": structured}
     decision = "cancel" if ask.end_turn else "decline"
     return {"result": _DECLINED.get(method, {"decision": decision})}

@@ -15,7 +15,13 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
-from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.bridges.ask_people import (
+    Request,
+    RequestAsker,
+    is_machine_made,
+    reason_for_no_answer,
+    structured_result,
+)
 from answerback.agents.bridges.late_answers import LateAnswerSource
 from answerback.agents.bridges.opencode_server import OpencodeServer, ServerUnavailableError
 from answerback_client import Ask, ClientError
@@ -30,6 +36,7 @@ _MAX_PAUSE: Final = 10.0
 _LATE_ANSWER_INTERVAL: Final = 2.0
 """Seconds between two checks for answers to interrupted sessions."""
 _QUESTION: Final = "question"
+_NO_PERSON: Final = "[no answer: no person answered]"
 
 
 @dataclass(slots=True)
@@ -98,7 +105,7 @@ class OpencodeBridge:
     async def _catch_up(self) -> None:
         """Process the requests that came and went while there was no connection."""
         pending = {kind: await self._server.pending(kind) for kind in _KINDS}
-        waiting = {str(each["id"]) for rows in pending.values() for each in rows}
+        waiting = {_text(each.get("id")) or "" for rows in pending.values() for each in rows}
         for request_id in self._pending.keys() - waiting:
             await self._handle_missing(request_id)
         if not self._is_caught_up:
@@ -175,7 +182,9 @@ class OpencodeBridge:
 
     def _ask(self, kind: Kind, asked: Json) -> None:
         request = _parse_request(kind, asked)
-        if request.id not in self._pending:
+        if request is None:
+            self._report(f"A {kind} without a valid id stays in opencode's own window.")
+        elif request.id not in self._pending:
             pending = self._pending[request.id] = _Pending(kind, request)
             pending.task = self._tasks.create_task(self._forward(pending))
 
@@ -208,12 +217,14 @@ class OpencodeBridge:
                 await backoff.wait()
 
 
-def _parse_request(kind: Kind, asked: Json) -> Request:
+def _parse_request(kind: Kind, asked: Json) -> Request | None:
     tool, session = asked.get("tool"), asked.get("sessionID")
     call_id = tool.get("callID") if isinstance(tool, dict) else None
+    if (request_id := _text(asked.get("id"))) is None:
+        return None
     shown = ("questions",) if kind == "question" else ("permission", "patterns", "always", "metadata")  # fmt: skip
     return Request(
-        id=str(asked["id"]),
+        id=request_id,
         name=_QUESTION if kind == "question" else "permission.asked",
         dialect="opencode" if kind == "question" else "approval",
         arguments={key: asked[key] for key in shown if key in asked},
@@ -223,25 +234,30 @@ def _parse_request(kind: Kind, asked: Json) -> Request:
 
 
 def _text(value: JsonValue) -> str | None:
-    return value if isinstance(value, str) else None
+    """Return an id: they are part of paths and headers."""
+    is_id = isinstance(value, str) and value.isascii() and value.isprintable()
+    return value if is_id and isinstance(value, str) and value else None
 
 
 def _answers(kind: Kind, request: Request, ask: Ask) -> list[tuple[str, Json | None]]:
     """The API calls that report to opencode how an ask ended."""
     at = f"/{kind}/{quote(request.id, safe='')}"
-    result = ask.tool_result
-    structured = result.structured if result and not result.is_error else None
+    structured = structured_result(ask)
     match kind:
         case "question":
-            if isinstance(structured, dict):
-                return [(f"{at}/reply", {"answers": structured["answers"]})]
+            if structured is not None:
+                return [(f"{at}/reply", {"answers": structured.get("answers")})]
+            if is_machine_made(ask):
+                questions = request.arguments.get("questions")
+                count = len(questions) if isinstance(questions, list) else 1
+                return [(f"{at}/reply", {"answers": [[_NO_PERSON]] * count})]
             return [(f"{at}/reject", None)]
         case "permission":
-            if isinstance(structured, dict):
+            if structured is not None:
                 return [(f"{at}/reply", structured)]
             refused: Json = {"reply": "reject"}
-            if result is not None:
-                return [(f"{at}/reply", {**refused, "message": result.content})]
+            if not ask.end_turn:
+                return [(f"{at}/reply", {**refused, "message": reason_for_no_answer(ask)})]
             session = quote(request.conversation or "", safe="")
             return [(f"{at}/reply", refused), (f"/session/{session}/abort", None)]
         case _:

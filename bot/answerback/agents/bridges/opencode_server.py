@@ -5,23 +5,22 @@ Shapes: the package opencode-ai 1.18.33, whose server describes its API at ``/do
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from http import HTTPStatus
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import quote
 
 import aiohttp
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue
 
+from answerback.agents.bridges.ask_people import MAX_LINE
 from answerback.core.base_error import AnswerbackError
 from answerback_client.connection_errors import reason_of
 
 Json = dict[str, JsonValue]
 
-_Shape = TypeVar("_Shape")
-_OBJECT: Final = TypeAdapter(Json)
-_ROWS: Final = TypeAdapter(list[Json])
 _USER: Final = "opencode"
 """The default user name of a server with a password."""
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=30)
@@ -82,12 +81,14 @@ class OpencodeServer:
 
     async def sessions(self) -> list[str]:
         """The ids of the newest sessions."""
-        return [str(each["id"]) for each in await self._rows(f"/session?limit={_MAX_SESSIONS}")]
+        rows = await self._rows(f"/session?limit={_MAX_SESSIONS}")
+        ids = [each.get("id") for each in rows]
+        return [session for session in ids if isinstance(session, str) and session.isascii()]
 
     async def was_interrupted(self, session: str, call_id: str) -> bool:
         """Whether a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
         at = f"/session/{quote(session, safe='')}/message"
-        if session in await self._read("/session/status", _OBJECT):
+        if session in _object(await self._read("/session/status")):
             return False  # the session is busy, so the call is still running
         return any(
             isinstance(part, dict) and part.get("callID") == call_id and _is_running(part)
@@ -96,21 +97,32 @@ class OpencodeServer:
         )
 
     async def _rows(self, path: str) -> list[Json]:
-        return await self._read(path, _ROWS)
+        rows = await self._read(path)
+        if not isinstance(rows, list):
+            raise NotOpencodeError(f"The server at {self.url} is not an opencode server.")
+        return [row for row in rows if isinstance(row, dict)]
 
-    async def _read(self, path: str, shape: TypeAdapter[_Shape]) -> _Shape:
+    async def _read(self, path: str) -> JsonValue:
         async with self._response("GET", path, timeout=_TIMEOUT) as response:
-            raw = await response.read()
+            raw = await self._read_body(response)
             try:
-                return shape.validate_json(raw)
-            except ValidationError as error:
+                return parse_json(raw)
+            except ValueError as error:
                 raise NotOpencodeError(self._describe_foreign_server(response)) from error
 
     async def post(self, path: str, body: Json | None = None) -> bool:
         """Post to the server; returns whether it accepted. It refuses an answer to a request that is not pending."""
         async with self._response("POST", path, timeout=_TIMEOUT, json=body) as response:
-            await response.read()
+            await self._read_body(response)
             return response.status < HTTPStatus.BAD_REQUEST
+
+    async def _read_body(self, response: aiohttp.ClientResponse) -> bytes:
+        chunks = bytearray()
+        async for chunk in response.content.iter_any():
+            chunks += chunk
+            if len(chunks) > MAX_LINE:
+                raise NotOpencodeError(self._describe_foreign_server(response))
+        return bytes(chunks)
 
     @asynccontextmanager
     async def _response(
@@ -138,24 +150,46 @@ class OpencodeServer:
             ) from error
 
     async def _events(self, stream: aiohttp.StreamReader) -> AsyncIterator[Json]:
-        """Parse the events: one line of JSON each, of any length."""
-        rest = b""
+        """Parse the events: one line of JSON each."""
+        rest = bytearray()
         async for chunk in stream.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                if line.startswith(b"data:"):
-                    yield self._event(line.removeprefix(b"data:"))
+            head, *lines = chunk.split(b"\n")
+            rest += head
+            if len(rest) > MAX_LINE:
+                raise NotOpencodeError(f"{self.url} sent a line of more than {MAX_LINE} bytes.")
+            for following in lines:
+                if rest.startswith(b"data:"):
+                    yield self._event(bytes(rest).removeprefix(b"data:"))
+                rest = bytearray(following)
 
     def _event(self, raw: bytes) -> Json:
         try:
-            return _OBJECT.validate_json(raw)
-        except ValidationError as error:
-            raise NotOpencodeError(
-                f"{self.url} sent an event that is not an opencode server's."
-            ) from error
+            event = parse_json(raw)
+        except ValueError:
+            event = None
+        if not isinstance(event, dict):
+            raise NotOpencodeError(f"{self.url} sent an event that is not an opencode server's.")
+        return event
 
     def _describe_foreign_server(self, response: aiohttp.ClientResponse) -> str:
         return f"The server at {self.url} is not an opencode server (HTTP {response.status})."
+
+
+def parse_json(raw: bytes) -> JsonValue:
+    """Parse JSON in which half a surrogate pair is no mistake: opencode streams texts in pieces.
+
+    Raises:
+        ValueError: it is not JSON.
+    """
+    try:
+        value: JsonValue = json.loads(raw)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    return value
+
+
+def _object(value: JsonValue) -> Json:
+    return value if isinstance(value, dict) else {}
 
 
 def _parts(message: Json) -> list[JsonValue]:

@@ -52,7 +52,7 @@ class _Decision(NamedTuple):
 def _decisions(arguments: Json) -> Iterator[_Decision]:
     """Yield the decisions of a command's approval except for cancel, which is End Turn."""
     listed = arguments.get("availableDecisions")
-    if not isinstance(listed, list):
+    if not isinstance(listed, list) or _is_human_command(arguments):
         listed = [*_default_decisions(arguments)]
     counts: dict[str, int] = {}
     for i, sent in enumerate(listed):
@@ -67,8 +67,13 @@ def _decisions(arguments: Json) -> Iterator[_Decision]:
             )
 
 
+def _is_human_command(arguments: Json) -> bool:
+    """Return whether the command is a person's own: Codex then takes two decisions, whatever it lists."""
+    return arguments.get("kind") == "humanCommand"
+
+
 def _default_decisions(arguments: Json) -> Iterator[JsonValue]:
-    if arguments.get("kind") == "humanCommand":
+    if _is_human_command(arguments):
         yield from (each.value for each in _HUMAN)
         return
     yield from (each.value for each in _SESSION)
@@ -96,6 +101,8 @@ def _amendment_label(key: str, sent: Json) -> str:
 
 def _read_command(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     arguments = call.value if isinstance(call.value, dict) else {}
+    if _is_human_command(arguments):
+        return [_request(call, "commandExecution", _HUMAN)]
     for node in optional_items(call, "availableDecisions", "decisions"):
         if not isinstance(node.value, str) and not (
             isinstance(node.value, dict) and len(node.value) == 1
