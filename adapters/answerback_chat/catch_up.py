@@ -31,6 +31,8 @@ _OVERLAP: Final = 600.0
 """Seconds read a second time: messages from then may not have been handled. Platforms repeat an event for minutes."""
 _SAVE_INTERVAL: Final = 30.0
 """Seconds, by the platform's clock, between two saves of the time of the last message received."""
+_MAX_CLOCK_SKEW: Final = 300.0
+"""Seconds by which our clock and the platform's may differ if it did not say when an ask appeared."""
 _MAX_PLACES: Final = 300
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
@@ -98,9 +100,9 @@ class MissedMessageReader(Generic[Place]):
 
     def read_one(self, ask: Ask) -> None:
         """Read in the background what was typed at one ask, whose message is only now known to be there."""
-        if (opened := _answerable_since(ask)) is not None:
+        if (posted := _answerable_since(ask)) is not None:
             task = asyncio.create_task(
-                self._read_places(dict.fromkeys(self._places(ask), opened)),
+                self._read_places(dict.fromkeys(self._places(ask), posted)),
                 name=f"{self._surface} words missed at {ask.id}",
             )
             self._reading.add(task)
@@ -181,9 +183,9 @@ class MissedMessageReader(Generic[Place]):
         self._unconfirmed = False
         async for ask in self._asks.each_open(self._surface):
             self._unconfirmed |= ask.message is not None and not ask.seen
-            opened = _answerable_since(ask)
-            for place in self._places(ask) if opened is not None else ():
-                after = max(opened or 0.0, since)
+            posted = _answerable_since(ask)
+            for place in self._places(ask) if posted is not None else ():
+                after = max(posted or 0.0, since)
                 starts[place] = min(starts.get(place, after), after)
             if len(starts) >= _MAX_PLACES:
                 extra = {"action": "missed_bounded"}
@@ -218,9 +220,7 @@ class MissedMessageReader(Generic[Place]):
 
 
 def _answerable_since(ask: Ask) -> float | None:
-    """Since when typed words can answer the open question; None if they cannot."""
-    question = ask.question
-    if question is None or question.answer_type is AnswerType.SCHEMA:
+    """Since when people may have typed at an ask; None if its open question is not answered by typing."""
+    if ask.question is None or ask.question.answer_type is AnswerType.SCHEMA:
         return None
-    known = [at for at in (ask.opened.at, ask.opened.shown) if at is not None]
-    return min(known, default=None)
+    return ask.created_at - _MAX_CLOCK_SKEW if ask.seen_since is None else ask.seen_since

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import LeaseLostError, PlatformError, PlatformUnavailableError
-from answerback.core.intents import Intent, TypedText
+from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
@@ -43,7 +43,10 @@ class Platform(Protocol[M_contra]):
     """The platform-specific part."""
 
     async def find_candidates(self, message: M_contra) -> Sequence[Ask]:
-        """Return the open asks that a message may be for; it is applied if there is exactly one."""
+        """Return the asks that looked open where and when it was typed; it is applied if there is exactly one."""
+
+    async def read_shown(self, ask: Ask) -> ShownRevision | None:
+        """Ask the platform what the ask's message shows, if it is not recorded yet and the platform can say."""
 
     def words(self, message: M_contra) -> str:
         """Return the typed text as the person sees it, without the mention that addresses the bot."""
@@ -84,7 +87,9 @@ class TypedMessageHandler(Generic[M]):
                 self.tell_author_once(message, note)
             return
         words = TypedText(self._platform.words(message))
-        intent = Intent(candidates[0].id, words, delivery=message.delivery, at=message.at)
+        [ask] = candidates
+        shown = await self._platform.read_shown(ask) if ask.opened.shown is None else None
+        intent = Intent(ask.id, words, delivery=message.delivery, at=message.at, shown=shown)
         try:
             result = await self._asks.apply(intent, message.actor)
         except LeaseLostError:

@@ -28,7 +28,7 @@ from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease, with_fence
 from answerback_discord import private_notes, slash_commands
-from answerback_discord.api_client import DiscordApi
+from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
 from answerback_discord.channels import ChannelDirectory
 from answerback_discord.components import Json
@@ -233,25 +233,25 @@ class DiscordSurface(ChatSurface):
             return
         receive = self._interactions.receive if self._interactions else self._not_started
         reply = await receive(body)
-        acceptance: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        result = ResponseResult(None)
+        pending: asyncio.Future[ResponseResult] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
             # Registered before anything is awaited, so that the update triggered by the commit finds it.
-            self._pending_edits.track_response(reply.shown, acceptance)
-        accepted: bool | None = None
+            self._pending_edits.track_response(reply.shown, pending)
         try:
-            accepted = await self.calls.respond_to_interaction(
+            result = await self.calls.respond_to_interaction(
                 str(body.get("id")), str(body.get("token")), reply.callback
             )
         finally:
-            if accepted is None and reply.shown is not None:
+            if result.accepted is None and reply.shown is not None:
                 self._pending_edits.record_unconfirmed_response(
                     reply.shown
                 )  # it may still be accepted
-            acceptance.set_result(bool(accepted))
-        if not accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
+            pending.set_result(result)
+        if not result.accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
             # Selections and pages do not change the ask's revision, so nothing else would update the message.
             await self._show_again(ask, lost=True)
-        await self._follow_up(body, reply if accepted else reply._replace(note=None))
+        await self._follow_up(body, reply if result.accepted else reply._replace(note=None))
 
     async def _follow_up(self, body: Json, reply: InteractionResponse) -> None:
         """Do what an interaction calls for after its response."""

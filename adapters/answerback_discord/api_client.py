@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Final
+from typing import Final, NamedTuple
 
 import aiohttp
 from pydantic import JsonValue
@@ -23,7 +23,7 @@ from pydantic import JsonValue
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback_chat.retry import retry
 from answerback_client.backoff import Backoff
-from answerback_discord import limits
+from answerback_discord import limits, parse
 from answerback_discord.components import Json
 from answerback_discord.errors import TOKEN_REFUSED, ErrorCode, error_from_response, has_code
 
@@ -51,6 +51,15 @@ class _Bucket:
     remaining: int
     until: float
     window: float
+
+
+class ResponseResult(NamedTuple):
+    """What became of the response to an interaction."""
+
+    accepted: bool | None
+    """Whether Discord accepted it; None: that is unknown, and it may still accept it a moment later."""
+    updated_at: float | None = None
+    """When the message was updated by it, by Discord's clock, as far as Discord says so."""
 
 
 class DiscordApi:
@@ -139,40 +148,38 @@ class DiscordApi:
 
     async def respond_to_interaction(
         self, interaction_id: str, token: str, callback: Json
-    ) -> bool | None:
-        """Respond to an interaction by its callback route, immediately or not at all.
-
-        Returns:
-            Whether Discord accepted the response; None if that is unknown and it may still accept it a moment later.
-        """
-        url = f"{self._url}/interactions/{interaction_id}/{token}/callback"
+    ) -> ResponseResult:
+        """Respond to an interaction by its callback route, immediately or not at all."""
+        url = f"{self._url}/interactions/{interaction_id}/{token}/callback?with_response=true"
         what = f"the answer to interaction {interaction_id}"
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
                 return await self._send_response(url, callback, what)
         except PlatformError as error:
             if has_code(error, ErrorCode.ALREADY_ACKNOWLEDGED):
-                return False  # another delivery of the same click was faster: the person has a response
+                return ResponseResult(
+                    False
+                )  # another delivery of the same click was faster: the person has a response
             self._log_unanswered(what, error)
-            return None if isinstance(error, PlatformUnavailableError) else False
+            return ResponseResult(None if isinstance(error, PlatformUnavailableError) else False)
         except (aiohttp.ClientError, TimeoutError) as failure:
             self._log_unanswered(what, failure)
-        return None
+        return ResponseResult(None)
 
-    async def _send_response(self, url: str, callback: Json, what: str) -> bool:
+    async def _send_response(self, url: str, callback: Json, what: str) -> ResponseResult:
         for last in (False, True):
             try:
                 async with self._http.post(
                     url, json=callback, headers={"User-Agent": USER_AGENT}
                 ) as response:
-                    if response.status < 400:
-                        return True
                     answer = _json(await response.text())
+                    if response.status < 400:
+                        return ResponseResult(True, parse.response_updated_at(answer))
                     raise error_from_response(response.status, answer, response.headers, what)
             except aiohttp.ClientConnectionError:
                 if last:
                     raise
-        return False
+        return ResponseResult(False)
 
     async def send_followup(self, interaction: Json, message: Json) -> None:
         """Send a further message to the author of an interaction.

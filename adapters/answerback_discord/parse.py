@@ -200,6 +200,13 @@ def changed_at(message: Mapping[str, JsonValue]) -> float | None:
         return None
 
 
+def response_updated_at(body: JsonValue) -> float | None:
+    """Return when the response to an interaction updated its message, from Discord's answer."""
+    resource = _object(_object(body).get("resource"))
+    message = _object(resource.get("message"))
+    return changed_at(message) if message.get("edited_timestamp") else None
+
+
 def parse_body(raw: bytes) -> c.Json | None:
     """Parse the body of a request, a click only as far as `parse_interaction` needs; None if it is no JSON object."""
     try:
@@ -285,12 +292,12 @@ def parse_typed_message(body: Mapping[str, JsonValue], bot_id: str) -> TypedMess
     )
 
 
-def live_message_ask_id(message: Mapping[str, JsonValue]) -> str | None:
-    """Return the id of the ask whose live message this is, from its controls."""
+def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:
+    """Return one of the controls of a live message, which say what it shows; None if this is none."""
     controls = (
         decode(part.get("custom_id")) for part in c.iter_components(message.get("components"))
     )
-    return next((control.ask_id for control in controls if control is not None), None)
+    return next((control for control in controls if control is not None), None)
 
 
 def _referenced_message(
@@ -303,7 +310,8 @@ def _referenced_message(
     link = _LINK.search(_text(message.get("content")) or "")
     if link is not None:
         return ReferencedMessage(link[1], link[2])
-    return ReferencedMessage(channel_id, number, bool(message), live_message_ask_id(message))
+    control = live_message_control(message)
+    return ReferencedMessage(channel_id, number, bool(message), control.ask_id if control else None)
 
 
 def _actor(body: Mapping[str, JsonValue], member: JsonValue, user: JsonValue) -> Actor | None:

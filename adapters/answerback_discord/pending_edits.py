@@ -12,6 +12,7 @@ from collections import OrderedDict
 from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask
+from answerback_discord.api_client import ResponseResult
 
 _MAX_TRACKED: Final = 1_024
 """Maximum number of asks whose responses are tracked: the most recently clicked ones."""
@@ -23,7 +24,7 @@ class _SentResponse(NamedTuple):
     message_id: str
     appearance: tuple[int, bool, int] | None
     """The state that the message shows after it; None if something else may be applied after it."""
-    accepted: asyncio.Future[bool]
+    result: asyncio.Future[ResponseResult]
 
 
 class PendingEdits:
@@ -39,13 +40,13 @@ class PendingEdits:
         self._unconfirmed: OrderedDict[str, tuple[str, float]] = OrderedDict()
         """The message, and the time until which Discord may accept a response that updates it (`time.monotonic`)."""
 
-    def track_response(self, ask: Ask, accepted: asyncio.Future[bool]) -> None:
-        """Track a response that shows the ask's current state; ``accepted`` will say whether Discord accepted it."""
+    def track_response(self, ask: Ask, result: asyncio.Future[ResponseResult]) -> None:
+        """Track a response that shows the ask's current state; ``result`` will say whether Discord accepted it."""
         if message_id := live_message_id(ask):
             # Responses that were accepted before this one was sent were applied before it.
-            before = (sent for sent in self._responses_to(ask) if not sent.accepted.done())
+            before = (sent for sent in self._responses_to(ask) if not sent.result.done())
             appearance = None if self.seconds_unconfirmed(ask) > 0 else ask.rendered_state
-            self._sent[ask.id] = (*before, _SentResponse(message_id, appearance, accepted))
+            self._sent[ask.id] = (*before, _SentResponse(message_id, appearance, result))
             while len(self._sent) > _MAX_TRACKED:
                 self._sent.popitem(last=False)
 
@@ -61,18 +62,26 @@ class PendingEdits:
         message_id, until = self._unconfirmed.get(ask.id, ("", 0.0))
         return until - time.monotonic() if message_id == live_message_id(ask) else 0.0
 
-    async def is_message_updated(self, ask: Ask) -> bool:
-        """Wait for the responses on their way; return whether they have updated the message to the ask's state."""
-        if in_flight := [
-            sent.accepted for sent in self._responses_to(ask) if not sent.accepted.done()
-        ]:
+    async def updated_at(self, ask: Ask) -> float | None:
+        """Wait for the responses on their way; return when they updated the message to the ask's state.
+
+        None: they did not, or Discord did not say when.
+        """
+        if in_flight := [sent.result for sent in self._responses_to(ask) if not sent.result.done()]:
             await asyncio.wait(in_flight)  # does not cancel them when it is cancelled
-        accepted = [s for s in self._responses_to(ask) if s.accepted.done() and s.accepted.result()]
-        return bool(accepted) and all(sent.appearance == ask.rendered_state for sent in accepted)
+        accepted = [
+            sent
+            for sent in self._responses_to(ask)
+            if sent.result.done() and sent.result.result().accepted
+        ]
+        times = [sent.result.result().updated_at for sent in accepted]
+        known = [at for at in times if at is not None]
+        is_current = all(sent.appearance == ask.rendered_state for sent in accepted)
+        return max(known, default=None) if is_current and len(known) == len(times) else None
 
     def record_edit(self, ask: Ask) -> None:
         """Record an edit of the message: it is unknown whether it or a response on its way is applied last."""
-        in_flight = (sent for sent in self._responses_to(ask) if not sent.accepted.done())
+        in_flight = (sent for sent in self._responses_to(ask) if not sent.result.done())
         if later := tuple(sent._replace(appearance=None) for sent in in_flight):
             self._sent[ask.id] = later
         else:

@@ -127,9 +127,14 @@ class Posting(LiveMessages[Json, Json]):
         if ref.get(_SHOWS) == [*ask.rendered_state]:
             return True
         ref.pop(_SINCE, None)
-        is_updated = await self._pending_edits.is_message_updated(ask)
+        updated_at = await self._pending_edits.updated_at(ask)
         seconds = self._pending_edits.seconds_unconfirmed(ask)
-        return RetryLater(seconds) if seconds > 0 else is_updated
+        if seconds > 0:
+            return RetryLater(seconds)
+        if updated_at is None:
+            return False
+        ref[_SINCE] = updated_at
+        return True
 
     def raise_if_limited(self, ref: Json) -> None:
         """See `LiveMessages.raise_if_limited`."""

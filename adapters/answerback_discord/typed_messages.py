@@ -21,6 +21,7 @@ from answerback.core.errors import (
     RateLimitedError,
     StoreError,
 )
+from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Rejected
 from answerback_chat.background_tasks import BackgroundTasks
@@ -95,17 +96,28 @@ class TypedMessageListener:
         return private_notes.rejection_text(rejected, self._labels, typed.actor.person.user_id)
 
     async def find_candidates(self, typed: TypedMessage) -> Sequence[Ask]:
-        """Return the ask that the message replies to, or without a reply, the open asks in the same place."""
+        """Return the ask that the message replies to, or without a reply, those that looked open in the same place."""
         if typed.replied is not None:
             ask = await self._ask_of_reply(typed.replied)
             return [ask] if ask else []
         if typed.guild_id is None:
-            return await self._asks.list_open_in(SURFACE, typed.channel_id, None)
+            return await self._asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
         place = await self._channels.get_place(typed.channel_id)
         if place.kind is ChannelKind.THREAD:
-            return await self._asks.list_open_in(SURFACE, place.parent or "", typed.channel_id)
-        open_asks = await self._asks.list_open_in(SURFACE, typed.channel_id, None)
+            parent = place.parent or ""
+            return await self._asks.list_open_at(SURFACE, parent, typed.channel_id, typed.at)
+        open_asks = await self._asks.list_open_at(SURFACE, typed.channel_id, None, typed.at)
         return [ask for ask in open_asks if (ask.message or {}).get("channel") == typed.channel_id]
+
+    async def read_shown(self, ask: Ask) -> ShownRevision | None:
+        """See `answerback_chat.typed_messages.Platform.read_shown`: the response to a click may have updated it."""
+        channel = (ask.message or {}).get("channel")
+        body = await self._calls.get(f"/channels/{channel}/messages/{_message_id(ask)}")
+        message = body if isinstance(body, dict) else {}
+        control, since = parse.live_message_control(message), parse.changed_at(message)
+        if control is None or control.ask_id != ask.id or since is None:
+            return None
+        return ShownRevision(control.revision, since)
 
     async def _ask_of_reply(self, replied: ReferencedMessage) -> Ask | None:
         """The open ask whose live message somebody replied to, however many asks are open there."""
@@ -113,7 +125,8 @@ class TypedMessageListener:
         if not replied.shown:
             path = f"/channels/{replied.channel_id}/messages/{replied.id}"
             message = await self._calls.get(path)
-            ask_id = parse.live_message_ask_id(message) if isinstance(message, dict) else None
+            control = parse.live_message_control(message) if isinstance(message, dict) else None
+            ask_id = control.ask_id if control else None
         ask = await self._wait_for_message_id(ask_id) if ask_id else None
         return ask if ask and ask.open and _message_id(ask) == replied.id else None
 

@@ -14,7 +14,7 @@ from typing import Final
 from answerback.core import typed_answers
 from answerback.core.ask import Ask
 from answerback.core.errors import PlatformUnavailableError
-from answerback.core.intents import Intent, TypedText
+from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected
@@ -94,9 +94,9 @@ class TypedMessageListener:
         return text_as_typed(strip_mention(message.text, self._identity.bot_user or ""))
 
     async def find_candidates(self, message: TypedMessage) -> Sequence[Ask]:
-        """The open asks in the message's thread; for a channel, those whose own messages are in the channel."""
+        """The asks that looked open in its thread; for a channel, those whose own messages are in the channel."""
         channel, thread = message.where.channel, message.where.thread
-        asks = await self._asks.list_open_in("slack", channel, thread)
+        asks = await self._asks.list_open_at("slack", channel, thread, message.at)
         if thread is None:
             return asks if message.is_direct else [ask for ask in asks if _started_thread(ask)]
         if not asks:
@@ -108,6 +108,10 @@ class TypedMessageListener:
             # A post may have been confirmed since the first lookup.
             return [ask for ask in in_channel if ask.thread and ask.thread.id == thread]
         return asks
+
+    async def read_shown(self, ask: Ask) -> ShownRevision | None:
+        """See `answerback_chat.typed_messages.Platform.read_shown`: every edit is ours, so it will be recorded."""
+        return None
 
     def disambiguation_note(self, message: TypedMessage, meant: Sequence[Ask]) -> str:
         """See `answerback_chat.typed_messages.Platform.disambiguation_note`."""
@@ -124,10 +128,7 @@ class TypedMessageListener:
         ask = next(filter(_started_thread, asks), None)
         if ask is None or ask.question is None or not typed_answers.accepts_free_text(ask):
             return
-        if (
-            typed_answers.check_not_too_early(ask, message.at, message.person, self._labels)
-            is not None
-        ):
+        if typed_answers.check_not_too_early(ask, message.at, self._labels) is not None:
             return
         if not await self._is_probably_responder(ask, message.person):
             return

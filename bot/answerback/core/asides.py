@@ -1,11 +1,11 @@
-"""When the open question was opened, and the asides about it, as plain values."""
+"""Since when people can see the open question, and the asides about it, as plain values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from answerback.core.walker import Person, StrictDataclass
 
@@ -15,17 +15,15 @@ EpochSeconds = Annotated[float, Field(ge=0, lt=253_402_300_800)]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionOpening(StrictDataclass):
-    """When the open question was opened, in seconds since the epoch by the clock of the platform that shows it.
+    """Since when people can see the open question or the end, in seconds since the epoch by the platform's clock.
 
-    Typed messages carry times of the same clock. None: the platform did not report a time.
+    Typed messages carry times of the same clock.
     """
 
-    at: float | None = None
-    """The time of the click or typed message that led to the question."""
-    typed: bool = False
-    """Whether it was a typed message."""
+    __pydantic_config__ = ConfigDict(extra="ignore")  # earlier versions stored more
+
     shown: float | None = None
-    """When the question became visible."""
+    """None: it is not visible yet, or the platform did not report a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,4 +37,4 @@ class Aside(StrictDataclass):
 
 
 UNOPENED: Final = QuestionOpening()
-"""A question that was not opened by an action on its platform and is not shown yet."""
+"""A question that is not visible yet."""

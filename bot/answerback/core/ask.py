@@ -161,6 +161,8 @@ class Ask(StrictDataclass):
     shown_revision: int = 0
     seen: bool = False
     """Whether people could see the live message at the current destination."""
+    seen_since: float | None = None
+    """Since when they could, by the platform's clock; None: that is unknown."""
     missed: int = 0
     """How often the live message was found to differ from what was recorded: deleted, or out of date."""
     message: dict[str, JsonValue] | None = None
@@ -306,13 +308,8 @@ def apply_action(
     at: float,
     by: Person | None,
     source: Source = Source.HUMAN,
-    opened: QuestionOpening = UNOPENED,
 ) -> Change | Refused:
-    """Apply an action to an open ask, which may end it.
-
-    Args:
-        opened: the platform's time of the action, if that platform is the one that shows the ask.
-    """
+    """Apply an action to an open ask, which may end it."""
     walk = walker.step(ask.form, ask.walk, action, by=by, source=source, at=at)
     if isinstance(walk, Refused):
         return walk
@@ -328,7 +325,7 @@ def apply_action(
         acted_by=by or ask.acted_by,
         acted_revision=ask.revision + 1 if by else ask.acted_revision,
         inquiring=False,
-        opened=opened,
+        opened=UNOPENED,
     )
     following = (_ended_entry(moved, outcome),) if outcome else request_entry(moved, at)
     return Change(moved, _response_entry(ask, action, walk, at, by) + following)
@@ -356,7 +353,8 @@ def end_ask(
 ) -> Change:
     """End an ask without a person's answer: as expired, withdrawn or failed."""
     outcome = Outcome(status=status, at=at, ended_by=by, reason=reason, message=message)
-    done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at, inquiring=False)
+    done = replace(ask, outcome=outcome, revision=ask.revision + 1, updated_at=at)
+    done = replace(done, inquiring=False, opened=UNOPENED)
     cancelled: tuple[RecordEntry, ...] = ()
     if ask.question is not None:
         why: dict[str, JsonValue] = {"reason": reason.value}

@@ -12,7 +12,7 @@ from itertools import takewhile
 from typing import ClassVar, Final
 
 from answerback.core.answers import Invalid, check_text
-from answerback.core.asides import UNOPENED, Aside, QuestionOpening
+from answerback.core.asides import UNOPENED, Aside
 from answerback.core.ask import Ask, Change, RecordEntry
 from answerback.core.errors import Problem
 from answerback.core.form import MAX_TEXT
@@ -66,14 +66,8 @@ def pending_question(ask: Ask) -> Aside | None:
     return last if last is not None and last.by is not None else None
 
 
-def apply_ask_back(
-    ask: Ask, action: AskBack, *, at: float, by: Person, opened: QuestionOpening
-) -> Change | Refused:
-    """Apply asking back to an open ask.
-
-    Args:
-        opened: the platform's time of the action, if that platform is the one that shows the ask.
-    """
+def apply_ask_back(ask: Ask, action: AskBack, *, at: float, by: Person) -> Change | Refused:
+    """Apply asking back to an open ask."""
     question = ask.question
     if question is None or not can_ask_back(ask):
         return _refused("/action", "unknown_value", "The agent cannot be asked back here.")
@@ -91,7 +85,6 @@ def apply_ask_back(
         updated_at=at,
         acted_by=by,
         acted_revision=ask.revision + 1,
-        opened=opened,
     )
     entry = RecordEntry(
         at=at, kind="clarify", question_id=question.id, by=by, body={"text": action.text}

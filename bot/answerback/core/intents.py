@@ -16,7 +16,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import GivenAnswer, Person
+from answerback.core.walker import GivenAnswer
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +50,13 @@ UnresolvedAction = Choose | EditAt | TypedText
 RequestedAction = Action | AskBack | UnresolvedAction
 
 
+class ShownRevision(NamedTuple):
+    """A revision of an ask that its message shows, and since when, by the platform's clock."""
+
+    revision: int
+    since: float
+
+
 class Intent(NamedTuple):
     """A request by a person: the ask, the revision that they saw and the action."""
 
@@ -62,6 +69,8 @@ class Intent(NamedTuple):
     """The platform's id of this delivery; a repeated delivery counts once."""
     at: float | None = None
     """When they acted, by the platform's clock."""
+    shown: ShownRevision | None = None
+    """What the ask's message shows, if the platform was asked about it."""
     surface: str | None = None
     """The surface that the ask must be shown on; None: any."""
     digest: str = ""
@@ -77,15 +86,14 @@ class Unclear(NamedTuple):
 
 
 def resolve_action(
-    wanted: UnresolvedAction, ask: Ask, at: float | None, person: Person, labels: Labels
+    wanted: UnresolvedAction, ask: Ask, intent: Intent, labels: Labels
 ) -> Action | Unclear:
-    """Turn a request into an action on an open ask, or explain to the person why it cannot be one.
-
-    Args:
-        at: when they acted, by the platform's clock.
-    """
+    """Turn what an intent wants into an action on an open ask, or explain to the person why it cannot be one."""
     if isinstance(wanted, TypedText):
-        if (early := typed_answers.check_not_too_early(ask, at, person, labels)) is not None:
+        shown = intent.shown
+        since = shown.since if shown is not None and shown.revision == ask.revision else None
+        early = typed_answers.check_not_too_early(ask, intent.at, labels, since=since)
+        if early is not None:
             return _unclear(early.sentence, "/text", early=True)
         action = typed_answers.parse_typed_answer(ask, wanted.text, labels)
         if isinstance(action, typed_answers.UnclearText):

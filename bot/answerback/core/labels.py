@@ -240,12 +240,12 @@ class Labels(BaseModel):
     )
     press_again: str = "That could not be opened just now: please press it again."
     which_one: str = (
-        "Several questions are open here, so your message was not used as an answer. Use the controls of the "
-        "one you mean."
+        "Several questions were open here when you wrote that, so your message was not used as an answer. Use "
+        "the controls of the one you mean."
     )
     which_one_reply: str = (
-        "Several questions are open here, so your message was not used as an answer. Reply to the one you "
-        "mean, or use its controls."
+        "Several questions were open here when you wrote that, so your message was not used as an answer. "
+        "Reply to the one you mean, or use its controls."
     )
     nothing_open: str = "No question is open here, so your message was not used as an answer."
     words_missing: str = (

@@ -13,10 +13,12 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.labels import Labels
 from answerback.core.typed_text import fold, is_only_numbers, parse_position, split_list
-from answerback.core.walker import Person
 
 _MAX_ITEMS: Final = 64
 """The most list items that are read as options; nobody types a longer list."""
+
+_UNKNOWN_SECONDS: Final = 600.0
+"""How long an ask may still have looked open after its end, by our own clock, if the platform reported no time."""
 
 
 class UnclearText(NamedTuple):
@@ -26,28 +28,34 @@ class UnclearText(NamedTuple):
 
 
 def check_not_too_early(
-    ask: Ask, at: float | None, person: Person, labels: Labels
+    ask: Ask, at: float | None, labels: Labels, *, since: float | None = None
 ) -> UnclearText | None:
-    """Return None if the open question was already open when the text was typed, else what to tell the person.
+    """Return None if people could see the open question when the text was typed, else what to tell the author.
 
-    All times are the platform's. A text counts once the question was visible; for the person whose click opened the
-    question, once they clicked. If the platform does not report when the question became visible, the time of the
-    action that opened it counts.
+    All times are the platform's. Nobody's text counts before, not even that of the person who opened the question:
+    they may have meant the question before it.
 
     Args:
         at: when the text was typed; None if the platform does not report it.
+        since: since when the question is visible, if that is known but not stored.
     """
-    opened = ask.opened
-    since = opened.shown
-    clicked = opened.at is not None and not opened.typed
-    if clicked and ask.acted_by is not None and ask.acted_by.user_id == person.user_id:
-        since = opened.at
+    since = since if ask.opened.shown is None else ask.opened.shown
     if since is None and ask.shown_revision < ask.revision:
         return UnclearText(labels.words_too_early)
-    since = opened.at if since is None else since
     if at is None or since is None:
         return UnclearText(labels.words_untimed)
     return None if at > since else UnclearText(labels.words_too_early)
+
+
+def may_have_looked_open(ask: Ask, at: float) -> bool:
+    """Whether people may have seen the ask as open at a time of the platform's clock, whatever has happened since."""
+    if not ask.message or (ask.seen_since is not None and at <= ask.seen_since):
+        return False
+    if ask.open or ask.shown_revision < ask.revision:
+        return True
+    if ask.opened.shown is None:
+        return at <= ask.updated_at + _UNKNOWN_SECONDS
+    return at <= ask.opened.shown
 
 
 def accepts_free_text(ask: Ask) -> bool:

@@ -51,6 +51,11 @@ class MessageQueries(Protocol):
     ) -> Sequence[Ask]:
         """The open asks in this thread (or, with None, channel), newest first, older than the ask ``after``."""
 
+    async def find_ended(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        """The asks in this thread (or, with None, channel) that ended since a time, latest end first, unless erased."""
+
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask whose reference to its live message has this ``id``, or None."""
 

@@ -38,12 +38,14 @@ def record_shown(
     opened = latest.opened
     if revision == latest.revision and opened.shown is None and at is not None:
         opened = replace(opened, shown=at)
+    seen = latest.seen or (revision == of.revision and bool(message))
     reference = dict(message) or None
     place = thread if thread != Thread() else None
     return replace(
         latest,
         shown_revision=min(revision, latest.revision - needs_update),
-        seen=latest.seen or (revision == of.revision and bool(message)),
+        seen=seen,
+        seen_since=at if seen and not latest.seen else latest.seen_since,
         # Reuse the same objects if an edit changed nothing in them: a store writes only what is new.
         message=latest.message if reference == latest.message else reference,
         thread=latest.thread if place == latest.thread else place,

@@ -134,6 +134,13 @@ class Asks(LiveMessages, Protocol):
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (``thread`` None: anywhere in the channel), newest first, ten at most."""
 
+    async def list_open_at(
+        self, surface: str, channel: str, thread: str | None, at: float | None
+    ) -> Sequence[Ask]:
+        """The asks that people may have seen as open in a thread (``thread`` None: anywhere in the channel) at a time
+        of the platform's clock, even if they have ended since. If there are none, or the time is unknown, those that
+        are open now."""
+
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
 

@@ -16,11 +16,10 @@ from functools import partial
 from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Action, Answer
-from answerback.core.asides import UNOPENED, QuestionOpening
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
 from answerback.core.errors import Problem
-from answerback.core.intents import Intent, TypedText, Unclear, UnresolvedAction, resolve_action
+from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
 from answerback.core.walker import Refused, Source
@@ -139,7 +138,6 @@ class ChangeCommitter:
                     at=at,
                     by=None,
                     source=Source.CONFIG,
-                    opened=ask.opened,
                 )
                 if isinstance(taken, Refused):
                     raise AssertionError(  # noqa: TRY004 a refusal is not a type error
@@ -272,7 +270,7 @@ class AskActions:
         if action is None:
             return Decision(None, Acted(ask))
         if isinstance(action, UnresolvedAction):
-            resolved = resolve_action(action, ask, intent.at, actor.person, self.labels)
+            resolved = resolve_action(action, ask, intent, self.labels)
             if isinstance(resolved, Unclear):
                 why = RejectReason.STALE if resolved.early else RejectReason.INVALID
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
@@ -284,18 +282,14 @@ class AskActions:
                 message="This answer cannot be remembered here.",
             )
             return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
-        opened, reached = UNOPENED, actor.person.surface == ask.destination.surface
-        if reached:  # another surface's clock cannot be compared
-            opened = QuestionOpening(at=intent.at, typed=isinstance(intent.wanted, TypedText))
         if isinstance(action, AskBack):
-            change = clarification.apply_ask_back(
-                ask, action, at=now, by=actor.person, opened=opened
-            )
+            change = clarification.apply_ask_back(ask, action, at=now, by=actor.person)
         else:
-            change = asks.apply_action(ask, action, at=now, by=actor.person, opened=opened)
+            change = asks.apply_action(ask, action, at=now, by=actor.person)
         if isinstance(change, Refused):
             return Decision(None, Rejected(RejectReason.INVALID, ask, change.problems))
         asked_back = isinstance(action, AskBack)
+        reached = actor.person.surface == ask.destination.surface
         routed = change if asked_back else self._commits.apply_routing(change, now, reached=reached)
         memory = _answer_to_remember(ask, action) if isinstance(action, Answer) else None
         write = self._commits.build_write(routed, now, memory=memory)

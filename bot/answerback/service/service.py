@@ -30,7 +30,7 @@ from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState, Page, StoredDelivery, StoredEntry
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
-from answerback.service import inbox, question_routing
+from answerback.service import inbox, open_at, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
 from answerback.service.agent_presence import AgentPresence, change_presence
 from answerback.service.expiry import expire_change
@@ -43,7 +43,6 @@ from answerback.service.waiters import Waiters
 
 logger = logging.getLogger(__name__)
 
-_MAX_OPEN_IN_THREAD: Final = 10
 _PAGE: Final = 100
 _SETTLING_SECONDS: Final = 5.0
 """Seconds after a change in which people may still use the previous copy, although the message was edited."""
@@ -316,7 +315,14 @@ class Service(AskActions):
 
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
-        return await self.store.find_open(surface, channel, thread, _MAX_OPEN_IN_THREAD)
+        return await self.store.find_open(surface, channel, thread, open_at.MAX_OPEN)
+
+    async def list_open_at(
+        self, surface: str, channel: str, thread: str | None, at: float | None
+    ) -> Sequence[Ask]:
+        """The asks that looked open in a thread at a time (see `answerback.ports.surface.Asks`)."""
+        place = (surface, channel, thread)
+        return await open_at.list_open_at(self.store, place, at, self.clock.now())
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None

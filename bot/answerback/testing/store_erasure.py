@@ -9,7 +9,6 @@ import pytest
 from answerback.core import ask as asks
 from answerback.core import clarification
 from answerback.core.actions import Answer
-from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import StoreError
@@ -56,7 +55,7 @@ def _ask_back_and_explain(ask: Ask | None) -> Decision[None]:
     assert ask is not None
     by = Person(surface="slack", user_id="U1", name=f"Ann {SECRET}")
     question = AskBack(text=f"Why {SECRET}?")
-    asked = clarification.apply_ask_back(ask, question, at=1_700.0, by=by, opened=UNOPENED)
+    asked = clarification.apply_ask_back(ask, question, at=1_700.0, by=by)
     assert isinstance(asked, asks.Change)
     explained = clarification.apply_explanation(asked.ask, f"So {SECRET}.", at=1_800.0)
     assert isinstance(explained, asks.Change)

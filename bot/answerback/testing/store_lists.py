@@ -183,6 +183,26 @@ class ListsContract:
         assert await found("T1") == ["ask_1"]
         assert await store.find_open("slack", "C2", None, 10) == []
 
+    async def test_asks_that_ended_are_found_by_their_place_latest_end_first(
+        self, store: Store
+    ) -> None:
+        for number, thread in enumerate(("T1", "T1", "T2", "T1"), 1):
+            await store.create(Write(new_ask(number)), None)
+            await store.save_shown(f"ask_{number}", Shown(1, {}, Thread(channel="C1", id=thread)))
+        for number, at in ((2, 2_001.0), (1, 2_002.0), (3, 2_003.0)):
+            await store.change(f"ask_{number}", end_decision(at=at))
+
+        async def found(thread: str | None, since: float = 2_000.0, limit: int = 10) -> list[str]:
+            asks = await store.find_ended("slack", "C1", thread, since, limit)
+            return [ask.id for ask in asks]
+
+        assert await found("T1") == ["ask_1", "ask_2"]
+        assert await found(None) == ["ask_3", "ask_1", "ask_2"]
+        assert await found(None, limit=1) == ["ask_3"]
+        assert await found("T1", since=2_002.0) == ["ask_1"]
+        assert await store.find_ended("discord", "C1", None, 0.0, 10) == []
+        assert await store.find_ended("slack", "C2", None, 0.0, 10) == []
+
     async def test_an_ask_is_found_at_its_destination_until_it_is_shown_elsewhere(
         self, store: Store
     ) -> None:

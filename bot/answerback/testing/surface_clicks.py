@@ -56,10 +56,13 @@ async def wait_for_steps(stage: Stage, ask: Ask, *people: SimulatedPerson, after
     return latest
 
 
-async def answer_elsewhere(stage: Stage, ask: Ask, by: SimulatedPerson) -> None:
+async def answer_elsewhere(
+    stage: Stage, ask: Ask, by: SimulatedPerson, at: float | None = None
+) -> None:
     """Answer yes, but not on this surface."""
     actor = Actor(Person(surface=stage.place.surface, user_id=by.user_id, name=by.name))
-    assert isinstance(await stage.harness.service.act(ask.id, Answer(value=True), actor), Acted)
+    service = stage.harness.service
+    assert isinstance(await service.act(ask.id, Answer(value=True), actor, at=at), Acted)
 
 
 async def assert_private_notes(person: SimulatedPerson, *sentences: str) -> None:
@@ -320,6 +323,37 @@ class TypingContract:
         assert not await ada.type_message("no", meant=False)
         assert await ada.type_message("yes")
         assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-6")
+    async def test_a_person_may_type_as_soon_as_their_click_has_shown_the_next_question(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        ask = await create_viewed_ask(stage, [GO, AGAIN, WHY], ada)
+        assert isinstance(ada, HasTypedAnswers)
+        await ada.answer(GO, True)
+        await ada.look_at(await stage.harness.wait_until_shown(ask.id))
+        assert await ada.type_message("no")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
+
+    @requires_capability(Capability.TYPED_ANSWERS)
+    @pytest.mark.rule("TYPED-6", "TYPED-7")
+    async def test_text_typed_before_the_next_question_is_shown_never_answers_it(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        """Not even if the author opened that question: they saw the one before it."""
+        ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
+        stored = await stage.harness.store.get(ask.id)
+        assert isinstance(ada, HasTypedAnswers)
+        assert stored is not None
+        assert stored.opened.shown is not None
+        await stage.harness.stop_showing()
+        await answer_elsewhere(stage, ask, ada, at=stored.opened.shown)
+        assert not await ada.type_message("yes")
+        await stage.restart()
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [True]
+        assert await ada.type_message("no")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=2)) == [True, False]
 
     @requires_capability(Capability.TYPED_ANSWERS)
     @pytest.mark.rule("TYPED-7", "SURFACE-9")

@@ -375,6 +375,7 @@ def _escalate(ask: Ask, at: float) -> Change | None:
             thread=None,
             shown_revision=0,
             seen=False,
+            seen_since=None,
             opened=UNOPENED,
             left=AbandonedMessage(destination=ask.destination, message=ask.message)
             if ask.message

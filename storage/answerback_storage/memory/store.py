@@ -137,17 +137,23 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         """See `MessageQueries.find_open`."""
         tables = self._tables()
         before = _LAST if after is None else tables.numbers.get(after, 0)
-        places = {(surface, channel, thread)} if thread is not None else None
+        newest = (ask for _, ask in iter_newest_first(tables, before))
+        here = (ask for ask in newest if ask.open and _is_in(ask, surface, channel, thread))
+        return list(islice(here, limit))
 
-        def is_here(ask: Ask) -> bool:
-            place = rows.current_place(ask)
-            return ask.open and (
-                place in places if places is not None else place[:2] == (surface, channel)
-            )
-
-        return list(
-            islice((ask for _, ask in iter_newest_first(tables, before) if is_here(ask)), limit)
-        )
+    async def find_ended(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        """See `MessageQueries.find_ended`."""
+        ended = [
+            ask
+            for ask in self._tables().asks.values()
+            if not ask.open
+            and ask.erased_at is None
+            and ask.updated_at >= since
+            and _is_in(ask, surface, channel, thread)
+        ]
+        return sorted(ended, key=lambda ask: ask.updated_at, reverse=True)[:limit]
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """See `MessageQueries.find_by_message`."""
@@ -360,3 +366,9 @@ def _validate(tables: Tables, write: Write) -> None:
 
 def _matches(values: Iterable[object], wanted: Iterable[object]) -> bool:
     return all(want in {None, value} for value, want in zip(values, wanted, strict=True))
+
+
+def _is_in(ask: Ask, surface: str, channel: str, thread: str | None) -> bool:
+    """Whether an ask is in this thread (None: in this channel)."""
+    place = rows.current_place(ask)
+    return place[:2] == (surface, channel) and thread in {None, place[2]}

@@ -147,6 +147,10 @@ async def record(database: Database, ask_id: str, after: int, limit: int) -> lis
     ]
 
 
+def _place_filters(place: tuple[str, str, str | None]) -> dict[str, str | None]:
+    return dict(zip(("surface", "channel", "thread_id"), place, strict=True))
+
+
 class Reader:
     """Reads lists of asks, skipping those that cannot be read."""
 
@@ -160,7 +164,7 @@ class Reader:
         self, place: tuple[str, str, str | None], limit: int, after: str | None
     ) -> list[Ask]:
         """Return the open asks at (surface, channel, thread; None: anywhere in the channel), newest first."""
-        filters = dict(zip(("surface", "channel", "thread_id"), place, strict=True))
+        filters = _place_filters(place)
         before = 2**63 - 1
         if after is not None:
             found = await self._database.read("SELECT seq FROM asks WHERE id = $1", (after,))
@@ -174,6 +178,18 @@ class Reader:
             if not before:
                 break
         return asks
+
+    async def find_ended(
+        self, place: tuple[str, str, str | None], since: float, limit: int
+    ) -> list[Ask]:
+        """Return the asks at a place like that of `find_open` that ended since a time, latest end first."""
+        params = Parameters()
+        where = (
+            f"WHERE {equality_conditions(params, _place_filters(place))} erased_at IS NULL"
+            f" AND settled_at >= {params.add(since, 'float8')} ORDER BY settled_at DESC LIMIT {limit}"
+        )
+        found = await self._database.read(load_statement(where), params.values)
+        return self._read_valid(found)
 
     async def page(self, filters: dict[str, str | None], after: int, limit: int) -> Page[Ask]:
         """Return a page of the asks whose columns have these values (None: any), newest first, after row ``after``."""
@@ -193,11 +209,16 @@ class Reader:
             f"SELECT seq, {load_statement(f'WHERE {terms} ORDER BY seq DESC LIMIT {limit + 1}')[7:]}",
             params.values,
         )
-        part = [(row[2], row[1:]) for row in found[:limit]]
-        asks = read_valid_rows(
-            self.logged_rows, "asks", part, lambda row: parse_row(self.cache, row).ask
+        return self._read_valid([row[1:] for row in found[:limit]]), found[limit - 1][0] if len(
+            found
+        ) > limit else 0
+
+    def _read_valid(self, found: Sequence[rows.Row]) -> list[Ask]:
+        """Return the asks of these rows of `LOAD_COLUMNS`, without those that cannot be read."""
+        named = [(row[1], row) for row in found]
+        return read_valid_rows(
+            self.logged_rows, "asks", named, lambda row: parse_row(self.cache, row).ask
         )
-        return asks, found[limit - 1][0] if len(found) > limit else 0
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose message on a surface has this id."""

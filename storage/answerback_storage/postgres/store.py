@@ -119,6 +119,13 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
         place = (surface, channel, thread)
         return await self._run(lambda: self._reader.find_open(place, limit, after))
 
+    async def find_ended(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        """Return the asks in this thread (None: in this channel) that ended since a time, latest end first."""
+        place = (surface, channel, thread)
+        return await self._run(lambda: self._reader.find_ended(place, since, limit))
+
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose live message has this ``id``, or None."""
         return await self._run(lambda: self._reader.find_by_message(surface, message_id))

@@ -208,6 +208,24 @@ def find_open(
     return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
 
 
+def find_ended(
+    db: sqlite3.Connection,
+    cache: rows.RequestCache,
+    place: tuple[str, str, str | None],
+    since: float,
+    limit: int,
+) -> list[Ask]:
+    """Return the asks that ended since a time, latest end first, at a place like that of `find_open`."""
+    surface, channel, thread = place
+    in_thread, thread_values = ("", ()) if thread is None else ("AND thread_id = ?", (thread,))
+    found = db.execute(
+        "SELECT seq FROM asks INDEXED BY asks_to_erase WHERE status <> 'open' AND erased_at IS NULL AND updated_at >= ?"
+        f" AND surface = ? AND channel = ? {in_thread} ORDER BY updated_at DESC",
+        (since, surface, channel, *thread_values),
+    )
+    return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
+
+
 _BY_MESSAGE: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
     WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
 

@@ -99,6 +99,13 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
             lambda db: asks.find_open(db, self._requests, place, (limit, after))
         )
 
+    async def find_ended(
+        self, surface: str, channel: str, thread: str | None, since: float, limit: int
+    ) -> Sequence[Ask]:
+        """Return the asks in this thread (None: in this channel) that ended since a time, latest end first."""
+        place = (surface, channel, thread)
+        return await self._read(lambda db: asks.find_ended(db, self._requests, place, since, limit))
+
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """Return the open ask whose live message has this ``id``, or None."""
         return await self._read(

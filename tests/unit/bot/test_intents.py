@@ -55,7 +55,7 @@ async def test_option_indexes_are_resolved_against_the_open_question(
     parts: Parts, question: dict[str, JsonValue], wanted: UnresolvedAction, found: Action | str
 ) -> None:
     ask = (await parts.service().submit(ask_user(question))).ask
-    told = resolve_action(wanted, ask, None, actor().person, LABELS)
+    told = resolve_action(wanted, ask, Intent(ask.id, None), LABELS)
     assert (told.problem.message if isinstance(told, Unclear) else told) == found
 
 
@@ -73,8 +73,8 @@ async def test_in_a_review_answers_are_edited_by_index_and_nothing_can_be_chosen
         told = await service.apply(Intent(ask.id, Choose((0,))), actor())
         assert isinstance(told, Acted)
         ask = told.ask
-    assert resolve_action(EditAt(1), ask, None, actor().person, LABELS) == Edit(question_id="b")
-    nothing = resolve_action(Choose((0,)), ask, None, actor().person, LABELS)
+    assert resolve_action(EditAt(1), ask, Intent(ask.id, None), LABELS) == Edit(question_id="b")
+    nothing = resolve_action(Choose((0,)), ask, Intent(ask.id, None), LABELS)
     assert isinstance(nothing, Unclear)
     assert nothing.problem.message == LABELS.not_found
 

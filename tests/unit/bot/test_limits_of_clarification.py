@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from answerback.core import clarification
-from answerback.core.asides import UNOPENED
 from answerback.core.ask import Ask, Change
 from answerback.core.clarification import AskBack, apply_ask_back, apply_explanation, can_ask_back
 from answerback.core.form import AnswerType, Form, Question
@@ -20,7 +19,7 @@ GO = Form(questions=(Question(id="go", text="Go?", answer_type=AnswerType.BOOLEA
 def asking(text: str, ask: Ask | None = None) -> Ask | None:
     """Return the ask after Ann asked back with this text, or None if that was rejected."""
     ask = ask or new_ask(form=GO, request={"accepts": ("clarify",)})
-    change = apply_ask_back(ask, AskBack(text=text), at=1.0, by=ANN, opened=UNOPENED)
+    change = apply_ask_back(ask, AskBack(text=text), at=1.0, by=ANN)
     return change.ask if isinstance(change, Change) else None
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from answerback.core.actions import Answer, Back
+from answerback.core.actions import Answer, Back, EndTurn
 from answerback.core.asides import QuestionOpening
 from answerback.core.ask import Ask, Thread
+from answerback.core.clarification import AskBack
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Rejected, RejectReason, Shown
-from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from tests.service_support import actor, ask_user, boolean
-from tests.unit.bot.conftest import Parts
 
 FAR = 4_000_000_000.0
 """A time by the platform's clock, which differs greatly from ours."""
@@ -60,19 +59,31 @@ async def test_two_people_typing_at_once_answer_one_question(service: Service) -
     why, sentence = rejection(await typed(service, ask, FAR + 1.001, "U2"))
     assert (why, sentence) == (RejectReason.STALE, service.labels.words_too_early)
     now = await shown(service, await stored(service, ask), FAR + 2)
-    assert now.opened == QuestionOpening(at=FAR + 1, typed=True, shown=FAR + 2)
+    assert now.opened == QuestionOpening(shown=FAR + 2)
     assert rejection(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
     assert isinstance(await typed(service, ask, FAR + 2.5, "U2"), Acted)
 
 
 @pytest.mark.rule("TYPED-6")
-async def test_text_older_than_the_click_that_opened_the_question_is_refused(
-    service: Service,
+@pytest.mark.parametrize("who", ["U1", "U2"])
+async def test_whoever_opened_a_question_text_counts_for_it_once_it_is_shown(
+    service: Service, who: str
 ) -> None:
     ask = await submitted(service, "a", "b")
     await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
-    assert rejection(await typed(service, ask, FAR + 4))[0] is RejectReason.STALE
-    assert isinstance(await typed(service, ask, FAR + 6), Acted)
+    for at in (FAR + 4, FAR + 6):
+        assert rejection(await typed(service, ask, at, who))[0] is RejectReason.STALE
+    await shown(service, await stored(service, ask), FAR + 7)
+    assert rejection(await typed(service, ask, FAR + 7, who))[0] is RejectReason.STALE
+    assert isinstance(await typed(service, ask, FAR + 8, who), Acted)
+
+
+async def test_text_counts_while_a_question_asked_back_is_not_shown_yet(service: Service) -> None:
+    call = ask_user(boolean("a"), accepts=["clarify"])
+    ask = await shown(service, (await service.submit(call)).ask, FAR)
+    asked_back = await service.act(ask.id, AskBack(text="Which?"), actor("U2"), at=FAR + 1)
+    assert isinstance(asked_back, Acted)
+    assert isinstance(await typed(service, ask, FAR + 2), Acted)
 
 
 @pytest.mark.rule("TYPED-6")
@@ -105,17 +116,39 @@ async def test_showing_it_again_does_not_make_a_question_younger(service: Servic
     back = await service.act(ask.id, Back(), actor(), at=FAR + 11)
     assert isinstance(back, Acted)
     late = await shown(service, ask, FAR + 12)  # from the first time it was asked
-    assert late.opened == QuestionOpening(at=FAR + 11)
+    assert late.opened == QuestionOpening()
 
 
-async def test_an_intermediate_fixed_answer_keeps_the_time_of_the_click(parts: Parts) -> None:
-    rules = {"tools": {"ask_user": {"questions": {"b": {"answer": True}}}}}
-    service = parts.service(Rules.model_validate(rules))
-    ask = await submitted(service, "a", "b", "c")
-    await service.act(ask.id, Answer(value=True), actor(), at=FAR + 5)
-    now = await stored(service, ask)
-    assert now.question is not None
-    assert (now.question.id, now.opened) == ("c", QuestionOpening(at=FAR + 5))
+@pytest.mark.rule("TYPED-9")
+async def test_text_is_meant_for_the_asks_that_looked_open_when_it_was_typed(
+    service: Service,
+) -> None:
+    made = [(await service.submit(ask_user(to="chat:C1"))).ask for _ in range(4)]
+    first, second, third, late = made
+    place = Thread(channel="C1", id=None)
+
+    async def show(ask: Ask, at: float) -> None:
+        now = await stored(service, ask)
+        await service.store.save_shown(ask.id, Shown(now.revision, {"id": ask.id}, place, at))
+
+    async def found(at: float | None) -> set[str]:
+        return {ask.id for ask in await service.list_open_at("chat", "C1", None, at)}
+
+    for ask in (first, second, third):
+        await show(ask, FAR)
+    assert await found(FAR + 1) == {first.id, second.id, third.id}
+    await service.withdraw(first.id)
+    await service.act(second.id, EndTurn(), actor(), at=FAR + 1)
+    await show(second, FAR + 2)
+    await show(late, FAR + 4)
+    assert await found(FAR + 1) == {first.id, second.id, third.id}
+    await show(first, FAR + 3)
+    assert await found(FAR + 2) == {first.id, second.id, third.id}
+    assert await found(FAR + 2.5) == {first.id, third.id}
+    assert await found(FAR + 3.5) == {third.id}
+    assert await found(FAR + 5) == {third.id, late.id}
+    assert await found(None) == {third.id, late.id}
+    assert await found(FAR - 1) == {third.id, late.id}
 
 
 async def test_the_same_text_is_applied_once(service: Service) -> None:

@@ -11,15 +11,16 @@ import pytest
 
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.asides import QuestionOpening
-from answerback.core.ask import Ask, Destination, Request
+from answerback.core.ask import Ask, Destination, Reason, Request, Status, end_ask
 from answerback.core.labels import Labels
 from answerback.core.typed_answers import (
     UnclearText,
     accepts_free_text,
     check_not_too_early,
+    may_have_looked_open,
     parse_typed_answer,
 )
-from answerback.core.walker import Person, Walk, start, step
+from answerback.core.walker import Walk, start, step
 from answerback.dialects import registry
 from tests.timing import seconds
 
@@ -218,38 +219,57 @@ def test_which_questions_accept_free_text(ask: Ask, takes: bool) -> None:
     assert accepts_free_text(ask) == takes
 
 
-ADA, BOB = (Person(surface="chat", user_id=who) for who in ("ADA", "BOB"))
-BY_CLICK, BY_WORDS = QuestionOpening(at=10.0), QuestionOpening(at=10.0, typed=True)
-
-
 @pytest.mark.rule("TYPED-6")
 @pytest.mark.parametrize(
-    ("opened", "shown", "at", "who", "told"),
+    ("shown", "is_current", "since", "at", "told"),
     [
-        (QuestionOpening(shown=10.0), True, 10.1, BOB, None),
-        (QuestionOpening(shown=10.0), True, 10.0, BOB, "was not open yet"),
-        (QuestionOpening(), False, 11.0, BOB, "was not open yet"),
-        (QuestionOpening(), True, 11.0, BOB, "cannot tell"),
-        (QuestionOpening(shown=10.0), True, None, BOB, "cannot tell"),
-        # Ada's click opened it: her text counts at once, Bob's once the question is visible
-        (BY_CLICK, False, 10.1, ADA, None),
-        (BY_CLICK, False, 10.1, BOB, "was not open yet"),
-        (replace(BY_CLICK, shown=11.0), True, 10.5, ADA, None),
-        (replace(BY_CLICK, shown=11.0), True, 10.5, BOB, "was not open yet"),
-        (replace(BY_CLICK, shown=11.0), True, 9.9, ADA, "was not open yet"),
-        (BY_CLICK, True, 10.1, BOB, None),
-        # Ada's typed answer opened it: her next message may belong to that answer
-        (BY_WORDS, False, 10.1, ADA, "was not open yet"),
-        (replace(BY_WORDS, shown=11.0), True, 10.5, ADA, "was not open yet"),
-        (replace(BY_WORDS, shown=11.0), True, 11.5, ADA, None),
-        (BY_WORDS, True, 10.1, BOB, None),
+        (10.0, True, None, 10.1, None),
+        (10.0, True, None, 10.0, "was not open yet"),
+        (10.0, True, None, None, "cannot tell"),
+        (None, False, None, 11.0, "was not open yet"),
+        (None, True, None, 11.0, "cannot tell"),
+        # the platform was asked since when it is shown
+        (None, False, 10.0, 10.1, None),
+        (None, True, 10.0, 10.0, "was not open yet"),
+        (10.0, True, 12.0, 11.0, None),
     ],
 )
 def test_typed_text_counts_once_its_question_was_visible(
-    opened: QuestionOpening, shown: bool, at: float | None, who: Person, told: str | None
+    shown: float | None, is_current: bool, since: float | None, at: float | None, told: str | None
 ) -> None:
     ask = replace(
-        single("text"), revision=2, shown_revision=2 if shown else 1, acted_by=ADA, opened=opened
+        single("text"),
+        revision=2,
+        shown_revision=2 if is_current else 1,
+        opened=QuestionOpening(shown=shown),
     )
-    found = check_not_too_early(ask, at, who, LABELS)
+    found = check_not_too_early(ask, at, LABELS, since=since)
     assert (told in found.sentence) if found and told else (found, told) == (None, None)
+
+
+POSTED = replace(single("text"), message={"id": "1"}, seen_since=10.0, shown_revision=1)
+ENDED = end_ask(POSTED, Status.WITHDRAWN, at=1_000.0, reason=Reason.WITHDRAWN).ask
+
+
+@pytest.mark.rule("TYPED-9")
+@pytest.mark.parametrize(
+    ("ask", "at", "looked_open"),
+    [
+        (single("text"), 11.0, False),
+        (POSTED, 10.0, False),
+        (POSTED, 10.1, True),
+        (replace(POSTED, seen_since=None), 1.0, True),
+        # it ended, and its message still shows the question
+        (ENDED, 5_000.0, True),
+        (ENDED, 10.0, False),
+        (replace(ENDED, shown_revision=2, opened=QuestionOpening(shown=20.0)), 20.0, True),
+        (replace(ENDED, shown_revision=2, opened=QuestionOpening(shown=20.0)), 20.1, False),
+        # nobody knows since when its message shows the end
+        (replace(ENDED, shown_revision=2), 1_600.0, True),
+        (replace(ENDED, shown_revision=2), 1_600.1, False),
+    ],
+)
+def test_an_ask_looked_open_between_its_post_and_the_update_after_its_end(
+    ask: Ask, at: float, looked_open: bool
+) -> None:
+    assert may_have_looked_open(ask, at) == looked_open

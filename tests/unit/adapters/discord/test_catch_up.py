@@ -6,12 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
+from answerback.workers.message_sync import MessageSync
 from answerback_chat import catch_up
 from answerback_discord import limits
 from tests.fakes.discord.person import Person
@@ -112,6 +114,49 @@ async def test_text_typed_while_the_service_is_down_is_handled_when_it_starts(to
         assert found == [["not lost"], ["green"], ["nor this"], ["of ops"]]
 
 
+@pytest.mark.rule("TYPED-9")
+@pytest.mark.parametrize("ended", [2, 1, 0])
+async def test_text_that_could_have_meant_several_asks_never_answers_the_one_that_is_left(
+    town: Town, ended: int
+) -> None:
+    direct = {"to": f"discord:@{town.ann.id}", "responders": None}
+    async with town.up() as up:
+        asks = [await submit_ask(up, TEXT, **direct) for _ in range(2)]
+    said = town.ann.dm("for one of them")
+    held = town.discord.faults.hang("GET /channels/*/messages")
+    async with town.up() as up:
+        await town.ann.until(lambda: held.hits, timeout=20)
+        later = await submit_ask(up, TEXT, **direct)
+        for ask in asks[:ended]:
+            await up.service.withdraw(ask.id)
+            await up.shown(ask)
+        held.release()
+        await wait_for_mark(town.ann, said, "❌")
+        assert [values(await up.shown(ask)) for ask in (*asks, later)] == [[]] * 3
+        note = (await town.ann.finds(LABELS.which_one_reply)).message
+        assert note.reply_to == said.id
+
+
+@pytest.mark.rule("TYPED-6", "TYPED-7")
+async def test_text_that_a_person_types_before_their_click_shows_the_next_question_never_answers_it(
+    tmp_path: Path,
+) -> None:
+    async with FakeDiscord() as discord:
+        town = Town(discord, tmp_path, "gateway")
+        async with town.up() as up:
+            ask = await submit_ask(up, [*COLOURS, *TEXT])
+            discord.faults.server_error("POST /interactions/*/*/callback", times=9)
+            held = discord.faults.hang("PATCH /channels/*/messages/*")
+            await town.ann.click("red", wait=False)
+            await town.ann.until(lambda: held.hits)
+            early = town.ann.replies(town.prompt(ask), "meant for the first")
+            await wait_for_mark(town.ann, early, "❌")
+            held.release()
+            assert values(await up.shown(ask)) == ["red"]
+            await wait_for_mark(town.ann, town.ann.replies(town.prompt(ask), "for the second"))
+            assert values(await up.shown(ask)) == ["red", "for the second"]
+
+
 @pytest.mark.rule("TYPED-8")
 async def test_chatter_is_ignored_and_nothing_is_handled_twice(town: Town) -> None:
     async with town.up() as up:
@@ -207,9 +252,13 @@ async def test_replies_to_a_message_that_another_process_stores_later_are_read_t
         message = town.prompt(ask)
         await forget_message_id(up, ask)
     said = town.ann.replies(message, "because")
+    # The other process shows the ask, not this one.
+    monkeypatch.setattr(MessageSync, "_attempt", AsyncMock(return_value=None))
     async with town.up() as up:
         await wait_until_caught_up(up)
-        assert values(await up.shown(ask)) == []
+        unread = await up.store.get(ask.id)
+        assert unread is not None
+        assert values(unread) == []
 
         def noted(_: Ask | None) -> Decision[None]:
             return Decision(Write(ask), None)

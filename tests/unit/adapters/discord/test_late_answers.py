@@ -15,6 +15,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback.testing.store_examples import FORM
 from answerback_discord import pending_edits as answers_module
+from answerback_discord.api_client import ResponseResult
 from answerback_discord.pending_edits import PendingEdits
 from tests.service_support import WAIT
 from tests.unit.adapters.discord.examples import ask_of
@@ -30,6 +31,7 @@ MANY: list[dict[str, Any]] = [
     }
 ]
 SEVERAL = [{**MANY[0], "answer_type": "multi_select"}]
+ACCEPTED = ResponseResult(True, 5.0)
 
 
 async def wait_until_current(up: Rig, ask: Ask) -> Ask:
@@ -110,12 +112,12 @@ async def test_a_person_who_turns_a_page_while_somebody_answers_is_told_so(
 async def test_cancelling_an_edit_does_not_cancel_the_response_it_waits_for() -> None:
     answers, ask, taken = PendingEdits(0.0), _ask(2), _taken()
     answers.track_response(ask, taken)
-    waiting = asyncio.create_task(answers.is_message_updated(ask))
+    waiting = asyncio.create_task(answers.updated_at(ask))
     await asyncio.sleep(0)
     waiting.cancel()
     await asyncio.wait({waiting})
-    taken.set_result(True)
-    assert await answers.is_message_updated(ask)
+    taken.set_result(ACCEPTED)
+    assert await answers.updated_at(ask) == ACCEPTED.updated_at
 
 
 async def test_an_edit_is_needed_unless_the_last_response_shows_the_state() -> None:
@@ -123,21 +125,17 @@ async def test_an_edit_is_needed_unless_the_last_response_shows_the_state() -> N
     first, second = _taken(), _taken()
     answers.track_response(_ask(1), first)
     answers.track_response(_ask(2), second)
-    first.set_result(True)
-    second.set_result(True)
-    assert not await answers.is_message_updated(_ask(2)), (
-        "nobody knows which of the two was applied last"
-    )
+    first.set_result(ACCEPTED)
+    second.set_result(ACCEPTED)
+    assert not await answers.updated_at(_ask(2)), "nobody knows which of the two was applied last"
     for revision in (1, 2):
         settled = _taken()
         answers.track_response(_ask(revision), settled)
-        settled.set_result(True)
-    assert await answers.is_message_updated(_ask(2)), (
-        "the first was applied before the second was sent"
-    )
+        settled.set_result(ACCEPTED)
+    assert await answers.updated_at(_ask(2)), "the first was applied before the second was sent"
     answers.track_response(_ask(2), refused := _taken())
-    refused.set_result(False)
-    assert not await answers.is_message_updated(_ask(2))
+    refused.set_result(ResponseResult(False))
+    assert not await answers.updated_at(_ask(2))
 
 
 async def test_a_response_in_flight_during_an_edit_does_not_make_the_next_edit_unnecessary() -> (
@@ -145,28 +143,28 @@ async def test_a_response_in_flight_during_an_edit_does_not_make_the_next_edit_u
 ):
     answers, done, under_way = PendingEdits(0.0), _taken(), _taken()
     answers.track_response(_ask(2), done)
-    done.set_result(True)
+    done.set_result(ACCEPTED)
     answers.record_edit(_ask(2))
-    assert not await answers.is_message_updated(_ask(2))
+    assert not await answers.updated_at(_ask(2))
     answers.track_response(_ask(3), under_way)
     answers.record_edit(_ask(2))
-    under_way.set_result(True)
-    assert not await answers.is_message_updated(_ask(3))
+    under_way.set_result(ACCEPTED)
+    assert not await answers.updated_at(_ask(3))
 
 
 async def test_a_response_next_to_an_unconfirmed_one_does_not_make_an_edit_unnecessary() -> None:
     answers, taken = PendingEdits(60.0), _taken()
     answers.record_unconfirmed_response(_ask(2))
     answers.track_response(_ask(3), taken)
-    taken.set_result(True)
-    assert not await answers.is_message_updated(_ask(3))
+    taken.set_result(ACCEPTED)
+    assert not await answers.updated_at(_ask(3))
 
 
 async def test_a_different_appearance_at_the_same_revision_is_not_up_to_date() -> None:
     answers, taken = PendingEdits(0.0), _taken()
     answers.track_response(_ask(2), taken)
-    taken.set_result(True)
-    assert not await answers.is_message_updated(replace(_ask(2), unattended=True))
+    taken.set_result(ACCEPTED)
+    assert not await answers.updated_at(replace(_ask(2), unattended=True))
 
 
 async def test_responses_are_tracked_for_a_limited_number_of_asks(
@@ -187,18 +185,18 @@ async def test_responses_are_tracked_for_a_limited_number_of_asks(
     for number in range(3):
         taken = _taken()
         answers.track_response(replace(_ask(2), id=f"other_{number}"), taken)
-        taken.set_result(True)
+        taken.set_result(ACCEPTED)
     gone, kept = replace(_ask(2), id="other_0"), replace(_ask(2), id="other_1")
     elsewhere = replace(kept, message={"id": "6"})
     asks = (gone, kept, elsewhere)
-    assert [await answers.is_message_updated(ask) for ask in asks] == [False, True, False]
+    assert [await answers.updated_at(ask) for ask in asks] == [None, 5.0, None]
 
 
 def _ask(revision: int) -> Ask:
     return ask_of(FORM, revision=revision, message={"id": "5"})
 
 
-def _taken() -> asyncio.Future[bool]:
+def _taken() -> asyncio.Future[ResponseResult]:
     return asyncio.get_running_loop().create_future()
 
 

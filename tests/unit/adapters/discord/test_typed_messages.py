@@ -50,7 +50,13 @@ async def forget_message_id(up: Rig, ask: Ask) -> None:
         assert latest is not None
         mark = {k: v for k, v in (latest.message or {}).items() if k not in {"id", "thread"}}
         before = replace(
-            latest, message=mark, thread=None, seen=False, shown_revision=0, opened=UNOPENED
+            latest,
+            message=mark,
+            thread=None,
+            seen=False,
+            seen_since=None,
+            shown_revision=0,
+            opened=UNOPENED,
         )
         return Decision(Write(before), None)
 

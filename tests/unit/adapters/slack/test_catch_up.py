@@ -119,6 +119,51 @@ async def test_of_two_messages_only_the_first_counts_because_nobody_saw_the_next
         assert (values(await up.shown(ask)), second.reactions) == (["staging"], {})
 
 
+@pytest.mark.rule("TYPED-9")
+@pytest.mark.parametrize("ended", [2, 1, 0])
+async def test_text_that_could_have_meant_several_asks_never_answers_the_one_that_is_left(
+    town: Town, ended: int
+) -> None:
+    async with town.up() as up:
+        to = f"slack:@{up.ada.id}"
+        asks = [await up.submit(NOTE, to=to, responders=None) for _ in range(2)]
+    said = await town.ada.type_dm("for one of them")
+    town.slack.clock.advance(2)
+    held = town.slack.faults.add("conversations.history", hang=True)
+    async with town.up() as up:
+        await town.slack.until(lambda: held.hits)
+        later = await up.submit(NOTE, to=to, responders=None)
+        for ask in asks[:ended]:
+            await up.app.service.withdraw(ask.id)
+            await up.shown(ask)
+        held.release()
+        direct = town.slack.workspace.direct(town.ada.id).id
+        await town.slack.until(lambda: town.ada.private_notes(direct))
+        [told] = town.ada.private_notes(direct)
+        assert told.startswith(LABELS.which_one_reply)
+        assert [values(await up.shown(ask)) for ask in (*asks, later)] == [[]] * 3
+    assert said.reactions == {}
+
+
+@pytest.mark.rule("TYPED-8", "TYPED-9")
+async def test_text_for_an_ask_that_ended_since_is_not_taken_for_another(town: Town) -> None:
+    async with town.up() as up:
+        to = f"slack:@{up.ada.id}"
+        ask = await up.submit(NOTE, to=to, responders=None)
+    await town.ada.type_dm("for that one")
+    town.slack.clock.advance(2)
+    held = town.slack.faults.add("conversations.history", hang=True)
+    async with town.up() as up:
+        await town.slack.until(lambda: held.hits)
+        later = await up.submit(NOTE, to=to, responders=None)
+        await up.app.service.withdraw(ask.id)
+        await up.shown(ask)
+        held.release()
+        direct = town.slack.workspace.direct(town.ada.id).id
+        await town.slack.until(lambda: town.ada.private_notes(direct))
+        assert values(await up.shown(later)) == []
+
+
 @pytest.mark.rule("TYPED-8")
 async def test_a_handled_message_is_not_handled_again(town: Town) -> None:
     async with town.up() as up:

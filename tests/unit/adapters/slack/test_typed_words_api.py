@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -233,15 +234,23 @@ async def test_a_message_typed_before_a_click_does_not_answer_the_question_it_op
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
 
 
-async def test_a_person_who_clicked_may_type_at_once(up: Rig) -> None:
+@pytest.mark.rule("TYPED-6", "TYPED-7")
+@pytest.mark.parametrize("fault", [{"status": 429}, {"status": 500}, {"hang": True}])
+async def test_text_that_a_person_types_before_their_click_shows_the_next_question_never_answers_it(
+    up: Rig, fault: dict[str, Any]
+) -> None:
     ask = await up.submit(ENV, NOTE)
-    up.slack.faults.add("chat.update", status=429, retry_after=30)
+    held = up.slack.faults.add("chat.update", times=None, **fault)
     await up.ada.click(up.live(ask), "production")
-    said = await up.ada.mention_bot(CHANNEL, "and quickly", thread=up.live(ask).ts)
+    await up.slack.until(lambda: held.hits)
+    await up.ada.mention_bot(CHANNEL, "meant for the first", thread=up.live(ask).ts)
+    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
+    up.slack.faults.clear()
+    assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
+    up.slack.clock.advance(2)
+    said = await up.ada.mention_bot(CHANNEL, "meant for the second", thread=up.live(ask).ts)
     await up.wait_until_marked(said)
-    stored = await up.app.store.get(ask.id)
-    assert stored is not None
-    assert [g.value for g in stored.walk.answers] == ["production", "and quickly"]
+    assert (await up.shown(ask)).status is Status.ANSWERED
 
 
 @pytest.mark.rule("TYPED-6")

@@ -1,0 +1,33 @@
+"""The asks that people saw as open in a place at some time, which is what a typed text can be meant for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from answerback.core.ask import Ask
+from answerback.core.typed_answers import may_have_looked_open
+from answerback.ports.store import Store
+
+MAX_OPEN: Final = 10
+_MAX_ENDED: Final = 100
+_MARGIN_SECONDS: Final = 3_600.0
+"""How much longer ago an ask may have ended by our clock: clocks differ, and messages are updated late."""
+
+
+async def list_open_at(
+    store: Store, place: tuple[str, str, str | None], at: float | None, now: float
+) -> Sequence[Ask]:
+    """Return the asks that looked open at (surface, channel, thread; None: anywhere in the channel).
+
+    If there are none, or the time is unknown, these are the asks that are open now.
+
+    Args:
+        at: a time of the platform's clock.
+        now: the time by our own clock.
+    """
+    open_now = await store.find_open(*place, MAX_OPEN)
+    if at is None:
+        return open_now
+    ended = await store.find_ended(*place, min(at, now) - _MARGIN_SECONDS, _MAX_ENDED)
+    return [ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)] or open_now
