@@ -125,6 +125,11 @@ class Ask:
     json: Json
 
     @property
+    def by_person(self) -> bool:
+        """Whether a person gave all answers, rather than a deadline, the configuration or another machine."""
+        return self.status == "answered" and self.json.get("source") == "human"
+
+    @property
     def open(self) -> bool:
         """Whether the ask still waits for an answer."""
         return self.status == "open"

@@ -85,6 +85,8 @@ async def confirm(answerback: AsyncClient, call) -> tuple[dict | None, str | Non
         return None, None
     if ask.tool_result.is_error:
         return {"confirmed": False}, ask.tool_result.content
+    if ask.status == "answered" and not ask.by_person:
+        return {"confirmed": False}, "No person decided."
     return ask.tool_result.structured, ask.reply
 
 

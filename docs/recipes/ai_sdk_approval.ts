@@ -47,7 +47,9 @@ async function decide(
     const asked = await submit("tool-approval-request", request, toolCall.toolCallId);
     const ask = await wait(asked.id);
     if (ask.tool_result === null) return null;
-    return ask.tool_result.is_error ? deny(ask.tool_result.content) : ask.tool_result.structured;
+    if (ask.tool_result.is_error) return deny(ask.tool_result.content);
+    if (ask.status === "answered" && ask.source !== "human") return deny("No person decided.");
+    return ask.tool_result.structured;
   } catch (error) {
     if (error instanceof RefusedError) return deny(error.message);
     throw error;

@@ -11,6 +11,7 @@ export type Ask = {
   revision: number;
   reply: string | null;
   end_turn: boolean;
+  source: string | null; // "human" if a person gave all answers
   tool_result: ToolResult | null; // null while it is open, and where the turn was ended
 };
 

@@ -47,6 +47,8 @@ def permissions(answerback: AsyncClient) -> CanUseTool:
         result = ask.tool_result
         if ask.status != "answered":
             return PermissionResultDeny(message=ask.reply or result.content)
+        if not ask.by_person:
+            return PermissionResultDeny(message="No person decided.")
         if asks:
             return PermissionResultAllow(updated_input={**given, **result.structured})
         decision = result.structured["hookSpecificOutput"]["decision"]

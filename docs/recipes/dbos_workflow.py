@@ -22,7 +22,7 @@ async def release(version: str) -> str:
     """Releases a version when a person says so, however long that takes."""
     await ask_people(DBOS.workflow_id, version)
     ask = await DBOS.recv_async("answer", timeout_seconds=7 * DAY)  # parked: nothing runs meanwhile
-    if ask is None or ask["status"] != "answered" or not ask["answers"]["answer"]:
+    if ask is None or ask["source"] != "human" or not ask["answers"]["answer"]:
         return f"Version {version} stays where it is."
     return await publish(version)
 

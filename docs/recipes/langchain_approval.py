@@ -76,6 +76,8 @@ async def decide(answerback: AsyncClient, thread_id: str, call: dict) -> tuple[d
         return {"type": "reject", "message": "The user ended the turn."}, True
     if ask.tool_result.is_error:
         return {"type": "reject", "message": ask.tool_result.content}, False
+    if ask.status == "answered" and not ask.by_person:
+        return {"type": "reject", "message": "No person decided."}, False
     return ask.tool_result.structured, False
 
 

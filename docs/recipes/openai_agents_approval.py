@@ -81,6 +81,8 @@ def decide(state: RunState, item, ask: Ask) -> None:
     result = ask.tool_result
     if result.is_error:
         state.reject(item, rejection_message=result.content)
+    elif ask.status == "answered" and not ask.by_person:
+        state.reject(item, rejection_message="No person decided.")
     elif result.structured["approved"]:
         state.approve(item, always_approve=result.structured["always"])
     else:

@@ -72,6 +72,8 @@ class Run:
             raise TurnEndedError
         if ask.tool_result.is_error:
             return denied(ids, ask.tool_result.content)
+        if ask.status == "answered" and not ask.by_person:
+            return denied(ids, "No person decided.")
         return RESULTS.validate_python(ask.tool_result.structured)
 
     def _park(self, result) -> str | None:

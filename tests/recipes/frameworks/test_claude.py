@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny
+from claude_agent_sdk import PermissionResultAllow, PermissionResultDeny, ToolPermissionContext
 
 from answerback_client import Ask
 from tests.recipes.conftest import PATIENCE, Person
@@ -49,6 +49,30 @@ def run(recipe: Callable[[str], ModuleType]) -> Any:
         return got
 
     return turn
+
+
+@pytest.mark.parametrize("tool", ["AskUserQuestion", "Bash"])
+async def test_an_answer_that_no_person_gave_allows_nothing(
+    recipe: Callable[[str], ModuleType], tool: str
+) -> None:
+    decision = {"hookSpecificOutput": {"decision": {"behavior": "allow"}}}
+    result = {"content": "", "structured": decision, "is_error": False}
+    ended = {"id": "ask_1", "status": "answered", "revision": 2, "answers": {}, "reply": None}
+    found: Json = {
+        **ended,
+        "prompt": None,
+        "thread": None,
+        "end_turn": False,
+        "tool_result": result,
+    }
+
+    class Fixed:
+        async def ask(self, *_: Any, **__: Any) -> Ask:
+            return Ask.of({**found, "source": "config"})
+
+    decide = recipe("claude_permissions").permissions(Fixed())
+    given = await decide(tool, {"command": "ls"}, ToolPermissionContext(tool_use_id="t1"))
+    assert given == PermissionResultDeny(message="No person decided.")
 
 
 async def test_claudes_questions_are_answered_or_replied_to_by_a_person(

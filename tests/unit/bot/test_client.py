@@ -70,6 +70,20 @@ async def test_asking_returns_the_ended_ask_with_its_tool_result(
     assert done.json["metadata"] == {"n": 1}
     assert done.url is not None
     assert done.url.startswith(f"{service.url}/a/{ask.id}.")
+    assert done.by_person
+
+
+async def test_a_default_at_a_deadline_is_not_a_persons_answer(
+    service: Served, client: AsyncClient
+) -> None:
+    asked = await client.submit_body(
+        {"name": "ask_user", "arguments": {**GO, "default": True}, "on_expiry": "defaults"}
+    )
+    assert not asked.by_person
+    await service.running.service.expire(asked.id)
+    done = await client.get(asked.id)
+    assert done.status == "answered"
+    assert not done.by_person
 
 
 async def test_end_turn_has_no_tool_result_and_says_so(
