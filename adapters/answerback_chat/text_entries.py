@@ -51,7 +51,7 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
         case Verb.NOTE if question.notes:
             return TextEntry(labels.note_label, view.prompt.note or "")
         case Verb.FILL if question.answer_type is AnswerType.SCHEMA:
-            start = "" if prefill is None else as_json(prefill)
+            start = as_json(prefill) if view.prompt.is_prefilled else ""
             return TextEntry(labels.json_label, start, required=True)
         case _:
             return None

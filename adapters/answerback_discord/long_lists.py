@@ -82,7 +82,7 @@ def render_edit_menu(view: View, labels: Labels, state: ListState) -> list[Json]
     menu = c.select(
         control_id(view, Verb.EDIT, f"p{page}"),
         [
-            c.option(fit_line(f"{i + 1}. {line.question.text}", limits.OPTION_LABEL), str(i))
+            c.option(fit_line(f"{i + 1}. {line.text}", limits.OPTION_LABEL), str(i))
             for i, line in shown
         ],
         placeholder=fit_line(placeholder, limits.PLACEHOLDER),

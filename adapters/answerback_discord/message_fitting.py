@@ -57,9 +57,7 @@ def fit_answer_lines(
         block
         for number, line in enumerate(lines, 1)
         for block in (
-            TextBlock(
-                line.question.text, MESSAGE_TEXT, f"**{number}. {{}}**" if numbered else "**{}**"
-            ),
+            TextBlock(line.text, MESSAGE_TEXT, f"**{number}. {{}}**" if numbered else "**{}**"),
             TextBlock(answer_text(line, labels), MESSAGE_TEXT),
         )
     ]

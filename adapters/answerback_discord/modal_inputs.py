@@ -126,7 +126,9 @@ def _schema_spec(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Labels
     if fields is None:
         schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
         return ModalSpec(question.text, schema, as_json, code=True)
-    starts = schema_field_values.entries_from_value(fields, prompt.prefill)
+    starts = schema_field_values.entries_from_value(
+        fields, prompt.prefill, is_set=prompt.is_prefilled
+    )
     slots = tuple(
         slot
         for i, field in enumerate(fields)

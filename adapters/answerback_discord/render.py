@@ -262,7 +262,7 @@ def _answers_so_far(view: View, labels: Labels) -> tuple[str, bool]:
 
     def line_of(line: Line) -> str:
         nonlocal short
-        question, cut_question = shorten_line(line.question.text, QUESTION_IN_LINE)
+        question, cut_question = shorten_line(line.text, QUESTION_IN_LINE)
         full_answer = " · ".join(map(one_line, answer_summary.answer_texts(line, labels)))
         answer, cut_answer = shorten_line(full_answer, ANSWER_IN_LINE)
         short = short or cut_question or cut_answer

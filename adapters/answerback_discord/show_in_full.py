@@ -110,7 +110,7 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
     elif view.outcome is not None:
         yield from split_into_pieces(wording.ending_with_person(view, labels))
     for line in view.lines:
-        yield from _titled_blocks(line.question.text, answer_text(line, labels))
+        yield from _titled_blocks(line.text, answer_text(line, labels))
     if view.reply:
         yield from split_into_pieces(view.reply)
 

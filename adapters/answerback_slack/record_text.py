@@ -69,7 +69,7 @@ def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:
 
 def question_and_answer(line: Line, labels: Labels) -> str:
     """A question with its answer below it; not escaped yet."""
-    return f"{visible(line.question.text)}\n➜ {answer_text(line, labels)}"
+    return f"{visible(line.text)}\n➜ {answer_text(line, labels)}"
 
 
 def answer_text(line: Line, labels: Labels, between: str = "\n➜ ") -> str:

@@ -130,7 +130,7 @@ def _add_answers_so_far(builder: MessageBuilder) -> None:
         return
 
     def line_of(line: Line) -> str:
-        text = f"{one_line(line.question.text)} ➜ {record_text.answer_text(line, builder.labels, ', ')}"
+        text = f"{one_line(line.text)} ➜ {record_text.answer_text(line, builder.labels, ', ')}"
         return builder.fit(one_line(text), SO_FAR_ITEM_ROOM)
 
     recent, earlier = answer_summary.recent_answers(builder.view, line_of)
@@ -273,7 +273,7 @@ def _edit_menu(builder: MessageBuilder) -> Block:
     label = builder.labels.edit
     options = [
         {
-            "text": plain_text(one_line(line.question.text), limits.OPTION_TEXT),
+            "text": plain_text(one_line(line.text), limits.OPTION_TEXT),
             "value": str(index),
         }
         for index, line in enumerate(builder.view.lines)

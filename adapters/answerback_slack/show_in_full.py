@@ -98,7 +98,7 @@ def full_text(view: View, labels: Labels) -> str:
         parts.append(f"{labels.answered_so_far}:")
     for line in view.lines:
         answer = (f"➜ {visible(each)}" for each in answer_summary.answer_texts(line, labels))
-        parts.append("\n".join([visible(line.question.text), *answer]))
+        parts.append("\n".join([visible(line.text), *answer]))
     if view.reply is not None:
         parts.append(f"“{visible(view.reply)}”")
     parts.append(wording.ending(view, labels))

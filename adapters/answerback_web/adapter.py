@@ -116,12 +116,13 @@ class WebSurface:
     def _routes(self, visitors: Visitors) -> list[web.RouteDef]:
         inbox = Inbox(self._site, visitors, tokens=self._tokens)
         asks = AskPages(self._site, visitors)
-        return [
+        routes = [
             web.get("/", responses.with_compiled_templates(inbox.sign_in_page)),
             web.post("/", responses.with_compiled_templates(inbox.sign_in)),
             web.get("/inbox/{name}", responses.with_compiled_templates(inbox.get)),
             web.get("/inbox/{name}/events", inbox.events),
             web.get("/inbox/{name}/history", responses.with_compiled_templates(inbox.history)),
+            web.get("/a/-/proof", responses.empty),
             web.get("/a/-/{name}", responses.static_file),
             web.get(
                 "/a/{link}", responses.with_compiled_templates(asks.with_link_access(asks.get))
@@ -131,3 +132,4 @@ class WebSurface:
             ),
             web.get("/a/{link}/events", asks.with_link_access(asks.events)),
         ]
+        return [self._site.proofs.guard(route) for route in routes]

@@ -10,10 +10,9 @@ from enum import StrEnum
 from typing import Final
 
 from markupsafe import Markup
-from pydantic import JsonValue
 
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import FieldEntry, entries_from_value
+from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.presentation.sanitize import one_line, unseen, visible
 from answerback_web import limits
@@ -73,13 +72,9 @@ _EXAMPLES: Final = {
 
 
 def inputs_of(
-    fields: tuple[Field, ...],
-    prefill: JsonValue,
-    entered: dict[str, FieldEntry] | None,
-    labels: Labels,
+    fields: tuple[Field, ...], entries: dict[str, FieldEntry], labels: Labels
 ) -> tuple[Input, ...]:
-    """Return the inputs of these fields, filled with what was entered, or else with the prefill or the defaults."""
-    entries = entries_from_value(fields, prefill) if entered is None else entered
+    """Return the inputs of these fields, filled with their entries."""
     return tuple(
         _input(f"f{i}", field, entries[field.name], labels) for i, field in enumerate(fields)
     )

@@ -13,6 +13,7 @@ from aiohttp import web
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.http.unverified_connections import mark_request_verified
+from answerback.ports.search import Search
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor
 from answerback_web import history_filters, inbox_items, render, responses
@@ -24,6 +25,8 @@ logger = logging.getLogger(__name__)
 
 _PAGE: Final = 30
 """Asks per page: a screen or two."""
+_SAMPLE: Final = 100
+"""Asks whose agents a person can search for."""
 
 
 class _Links(NamedTuple):
@@ -166,11 +169,21 @@ class Inbox:
         form = SearchForm(
             filters,
             inbox_items.statuses(labels, own=people is None),
-            self._site.agents,
+            await self._agents(visitor),
             people,
             error,
         )
         return self._page("history", visitor, links, results, after, search=form)
+
+    async def _agents(self, visitor: Visitor) -> dict[str, str]:
+        """Return the agents to search for: for others than the operator, those of the newest asks that they may see."""
+        if visitor.is_operator:
+            return dict(self._site.agents)
+        service, person = self._site.service, visitor.person
+        waiting = await service.list_waiting_for(Actor(person), None, _SAMPLE)
+        answered = await service.search_for(person, Search(), None, _SAMPLE)
+        seen = {ask.request.agent for ask in (*waiting.rows, *answered.rows)}
+        return {name: label for name, label in self._site.agents.items() if name in seen}
 
     def _page(
         self,

@@ -6,7 +6,7 @@ people pass through `visible` once, here; input values are left unchanged.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -18,8 +18,9 @@ from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
-from answerback.core.view import Line, Prompt, View, answer_lines, view_of
+from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import wording
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
@@ -113,6 +114,8 @@ class AskPage:
     """Whether moving to another question keeps all answers."""
     answered_before: bool
     """Whether the open question was answered before."""
+    key_hints: tuple[str, ...]
+    """What keys do on this page."""
     rows: tuple[Row, ...]
     folded: bool
     """Whether "so far" is too long to be shown above the question, and starts collapsed."""
@@ -170,6 +173,7 @@ def ask_page(
     outcome = view.outcome
     errors = tuple(_error(problem, prompt, post) for problem in problems)
     rows = tuple(_row(ask, line, labels) for line in view.lines)
+    answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
     return AskPage(
         ask_id=view.ask_id,
         revision=view.revision,
@@ -181,7 +185,8 @@ def ask_page(
         prompt=_prompt_part(prompt, labels, post) if prompt else None,
         review=view.is_review,
         can_move=view.reviewed,
-        answered_before=prompt is not None and ask.walk.answer(prompt.question.id) is not None,
+        answered_before=answered_before,
+        key_hints=tuple(_key_hints(view, labels, answered_before=answered_before)),
         rows=rows,
         folded=sum(len(row.question) + sum(map(len, row.answers)) for row in rows)
         > limits.MAX_OPEN_ANSWERS,
@@ -244,6 +249,16 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
             assert_never(question.answer_type)
 
 
+def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator[str]:
+    if view.prompt is not None:
+        question = view.prompt.question
+        if question.options or question.answer_type is AnswerType.BOOLEAN:
+            yield labels.keys_choose
+        yield labels.keys_answer
+    if view.reviewed and (answered_before or Control.BACK in view.controls):
+        yield labels.keys_move
+
+
 def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
     # Without a default neither button is primary, so as not to nudge the person.
     yes, no = prompt.prefill is True, prompt.prefill is False
@@ -284,7 +299,10 @@ def _with_choices(
                 if option.preview
                 else None,
                 key=str(i + 1) if i < limits.NUMBER_KEYS else None,
-                recommended=question.has_default and not many and option.value == question.default,
+                recommended=question.has_default
+                and not many
+                and option.value == question.default
+                and labels.recommended.casefold() not in option.label.casefold(),
             )
             for i, option in enumerate(question.options)
         ),
@@ -310,18 +328,19 @@ def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: La
     schema = prompt.question.json_schema
     fields = fields_from_schema(schema)
     if fields is None:
-        start = "" if prompt.prefill is None else as_json(prompt.prefill)
+        start = as_json(prompt.prefill) if prompt.is_prefilled else ""
         text = post.first("json") if post else start
         return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
     entered = parse.parse_entries(post, fields) if post else None
-    return replace(part, inputs=form_inputs.inputs_of(fields, prompt.prefill, entered, labels))
+    entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
+    return replace(part, inputs=form_inputs.inputs_of(fields, entered or entries, labels))
 
 
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
     given = line.given
     index = question_index(ask.form, line.question.id)
     return Row(
-        question=visible(line.question.text),
+        question=visible(line.text),
         answers=_answer_texts(line.question, given, labels) if given else (),
         code=line.question.answer_type is AnswerType.SCHEMA
         and fields_from_schema(line.question.json_schema) is None,

@@ -35,7 +35,8 @@ HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
-    "Cache-Control": "no-store",
+    # A proxy that changed the body would break its proof.
+    "Cache-Control": "no-store, no-transform",
 }
 _STREAM_HEADERS: Final = {k: v for k, v in HEADERS.items() if k != "Cache-Control"}
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -79,7 +80,13 @@ _SCRIPT: Final = re.compile(r"<script [^>]*></script>")
 _STYLESHEET: Final = re.compile(r'<link rel="stylesheet"[^>]*>')
 
 
-_DEFAULTS: Final[dict[str, object]] = {"you": None, "search": None, "record": (), "elsewhere": None}
+_DEFAULTS: Final[dict[str, object]] = {
+    "you": None,
+    "search": None,
+    "record": (),
+    "elsewhere": None,
+    "proof": None,
+}
 """Template variables that only some pages set."""
 
 
@@ -122,6 +129,11 @@ def page_response(body: str, status: int = 200) -> web.Response:
 def see_other(place: str) -> web.Response:
     """Redirect the browser to a page (an address relative to this one)."""
     return web.Response(status=303, headers=HEADERS | {"Location": place})
+
+
+async def empty(_request: web.Request) -> web.Response:
+    """Return nothing: the page only wants the proof that comes with it."""
+    return web.Response(headers=HEADERS)
 
 
 async def static_file(request: web.Request) -> web.Response:

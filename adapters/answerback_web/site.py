@@ -15,6 +15,7 @@ from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.surface import Asks
 from answerback_web import limits, page_access, parse, responses
 from answerback_web.page_access import PageLinks
+from answerback_web.page_proof import PageProofs
 from answerback_web.parse import Post
 
 NAME: Final = "web"
@@ -34,6 +35,11 @@ class Site:
     agents: Mapping[str, str]
     asks: Asks | None = None
     bodies: BodyReader = field(default_factory=lambda: BodyReader(limits.MAX_POST))
+
+    @property
+    def proofs(self) -> PageProofs:
+        """The proofs that answers come from this site."""
+        return PageProofs(self.access.secret)
 
     @property
     def service(self) -> Asks:
@@ -90,4 +96,6 @@ class Site:
     def render_template(self, name: str, **context: object) -> str:
         """Render a page's markup with the configured labels."""
         lang = "en" if self.labels == Labels() else "und"
-        return responses.render_template(name, labels=self.labels, lang=lang, **context)
+        return responses.render_template(
+            name, labels=self.labels, lang=lang, proof=self.proofs.new_pair(), **context
+        )

@@ -130,8 +130,8 @@ class AsyncClient:
                 ask = await self.submit(name, arguments, key=key, **envelope)
         except TimeoutError as error:
             raise UnreachableError(
-                f"Answerback at {self.url} did not accept the call within {timeout:g} seconds. Is `answerback "
-                "serve` running there? Retrying with the same key does not ask twice."
+                f"Answerback at {self.url} did not accept the call within {timeout:g} s. Is "
+                "`answerback serve` running there? Retrying with the same key does not ask twice."
             ) from error
         left = None if timeout is None else timeout - (time.monotonic() - began)
         return await self.wait(ask.id, timeout=left)

@@ -9,16 +9,18 @@ from pathlib import Path
 from typing import Any, Final
 
 from aiohttp import web
+from aiohttp.typedefs import Handler
 
 from answerback.api.origin_guard import guard_route
 from answerback.core.ask import Ask
 from answerback.core.intents import Intent, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.walker import Person
+from answerback.http.service_workers import service_worker_removal
 from answerback.ports.person_key import KeyHolder, operator, operator_holder
 from answerback.ports.surface import Acted, Actor
 from answerback.service.service import Service
-from answerback.service.submission_request import Submission
+from answerback.service.submission_request import Agent, Submission
 from answerback_web.adapter import WebSurface
 from answerback_web.page_access import PageLinks
 from tests.surface_setups import open_store
@@ -63,14 +65,18 @@ class Site:
     public_url: str
 
     async def ask(
-        self, *questions: Mapping[str, Any], name: str = "ask_user", **more: object
+        self,
+        *questions: Mapping[str, Any],
+        name: str = "ask_user",
+        agent: str | None = None,
+        **more: object,
     ) -> Ask:
         """Submit questions in the ``ask_user`` dialect, or, if there are none, ``arguments`` of another."""
         arguments = more.pop("arguments", None) or {"questions": list(questions)}
         body = Submission.model_validate(
             {"name": name, "arguments": arguments, "to": "web", **more}
         )
-        return (await self.service.submit(body)).ask
+        return (await self.service.submit(body, agent=Agent(agent) if agent else None)).ask
 
     async def migration(self) -> Ask:
         """Submit the migration form with its three questions."""
@@ -93,25 +99,38 @@ class Site:
         return stored
 
 
-async def _listen(routes: list[web.RouteDef], *, local: bool) -> tuple[web.AppRunner, str]:
-    app = web.Application()
+@web.middleware
+async def _without_service_workers(request: web.Request, handler: Handler) -> web.StreamResponse:
+    return service_worker_removal(request) or await handler(request)
+
+
+async def listen(
+    routes: list[web.RouteDef], *, local: bool, port: int = 0
+) -> tuple[web.AppRunner, str]:
+    """Serve routes, as one of the two listeners does; return what ends it, and its address."""
+    app = web.Application(middlewares=[_without_service_workers])
     app.add_routes([guard_route(route) for route in routes] if local else routes)
     runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
+    site = web.TCPSite(runner, "127.0.0.1", port)
     await site.start()
     return runner, f"http://127.0.0.1:{runner.addresses[0][1]}"
 
 
 @asynccontextmanager
 async def site(
-    place: Path | str, *, labels: Labels | None = None, keys: Mapping[str, Person] | None = None
+    place: Path | str,
+    *,
+    labels: Labels | None = None,
+    keys: Mapping[str, Person] | None = None,
+    agents: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Site]:
     """Run a site on two listeners, the local and the public one.
 
     Args:
         place: a folder for its database, the database's file, or a ``storage.url``.
         keys: the valid keys and their people, read at each request; without them, only `KEY`, the operator's.
+        agents: the agents' labels by name.
     """
 
     async def holders() -> tuple[KeyHolder, ...]:
@@ -129,14 +148,15 @@ async def site(
             public_url=lambda: urls["public"],
             now=clock.now,
             holders=holders,
+            agents=agents,
         )
         names = frozenset({"web"})
         service = Service(
             store, clock, {"web": surface}, known_surfaces=names, labels=words, claim=claim
         )
         await surface.start(service)
-        local, urls["local"] = await _listen(surface.routes(), local=True)
-        public, urls["public"] = await _listen(surface.public_routes(), local=False)
+        local, urls["local"] = await listen(surface.routes(), local=True)
+        public, urls["public"] = await listen(surface.public_routes(), local=False)
         try:
             yield Site(service, surface, urls["local"], urls["public"])
         finally:

@@ -60,8 +60,8 @@ async def peopled(tmp_path: Path) -> AsyncIterator[Site]:
         yield running
 
 
-def asking(*questions: dict[str, Any], press: str = "", **more: Any) -> State:
-    """Open the page of an ask, with a button pressed on it."""
+def asking(*questions: dict[str, Any], press: str = "", shows: str = "main", **more: Any) -> State:
+    """Open the page of an ask, with a button pressed on it, which then shows something."""
 
     async def state(page: Page, there: Site) -> None:
         await page.goto(there.page(await there.ask(*questions, **more)))
@@ -70,6 +70,7 @@ def asking(*questions: dict[str, Any], press: str = "", **more: Any) -> State:
         if press:
             await expect(page.locator("main form")).to_have_css("pointer-events", "auto")
             await page.locator(press).click()
+            await expect(page.locator(shows)).to_be_visible()
 
     return state
 
@@ -145,7 +146,7 @@ STATES: Final[dict[str, State]] = {
     "several choices": asking({**MANY, "options": [f"Option {i}" for i in range(20)]}),
     "a text": asking({**TEXT, "context": "See `this`."}),
     "a form": asking(FLAT),
-    "a form with mistakes": asking(FLAT, press=".answers .primary"),
+    "a form with mistakes": asking(FLAT, press=".answers .primary", shows=".summary"),
     "json": asking(JSON_ONLY),
     "the reply": asking(TEXT, press="details.reply summary"),
     "the end of the turn": asking(TEXT, press="button[value=end_turn]"),

@@ -86,3 +86,26 @@ async def test_arrows_move_nothing_where_back_discards_answers(
         await page.goto(web_site.page(ask))
         await press_and_expect(page, "ArrowLeft", "And?")
     assert len((await web_site.stored(ask)).walk.answers) == 1
+
+
+@pytest.mark.rule("WEB-1", "WEB-12")
+async def test_keys_pass_options_that_are_filtered_away(browser: Browser, web_site: Site) -> None:
+    options = [f"{'even' if i % 2 else 'odd'} {i + 1}" for i in range(14)]
+    question = {"id": "m", "text": "Which?", "answer_type": "select", "options": options}
+    ask = await web_site.ask(question)
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.get_by_role("searchbox").fill("even")
+        await expect(page.locator(".option:visible")).to_have_count(7)
+        await page.keyboard.press("Tab")
+        await page.keyboard.press("Space")
+        chosen = page.locator("input[name=choice]:checked")
+        await expect(chosen).to_have_value("1")
+        await page.keyboard.press("ArrowDown")
+        await expect(chosen).to_have_value("3")
+        await page.keyboard.press("1")  # it is filtered away
+        await expect(chosen).to_have_value("3")
+        await page.get_by_role("searchbox").fill("")
+        await expect(page.locator(".option:visible")).to_have_count(14)
+        await page.get_by_role("radio", name="odd 1", exact=True).check()

@@ -217,12 +217,14 @@ async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
         ):
             await settled(page)
             await page.get_by_label("Your key").fill(key)
-            await page.get_by_role("button", name="Continue").click()
+            async with page.expect_navigation():
+                await page.get_by_role("button", name="Continue").click()
             await expect(page.get_by_text(words)).to_be_visible()
         assert await victim.revision() == 1
         await settled(page)
         await page.get_by_label("Your key").fill(victim.key)
-        await page.get_by_label("Your key").press("Enter")
+        async with page.expect_navigation():
+            await page.get_by_label("Your key").press("Enter")
         await settled(page)
         assert await victim.revision() == 1  # Enter in the key's field decides nothing
         await page.get_by_role("button", name="Yes", exact=True).click()

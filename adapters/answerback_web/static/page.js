@@ -10,7 +10,13 @@
   let byPointer = false; // whether the last click came from a pointer rather than a key
   let source = null;
   let sending = false;
+  let connecting = false;
+  let proved = false; // whether the service has just proved itself, for the form that is being sent
   let fetchedAt = 0; // when the page was last fetched: a busy inbox is fetched at most once a second
+
+  const PROOF = new URL("proof", document.currentScript.src);
+  const canProve = Boolean(window.crypto && crypto.subtle); // only on HTTPS and on this machine
+  const NEVER_TAKEN = "base, embed, frame, frameset, iframe, link, meta, object, script, style, template";
 
   const form = () => document.querySelector("main form");
   const inText = (node) => node instanceof HTMLElement && node.matches("textarea, select, input:not([type=radio]):not([type=checkbox])");
@@ -94,20 +100,57 @@
     box.after(note);
   }
 
+  // --- only the service is believed --------------------------------------------------------------
+
+  // Another program can take the service's port while the service is down. So no address of a person's page is
+  // requested, no form is sent and no answer is taken in unless the other side proves that it is the service.
+
+  const bytesOf = (hex) => Uint8Array.from(hex.match(/../g) || [], (digits) => parseInt(digits, 16));
+  const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+
+  // Fetches a text; null if it does not come from the service, or if that cannot be proved. Throws if nothing answers.
+  async function fetchProved(url) {
+    const [id, secret] = document.body.dataset.proof.split(".");
+    const nonce = hexOf(crypto.getRandomValues(new Uint8Array(16)));
+    const headers = { Accept: "text/html", "Answerback-Challenge": `${id}.${nonce}` };
+    const response = await fetch(url, { cache: "no-store", headers, signal: AbortSignal.timeout(10000) });
+    const body = new Uint8Array(await response.arrayBuffer());
+    const signed = new Uint8Array([...new TextEncoder().encode(nonce), ...body]);
+    const algorithm = { name: "HMAC", hash: "SHA-256" };
+    const key = await crypto.subtle.importKey("raw", bytesOf(secret), algorithm, false, ["verify"]);
+    const proof = bytesOf(response.headers.get("Answerback-Proof") || "");
+    return (await crypto.subtle.verify("HMAC", key, proof, signed)) ? new TextDecoder().decode(body) : null;
+  }
+
+  async function isServiceThere() {
+    try {
+      if (!canProve) return (await fetch(PROOF, { cache: "no-store", signal: AbortSignal.timeout(10000) })).ok;
+      return (await fetchProved(PROOF)) !== null;
+    } catch {
+      return false;
+    }
+  }
+
   // --- following the ask -------------------------------------------------------------------------
 
-  function follow() {
-    const path = document.body.dataset.events;
-    if (!path || source || document.hidden) return;
-    source = new EventSource(path);
+  async function follow() {
+    const mayFollow = () => document.body.dataset.events && !source && !document.hidden;
+    if (connecting || !mayFollow()) return;
+    connecting = true;
+    const found = await isServiceThere();
+    connecting = false;
+    if (!mayFollow()) return;
+    if (!found) {
+      setTimeout(follow, 5000);
+      return;
+    }
+    source = new EventSource(document.body.dataset.events);
     source.addEventListener("moved", onMoved);
     source.addEventListener("gone", stop);
     source.addEventListener("error", () => {
-      // The browser reconnects automatically, except after a response that is not a stream, as during a restart.
-      if (source && source.readyState === EventSource.CLOSED) {
-        stop();
-        setTimeout(follow, 5000);
-      }
+      // The browser would reconnect to whatever listens there by then.
+      stop();
+      setTimeout(follow, 2000);
     });
   }
 
@@ -123,7 +166,7 @@
     if (wait > 0) await new Promise((done) => setTimeout(done, wait));
     fetchedAt = Date.now();
     const isBeingRead = document.querySelector("dialog[open], main .summary");
-    if (isBeingRead) offerRefresh();
+    if (isBeingRead || !canProve) offerRefresh();
     else await refresh();
   }
 
@@ -139,16 +182,17 @@
   }
 
   async function refresh() {
-    let response;
+    let text = null;
     try {
-      response = await fetch(location.href, { headers: { Accept: "text/html" } });
-    } catch {
+      text = await fetchProved(location.href);
+    } catch {} // the next attempt to follow it says more
+    if (text === null) {
       setTimeout(follow, 2000);
       return;
     }
-    const html = new DOMParser().parseFromString(await response.text(), "text/html");
+    const html = new DOMParser().parseFromString(text, "text/html");
     const main = html.getElementById("main");
-    if (!main) return;
+    if (!main || main.querySelector(NEVER_TAKEN)) return;
     const before = form();
     const after = main.querySelector("form");
     const keepInput = hasInput();
@@ -221,9 +265,12 @@
   function prepare() {
     settle();
     cutTallBoxes(document.getElementById("main"));
-    for (const time of document.querySelectorAll("time.local")) {
-      time.textContent = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+    for (const time of document.querySelectorAll("time")) {
+      const text = new Date(time.dateTime).toLocaleString([], { dateStyle: "medium", timeStyle: "short" });
+      if (time.matches(".local")) time.textContent = text;
+      else time.title = text;
     }
+    for (const hint of document.querySelectorAll(".keys")) hint.hidden = false;
     const filter = document.querySelector(".filter");
     if (filter && !filter.matches(":disabled")) {
       filter.hidden = false;
@@ -240,8 +287,9 @@
   function filterOptions(text) {
     const query = text.trim().toLowerCase();
     for (const option of document.querySelectorAll(".choices .option:not(.other)")) {
-      const chosen = option.querySelector("input").checked;
-      option.hidden = !chosen && !option.textContent.toLowerCase().includes(query);
+      const input = option.querySelector("input");
+      option.hidden = !input.checked && !option.textContent.toLowerCase().includes(query);
+      input.name = option.hidden ? "" : "choice"; // Tab goes to the first radio button of a group, even if it is hidden
     }
   }
 
@@ -270,9 +318,25 @@
     }
   });
 
+  // Sends a form once the service has proved that it is there; until then, what was entered stays on the page.
+  async function send(current, button) {
+    sending = true;
+    const found = await isServiceThere();
+    sending = false;
+    if (!current.isConnected) return; // something else is shown by now
+    if (!found) {
+      document.getElementById("live").textContent = document.body.dataset.unreachable;
+      return;
+    }
+    proved = true;
+    current.requestSubmit(button);
+    proved = false;
+  }
+
   document.addEventListener("submit", (event) => {
-    if (sending) {
+    if (sending || !proved) {
       event.preventDefault();
+      if (!sending) send(event.target, event.submitter);
       return;
     }
     sending = true;
@@ -289,7 +353,8 @@
     sending = false;
     settle();
     for (const button of document.querySelectorAll("main button")) button.disabled = false;
-    follow();
+    if (canProve) refresh();
+    else location.replace(location.href);
   });
 
   addEventListener("pagehide", stop);
@@ -319,11 +384,12 @@
     if (document.querySelector("dialog[open]")) return;
     if (event.key.startsWith("Arrow")) moveByArrow(event, current);
     if (!/^[1-9]$/.test(event.key)) return;
-    const boxes = current.querySelectorAll("#choices input[name=choice]");
+    const boxes = current.querySelectorAll("#choices .option input");
     const buttons = current.querySelectorAll(".yesno button");
     const index = Number(event.key) - 1;
     if (boxes[index]) {
       event.preventDefault();
+      if (boxes[index].closest("[hidden]")) return;
       boxes[index].focus();
       boxes[index].click();
     } else if (buttons[index]) {

@@ -19,6 +19,7 @@ from answerback.api.problems import problem_middleware
 from answerback.api.routes import OPERATIONS
 from answerback.core.errors import ProblemError
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ArrivalTracker
+from answerback.http.service_workers import service_worker_removal
 from answerback.version import VERSION
 
 _HEADERS: Final = {"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin"}
@@ -62,7 +63,8 @@ def build_public_app(
     async def all_but_hooks(request: web.Request, handler: Handler) -> web.StreamResponse:
         if request.match_info.handler in hook_handlers:
             return await handler(request)
-        return _finish(api, request, await problem_middleware(request, handler))
+        removal = service_worker_removal(request)
+        return _finish(api, request, removal or await problem_middleware(request, handler))
 
     app = web.Application(middlewares=[all_but_hooks])
     app.add_routes([*hooks, *pages])
@@ -115,7 +117,9 @@ def _request_middleware(api: Api) -> Middleware:
     async def handle_request(request: web.Request, handler: Handler) -> web.StreamResponse:
         tracker = response_tracker_of(api, request)
         try:
-            refusal = refuse_cross_origin(request) if local else None
+            refusal = service_worker_removal(request)
+            if refusal is None and local:
+                refusal = refuse_cross_origin(request)
             response = _finish(api, request, refusal or await problem_middleware(request, handler))
             await send_response(request, response, tracker)
             return response

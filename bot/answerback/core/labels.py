@@ -136,8 +136,8 @@ class Labels(BaseModel):
     filter_status: str = "Status"
     filter_agent: str = "Agent"
     filter_by: str = "Answered by"
-    filter_from: str = "Asked from"
-    filter_to: str = "Asked until"
+    filter_from: str = "Asked from (UTC)"
+    filter_to: str = "Asked until (UTC)"
     filter_wrong_date: str = "Write a date as 2026-11-22."
     status_open: str = "Open"
     record_title: str = "Record"
@@ -167,7 +167,8 @@ class Labels(BaseModel):
     age_hours: str = "{n} h ago"
     age_days: str = "{n} d ago"
     answer_schema: str = "What the answer must look like"
-    keys_hint: str = "Number keys choose, Ctrl+Enter answers."
+    keys_choose: str = "Number keys choose."
+    keys_answer: str = "Ctrl+Enter answers."
     keys_move: str = "The left and right arrow keys move between the questions you have answered."
     context: str = "Context"
     question: str = "Question"
@@ -178,6 +179,11 @@ class Labels(BaseModel):
     please_fix: str = "Please fix this:"
     moved_on: str = "These questions have moved on in the meantime. What you entered is still here."
     refresh: str = "Refresh"
+    inbox_moved: str = "This list has changed."
+    unreachable: str = (
+        "Answerback cannot be reached. Nothing was sent, and what you entered is still here. Please try again"
+        " in a moment."
+    )
     entered: str = "What you had entered"
     share: str = "This link lets others read this, but not answer:"
     page_expired: str = (
@@ -199,6 +205,7 @@ class Labels(BaseModel):
         "This key opens the inbox only on the machine where Answerback runs. To answer a question here, open its"
         " link."
     )
+    sign_in: str = "Sign in"
     key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
     key_hint: str = "Your personal link contains it; `answerback key` prints the operator's. Never give it to an agent."

@@ -43,9 +43,15 @@ _FORMATS: Final = {
 """For each kind with a format: the format's name, what to tell the person, and an example."""
 
 
-def entries_from_value(fields: Sequence[Field], value: JsonValue) -> dict[str, FieldEntry]:
-    """Return the initial entries of the fields: the parts of a value or, without one, the fields' defaults."""
-    if value is not None and fields and fields[0].is_whole:
+def entries_from_value(
+    fields: Sequence[Field], value: JsonValue, *, is_set: bool = False
+) -> dict[str, FieldEntry]:
+    """Return the initial entries of the fields: the parts of a value or, without one, the fields' defaults.
+
+    Args:
+        is_set: whether null is a value, such as an earlier answer.
+    """
+    if (value is not None or is_set) and fields and fields[0].is_whole:
         return {f.name: _entry(f, value) for f in fields}
     if isinstance(value, dict):
         return {f.name: _entry(f, value.get(f.name)) for f in fields}

@@ -285,7 +285,16 @@ def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, .
     fitting = [c for c in choices if _has_type(c.value, types) or (c.value is None and nullable)]
     if len({json_value_key(choice.value) for choice in fitting}) < len(fitting):
         raise _NotFlatError
-    return tuple(fitting)
+    return tuple(_told_apart(choice, fitting) for choice in fitting)
+
+
+def _told_apart(choice: Choice, choices: list[Choice]) -> Choice:
+    """Return the choice with its value as JSON, if another one has the same title: 1 and "1" look the same."""
+    if sum(each.title == choice.title for each in choices) == 1:
+        return choice
+    value = json.dumps(choice.value, ensure_ascii=False)
+    is_titled = choice.title != _title(choice.value)
+    return replace(choice, title=f"{choice.title} ({value})" if is_titled else value)
 
 
 def json_value_key(value: JsonValue) -> str:

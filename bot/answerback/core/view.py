@@ -47,6 +47,11 @@ class Prompt(NamedTuple):
     """What people asked about the question, and what the agent explained."""
 
     @property
+    def is_prefilled(self) -> bool:
+        """Whether there is a prefill; an answered null is one."""
+        return self.again is not None or self.question.has_default
+
+    @property
     def chosen(self) -> JsonValue:
         """The prefill without the "Something else…" text."""
         return self.again.chosen if self.again else self.prefill
@@ -71,6 +76,8 @@ class Line(NamedTuple):
     """One question and its answer; ``given`` is None if the question was never answered."""
 
     question: Question
+    text: str
+    """What stands for the question: in a review with its label in front."""
     given: GivenAnswer | None
     editable: bool = False
     by: Person | None = None
@@ -242,14 +249,21 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
     open_ = ask.question  # shown as the prompt, not as a line
     several = len({given.by for given in walk.answers if given.by is not None}) > 1
     lines = []
-    for question in ask.form.questions:
+    for number, question in enumerate(ask.form.questions, 1):
         given = answers.get(question.id)
         if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
-            lines.append(Line(question, given, editable, given.by if several else None))
+            text = _with_label(question, number) if in_review else question.text
+            lines.append(Line(question, text, given, editable, given.by if several else None))
         elif given is None and question is last:
-            lines.append(Line(question, None))
+            lines.append(Line(question, question.text, None))
     return tuple(lines)
+
+
+def _with_label(question: Question, number: int) -> str:
+    """Return a question's text with its label in front, unless that is only a number."""
+    label = question.header
+    return f"{label}: {question.text}" if label and label != f"Q{number}" else question.text
 
 
 def _controls(ask: Ask) -> tuple[Control, ...]:

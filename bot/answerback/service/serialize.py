@@ -137,7 +137,7 @@ def _answers_so_far(view: View) -> JsonValue:
     return [
         {
             "question_id": line.question.id,
-            "text": line.question.text,
+            "text": line.text,
             "answer": [*answer_lines(line.question, line.given, _ENGLISH)],
             "by": person_json(line.given.by),
             "at": None if line.given.at is None else iso(line.given.at),

@@ -227,6 +227,12 @@ async def test_another_servers_tool_needs_permission(
     assert "Ask Ada." in str(answer)
 
 
+async def test_one_second_is_singular(service: Served) -> None:
+    answer = await asyncio.to_thread(piped, "copilot", COPILOT, service.url, wait=1)
+    assert answer is not None
+    assert "Nobody answered within 1 second." in answer["message"]
+
+
 @pytest.mark.rule("CONNECT-2")
 async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     """A timeout, a wrong token, and a withdrawn ask."""
@@ -235,7 +241,7 @@ async def test_an_unanswered_call_is_never_allowed(service: Served) -> None:
     assert answer["behavior"] == "deny"
     ask = await service.newest()
     assert f"({ask.id})" in answer["message"]
-    assert "Nobody answered within 0.2 seconds" in answer["message"]
+    assert "Nobody answered within 0.2 seconds." in answer["message"]
     assert ask.thread is not None
     assert str(ask.thread.url) in answer["message"]
     assert ask.status is Status.OPEN

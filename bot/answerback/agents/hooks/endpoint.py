@@ -237,7 +237,7 @@ class HookEndpoints:
 
     def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
         stopping = "Answerback was stopped before anybody answered"
-        late = f"Nobody answered within {query.wait:g} seconds"
+        late = f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
         return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
 
 

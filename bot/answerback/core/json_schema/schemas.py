@@ -141,6 +141,8 @@ def require_usable(schema: JsonValue, budget: Budget | None = None) -> None:
     budget = budget or Budget()
     if not isinstance(schema, (dict, bool)):
         raise InvalidSchemaError("a JSON Schema must be an object, true or false")
+    if schema is False:
+        raise InvalidSchemaError("no answer fits the schema false")
     if depth(schema, MAX_SCHEMA_DEPTH) > MAX_SCHEMA_DEPTH:
         raise InvalidSchemaError(f"it is nested deeper than {MAX_SCHEMA_DEPTH} levels")
     key = _cache_key(schema)

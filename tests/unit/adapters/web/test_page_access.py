@@ -53,7 +53,7 @@ async def test_every_page_has_strict_security_headers(web_site: Site, visitor: R
             if t in {"script", "link", "img"}
         ]
         assert not [url for url in loaded if "//" in url or not url]
-    assert (await visitor.open(path(ask))).headers["Cache-Control"] == "no-store"
+    assert (await visitor.open(path(ask))).headers["Cache-Control"] == "no-store, no-transform"
 
 
 async def test_a_static_file_is_sent_once(web_site: Site, visitor: Reader) -> None:

@@ -7,10 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.actions import Answer
+from answerback.core.intents import Intent
 from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.ports.person_key import operator_holder
+from answerback.ports.surface import Acted, Actor
 from answerback_web.page_access import PageLinks
 from tests.browser.site import INBOX, KEY, OPERATOR, SECRET, Site, site
 from tests.unit.adapters.web.examples import TEXT, path
@@ -125,3 +128,18 @@ async def test_without_people_the_public_listener_has_no_sign_in_page(tmp_path: 
             assert (await far.open(address)).status == 404
         async with far.http.post("/", data={"key": KEY}) as response:
             assert response.status == 404
+
+
+@pytest.mark.rule("WEB-9")
+async def test_the_history_names_only_the_agents_of_what_a_person_may_see(tmp_path: Path) -> None:
+    agents = {"ci": "Deployer", "hr": "Secret hiring", "old": "Answered before", "idle": "Idle"}
+    async with site(tmp_path, keys=KEYS, agents=agents) as shared, reader(shared.url) as visiting:
+        await shared.ask(TEXT, responders=["web:alice"], agent="ci")
+        answered = await shared.ask(TEXT, responders=["web:alice"], agent="old")
+        await shared.ask(TEXT, responders=["web:bob"], agent="hr")
+        intent = Intent(answered.id, Answer(value="done"))
+        assert isinstance(await shared.service.apply(intent, Actor(ALICE)), Acted)
+        hers = await visiting.open(f"{ALICES}/history")
+        assert [name in hers.markup for name in agents.values()] == [True, False, True, False]
+        everything = await visiting.open(f"{INBOX}/history")
+        assert all(name in everything.markup for name in agents.values())
