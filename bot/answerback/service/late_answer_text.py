@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import answer_lines, view_of
+from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.serialize import ask_json
 
@@ -18,10 +19,12 @@ _MAX_QUESTION_CHARS: Final = 200
 
 
 def describe_late_answer(ask: Ask) -> str:
-    """Say what a person answered, and to which question."""
+    """Say what a person answered, and to which question, or that no person did."""
     asked = f"{_questions(ask)} (asked earlier with {ask.request.name}, {ask.id})"
     if ask.status is Status.TURN_ENDED:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
+    if ask.status is Status.ANSWERED and ask.outcome and ask.outcome.source is not Source.HUMAN:
+        return f"No person answered {asked}, but a deadline or a machine:\n{_answer(ask)}"
     return f"The answer to {asked}:\n{_answer(ask)}"
 
 

@@ -12,7 +12,12 @@ import pytest
 from answerback.agents.acp import messages, proxy
 from answerback.agents.acp.ask_people import AskClient, AskOutcome, Call
 from answerback.agents.acp.proxy import LineTooLongError, LineWriter, read_lines
-from answerback.agents.pipe.service_calls import Response, ServiceCalls
+from answerback.agents.pipe.service_calls import (
+    RefusedError,
+    Response,
+    ServiceCalls,
+    ServiceUnavailableError,
+)
 from answerback.cli import acp
 from tests.service_support import WAIT
 from tests.unit.bot.acp_support import INITIALIZE, elicitation, notice, permission, selected
@@ -86,6 +91,26 @@ def test_an_unforeseen_error_still_answers_the_agent() -> None:
     assert parts.agent.lines(1) == [CANCELLED]
     assert parts.has_warned.wait(WAIT)
     assert "KeyError" in parts.warned[0]
+
+
+@pytest.mark.rule("ACP-6")
+@pytest.mark.parametrize(
+    "error", [ServiceUnavailableError("It is away."), RefusedError("It is not Answerback.")]
+)
+def test_a_service_that_goes_while_people_think_leaves_the_decision_to_the_editor(
+    error: Exception,
+) -> None:
+    class Goes(ServiceCalls):
+        def call(self, method: str, *_: object, **__: object) -> Response:
+            if method == "GET":
+                raise error
+            return Response(201, {"id": "ask_1", "status": "open"}, None)
+
+    parts = Parts(AskClient(Goes(AWAY)))
+    parts.proxy.relay_from_agent([line(elicitation())])
+    assert parts.agent.lines(1) == [CANCELLED]
+    assert parts.has_warned.wait(WAIT)
+    assert str(error) in parts.warned[0]
 
 
 ODD: list[Json] = [

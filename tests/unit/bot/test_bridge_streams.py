@@ -158,6 +158,19 @@ async def test_an_event_that_is_no_event_ends_the_bridge(raw: bytes) -> None:
         with pytest.raises(NotOpencodeError):
             OpencodeServer(http, "http://127.0.0.1:1")._event(raw)
 
+    async def answers(_request: web.Request) -> web.Response:
+        return web.Response(body=raw)
+
+    app = web.Application()
+    app.router.add_get("/question", answers)
+    async with listening(app) as url, aiohttp.ClientSession() as http:
+        server = OpencodeServer(http, url)
+        if raw == b"[]":
+            assert await server.pending("question") == []
+        else:
+            with pytest.raises(NotOpencodeError):
+                await server.pending("question")
+
 
 @pytest.mark.rule("CONNECT-7")
 async def test_an_endless_line_ends_the_codex_bridge() -> None:

@@ -25,6 +25,7 @@ from tests.unit.bot.hook_support import (
     GEMINI,
     GEMINI_ASKS,
     piped,
+    recorded,
     run_hook,
     value,
 )
@@ -217,6 +218,19 @@ async def test_an_answer_from_the_configuration_is_not_a_persons(
         assert (outcome.status, outcome.source) == (Status.ANSWERED, Source.CONFIG)
     assert is_denied(answer)
     assert "The user answered" not in str(answer)
+
+
+@pytest.mark.rule("CONNECT-2", "LATE-2")
+async def test_defaults_that_were_taken_late_are_told_as_such(tmp_path: Path) -> None:
+    route = Route(to="web", on_expiry="defaults")
+    async with served(tmp_path, routes={"ops": route}, default_route="ops") as service:
+        assert is_denied(await asyncio.to_thread(piped, "codex", CODEX, service.url, wait=0.05))
+        await service.running.service.expire((await service.newest()).id)
+        answer = await run_hook(service, "codex", recorded("codex-UserPromptSubmit"), None)
+    assert answer is not None
+    context = answer["hookSpecificOutput"]["additionalContext"]
+    assert "No person answered" in context
+    assert "The answer to" not in context
 
 
 @pytest.mark.rule("CONNECT-2")
