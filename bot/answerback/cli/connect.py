@@ -55,6 +55,11 @@ def run(
         return
     changes = [target.plan_disconnect() if remove else target.plan_connect() for target in targets]
     if all(change.before == change.after for change in changes):
+        if remove:
+            for target, change in zip(targets, changes, strict=True):
+                target.disconnect(
+                    change
+                )  # the entries were removed by hand: their copy has no use any more
         say(
             f"{known.title} is {'not connected' if remove else 'already connected'}. There is nothing to change."
         )
@@ -97,10 +102,9 @@ def _write(
         path = target.file.path
         if remove:
             target.disconnect(change)
-            if change.after is not None and target.file.read_backup() is not None:
-                say(
-                    f"{path} was edited since it was connected. Its original content is in {target.file.backup}."
-                )
+            if target.file.read_backup() is not None:
+                how = "was edited since it was connected" if change.after is not None else "is gone"
+                say(f"{path} {how}. Its original content is in {target.file.backup}.")
         else:
             target.connect(change)
             if target.file.read_backup() is not None:

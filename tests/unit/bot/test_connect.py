@@ -9,6 +9,7 @@ import shlex
 import stat
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -24,6 +25,7 @@ from answerback.agents.connect.settings_entries import ConnectError
 from answerback.cli.commands.connect import Agent, command
 from tests.meta.project import PYTHONPATH, RECIPES
 
+CASES = Path(__file__).parents[2] / "data" / "cases"
 Connect = Callable[..., Any]
 BOTH = [(agent, scope) for agent, known in AGENTS.items() for scope in known.places]
 FILES = {
@@ -148,6 +150,92 @@ def test_entries_pasted_by_hand_are_removed_too(connect: Connect, home: Path) ->
     file.write_text(pasted)
     connect("claude", "--remove", "--yes")
     assert not file.exists()
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_an_entry_made_by_hand_is_restored_with_its_file(connect: Connect, home: Path) -> None:
+    case = json.loads((CASES / "connect-over-own-entry.json").read_text())
+    file = home / case["file"]
+    file.parent.mkdir()
+    file.write_text(case["content"])
+    copy = file.with_name("config.toml.before-answerback")
+    for _ in range(2):
+        connect("codex", "--yes")
+        assert "elsewhere" not in file.read_text()
+        assert copy.read_text() == case["content"]
+    connect("codex", "--yes", "--remove")
+    assert tree(home) == {str(file.parent): None, str(file): case["content"].encode()}
+    shown = connect("codex", "--yes", "--remove").output
+    assert "is gone. Its original content is in" in shown
+    assert not file.exists()
+    assert copy.read_text() == case["content"]
+
+
+def test_a_file_behind_a_link_is_emptied_and_its_link_kept(connect: Connect, home: Path) -> None:
+    real = home / "dotfiles" / "mcp.json"
+    real.parent.mkdir()
+    real.write_text(connect("cursor", "--print").stdout)
+    link = home / ".cursor" / "mcp.json"
+    link.parent.mkdir()
+    link.symlink_to(real)
+    connect("cursor", "--remove", "--yes")
+    assert link.is_symlink()
+    assert real.read_text() == ""
+
+
+def test_the_copy_goes_if_the_entries_were_removed_by_hand(connect: Connect, home: Path) -> None:
+    file = home / ".claude" / "settings.json"
+    file.parent.mkdir()
+    file.write_text('{"model": "opus"}')
+    connect("claude", "--yes")
+    file.write_text('{"model": "opus"}')
+    assert "not connected" in connect("claude", "--remove", "--yes").output
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+def test_what_a_killed_call_left_is_replaced(connect: Connect, home: Path) -> None:
+    left = home / ".claude" / ".settings.json.answerback-new"
+    left.parent.mkdir()
+    left.write_text("half of")
+    connect("claude", "--yes")
+    assert [path.name for path in left.parent.iterdir()] == ["settings.json"]
+
+
+def test_a_large_file_is_connected_and_restored_in_time_that_grows_with_its_size(
+    connect: Connect, home: Path
+) -> None:
+    def seconds(entries: int) -> float:
+        projects = {f"/home/x/{n}": {"history": ["hello"] * 20, "n": n} for n in range(entries)}
+        file = home / ".claude" / "settings.json"
+        file.parent.mkdir(exist_ok=True)
+        file.write_text(text := json.dumps({"projects": projects}))
+        began = time.process_time()
+        connect("claude", "--yes")
+        connect("claude", "--yes", "--remove")
+        assert file.read_text() == text
+        return time.process_time() - began
+
+    seconds(10)
+    assert seconds(400) < 10 * seconds(100) + 0.5
+
+
+@pytest.mark.parametrize(
+    ("agent", "name", "text"),
+    [
+        ("codex", ".codex/config.toml", "a = " + "[" * 5_000 + "]" * 5_000),
+        ("codex", ".codex/config.toml", "a = " + "{a=" * 5_000),
+        ("claude", ".claude/settings.json", '{"a": ' + "[" * 5_000),
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_refused(
+    connect: Connect, home: Path, agent: str, name: str, text: str
+) -> None:
+    file = home / name
+    file.parent.mkdir()
+    file.write_text(text)
+    for words in (["--yes"], ["--yes", "--remove"]):
+        assert "nested" in _error(connect, agent, *words)
+    assert file.read_text() == text
 
 
 def test_links_permissions_byte_order_marks_and_line_endings_are_kept(

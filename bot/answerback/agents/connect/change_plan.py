@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from answerback.agents.connect.config_files import ConfigFile, newline_of, split_bom
-from answerback.agents.connect.settings_entries import ConnectError, Entry, Format, has_entry
+from answerback.agents.connect.settings_entries import (
+    ConnectError,
+    Entry,
+    Format,
+    has_entry,
+    is_ours,
+)
 
 
 class Change(NamedTuple):
@@ -25,6 +31,8 @@ class Target:
     file: ConfigFile
     format: Format
     entries: Sequence[Entry]
+    variants: Sequence[Sequence[Entry]]
+    """The entries as connecting writes them with other options, apart from their texts."""
 
     def plan_connect(self) -> Change:
         """Plan the change that adds the entries.
@@ -78,17 +86,30 @@ class Target:
         data = self.format.data(text)
         return any(has_entry(data, entry) for entry in self.entries)
 
+    def _is_created(self, text: str) -> bool:
+        """Whether connecting has created the file, perhaps with other options."""
+        data = self.format.data(text)
+        return self._without(text, None) is None and any(
+            all(is_ours(data, each) for each in entries) for entries in self.variants
+        )
+
     def connect(self, change: Change) -> None:
         """Write the file, and keep a copy of its text before Answerback next to it."""
         if change.before is not None and change.after != change.before:
             _, text = split_bom(change.before)
-            has_backup = self.file.read_backup() is not None or self._without(text, None) is None
-            if not (has_backup and self._is_connected(text)):
+            has_backup = self.file.read_backup() is not None and self._is_connected(text)
+            if not (has_backup or self._is_created(text)):
                 self.file.write_backup(change.before)
         self._write(change)
 
     def disconnect(self, change: Change) -> None:
-        """Write the file, or delete it if connecting created it; delete the copy if the file is as it was before."""
+        """Write the file, or delete it if nothing is left; delete the copy if the file is as it was before.
+
+        If what is deleted was written by hand, a copy stays.
+        """
+        before, after = change
+        if before is not None and after is None and not self._is_created(split_bom(before)[1]):
+            self.file.write_backup(before)
         self._write(change)
         if self.file.read_backup() == change.after:
             self.file.delete_backup()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -61,9 +60,14 @@ class ConfigFile:
     def remove(self, before: str) -> None:
         """Delete a file that connecting created, and the folders on its path that are empty then.
 
+        A file behind a link was there before; it is emptied.
+
         Raises:
             ConnectError: the file was changed since it was read.
         """
+        if self.path.is_symlink():
+            self.replace(before, "")
+            return
         self._check(before)
         self.path.unlink()
         with contextlib.suppress(OSError):  # a folder is not empty
@@ -115,9 +119,11 @@ def _mode(path: Path) -> int | None:
 
 
 def _replace(path: Path, text: str, mode: int | None) -> None:
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    # Always the same name, so that the next call deletes what a killed one has left behind.
+    temporary = path.with_name(f".{path.name}.answerback-new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
         with os.fdopen(
             os.open(temporary, flags, _NEW_FILE_MODE if mode is None else _PRIVATE_MODE), "wb"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Final, NoReturn
 
 from pydantic import JsonValue
@@ -26,7 +27,8 @@ from answerback.agents.connect.settings_entries import (
 
 _TRIVIA: Final = re.compile(r"(?:\s+|//[^\n]*|/\*.*?\*/)*", re.S)
 _COMMENT: Final = re.compile(r"//[^\r\n]*|/\*.*?\*/", re.S)
-_STRING: Final = re.compile(r'"(?:[^"\\\x00-\x1f]|\\.)*"')
+_STRING: Final = re.compile(r'"[^"\\\x00-\x1f]*(?:\\.[^"\\\x00-\x1f]*)*"')
+_TOKEN_STARTS: Final = frozenset('"{}[],:')
 _ATOM: Final = re.compile(r"[^\s,:\[\]{}\"/]+")
 _PAIRS: Final = {"{": "}", "[": "]"}
 _MAX_DEPTH: Final = 100
@@ -74,6 +76,8 @@ class _Parser:
         return node
 
     def skip(self) -> None:
+        if self.text[self.at : self.at + 1] in _TOKEN_STARTS:
+            return
         found = _TRIVIA.match(self.text, self.at)
         self.at = found.end() if found else self.at
 
@@ -89,6 +93,8 @@ class _Parser:
         return found[0]
 
     def decoded(self, raw: str) -> JsonValue:
+        if raw[0] == '"' and "\\" not in raw:
+            return raw[1:-1]
         try:
             value: JsonValue = json.loads(raw)
         except ValueError:
@@ -139,6 +145,7 @@ class _Parser:
         return node
 
 
+@lru_cache(maxsize=2)  # each entry reads the same text several times
 def parse_jsonc(text: str) -> Node | None:
     """Parse a text as JSON; None if it is empty.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -105,6 +105,10 @@ class ConnectableAgent:
                 ConfigFile(_first_existing(folder, place.names), folder),
                 TomlFormat() if self.toml else JsoncFormat(),
                 place.entries(service),
+                [
+                    place.entries(replace(service, token_env=each))
+                    for each in (None, DEFAULT_TOKEN_ENV)
+                ],
             )
             for place in self.places[scope]
         ]

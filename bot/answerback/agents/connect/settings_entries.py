@@ -99,6 +99,22 @@ def our_groups_at(data: object, path: Path) -> Iterator[tuple[int, object]]:
             yield i, group
 
 
+def is_ours(data: object, entry: Entry) -> bool:
+    """Whether what a configuration has at an entry's path is what connecting wrote, with this address or another."""
+    if isinstance(entry, Setting):
+        return _without_texts(value_at(data, entry.path)) == _without_texts(entry.value)
+    groups = [_without_texts(group) for _, group in our_groups_at(data, entry.path)]
+    return groups == [_without_texts(entry.value)]
+
+
+def _without_texts(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {key: _without_texts(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_without_texts(each) for each in value]
+    return "" if isinstance(value, str) else value
+
+
 def has_entry(data: object, entry: Entry) -> bool:
     """Whether a configuration has anything of Answerback's at an entry's path."""
     if isinstance(entry, Setting):

@@ -9,6 +9,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from pydantic import JsonValue
@@ -55,6 +56,8 @@ class TomlFormat:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise ConnectError(f"it is not valid TOML: {error}. Fix it first.") from error
+        except RecursionError as error:
+            raise ConnectError(f"it is nested too deeply. {_BY_HAND}") from error
 
     def put_entry(self, text: str, entry: Entry, newline: str) -> str:
         """The text with an entry added or updated."""
@@ -156,7 +159,12 @@ def _list_at(text: str, path: Path) -> list[object]:
     return found if isinstance(found, list) else [found]
 
 
-def _split_tables(text: str) -> Iterator[_Table]:
+@lru_cache(maxsize=2)  # each entry reads the same text several times
+def _split_tables(text: str) -> tuple[_Table, ...]:
+    return tuple(_iterate_tables(text))
+
+
+def _iterate_tables(text: str) -> Iterator[_Table]:
     open_table: _Table | None = None
     for start, end in _split_statements(text):
         statement = text[start:end]
