@@ -103,7 +103,7 @@ def unreadable_ask_error(ask_id: str, error: Exception | None = None) -> Unreada
     """Build the error for an ask whose rows this version cannot read. If ``error`` is None, a row is missing."""
     reason = "its request is missing" if error is None else str(error)
     if isinstance(error, sqlite3.Error):  # the message may quote the row's contents
-        reason = "the file is damaged there, or it holds text that is not UTF-8"
+        reason = "the file is damaged there, the disk failed to read it, or it holds text that is not UTF-8"
     if isinstance(error, ValidationError):  # the message contains answers
         errors = error.errors(include_url=False, include_context=False, include_input=False)
         reason = "; ".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in errors)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 from collections.abc import Coroutine
 from typing import Annotated, Any, Final
 from urllib.parse import urlencode
@@ -26,6 +27,8 @@ from answerback.service.submission_request import read_submission
 
 MAX_IDEMPOTENCY_KEY: Final = 255
 """Maximum length of an idempotency key, in characters."""
+
+logger = logging.getLogger(__name__)
 
 
 class AsksQuery(BaseModel):
@@ -155,10 +158,23 @@ async def erase(call: Call) -> web.Response:
 
 
 async def _erase(call: Call, ask: Ask) -> Ask:
-    """Erase the ask and scrub the store; an open ask is returned unchanged."""
+    """Erase the ask and scrub the store; an open ask is returned unchanged.
+
+    Raises:
+        ProblemError: 503; the ask was erased, but its content is still in the store's files.
+    """
     result = await call.service.erase(ask.id) or ask
-    if not result.open:
+    if result.open:
+        return result
+    try:
         await call.api.store.scrub_erased()
+    except StoreError as error:
+        logger.warning("Traces of an erased ask are left: %s", error, extra={"ask_id": ask.id})
+        detail = (
+            "The ask was erased, but traces of it are still in the database's files: another program reads them (a"
+            " backup, an open SQLite shell), or the disk is full. Erase it again once that is over."
+        )
+        raise ProblemError(503, "Erased, but traces are left", detail) from error
     return result
 
 

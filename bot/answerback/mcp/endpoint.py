@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from starlette.requests import Request
 
 from answerback.core.errors import ProblemError
+from answerback.core.json_schema.schemas import is_all_encodable
 from answerback.http.json_parsing import MAX_BODY, parse_json
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.cancellation import (
@@ -170,11 +171,19 @@ def _parse(name: str, parse: Callable[[str | None], T], value: str | None) -> T:
 
 
 def _read_message(body: bytes) -> dict[str, JsonValue]:
-    """The message in a body; empty if there is none, which the SDK then reports."""
+    """The message in a body; empty if there is none, which the SDK then reports.
+
+    Raises:
+        ProblemError: 400; it contains something that is not text.
+    """
     try:
         message = parse_json(body)
     except ProblemError:
         return {}
+    if not is_all_encodable(message):
+        # The SDK refuses it only in the older revisions, and without a reason.
+        detail = "The body contains half a surrogate pair, which is not valid text."
+        raise ProblemError(400, "Malformed JSON", detail)
     return message if isinstance(message, dict) else {}
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from functools import partial
 
+from answerback.core.errors import StoreError
 from answerback.core.person import AuthMethod
 from answerback.core.walker import Person
 from answerback.ports.person_key import (
@@ -17,7 +19,9 @@ from answerback.ports.person_key import (
 from answerback.runtime.config import Settings, plugin_settings
 from answerback.runtime.plugins import installed_plugins
 from answerback_storage.person_key_file import PersonKeyFile
-from answerback_storage.personal_links_file import PersonalLinksFile
+from answerback_storage.personal_links_file import PersonalLink, PersonalLinksFile
+
+logger = logging.getLogger(__name__)
 
 
 async def build_holders_reader(settings: Settings) -> KeyHolderSource:
@@ -34,6 +38,21 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
     home = installed_plugins().home
     name_of = plugin_settings(settings, installed_plugins().usable[home]).name_of
 
+    reported: set[str] = set()
+
+    def read_links() -> dict[str, PersonalLink]:
+        """The personal links; none if their file cannot be read, so that the operator's key still works."""
+        try:
+            found = links.read()
+        except StoreError as error:
+            if str(error) not in reported:
+                extra = {"action": "personal_links_unreadable"}
+                logger.error("No personal link works: %s", error, extra=extra)  # noqa: TRY400 the text says it all
+            reported.add(str(error))
+            return {}
+        reported.clear()
+        return found
+
     def read() -> tuple[KeyHolder, ...]:
         key = file.read()
         if key is None:
@@ -44,7 +63,7 @@ async def build_holders_reader(settings: Settings) -> KeyHolderSource:
                 key,
                 Person(surface=home, user_id=name, name=name_of(name), known=AuthMethod.LINK),
             )
-            for name, link in links.read().items()
+            for name, link in read_links().items()
         ]
         return (operator_holder(key, operator(home)), *people)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 import psycopg
@@ -55,6 +56,9 @@ _REFUSED: Final = (
 """Parts of messages from a server that refuses a connection, for which libpq gives no code, and the code for each."""
 
 _LOST: Final = "08006"
+_INTERNAL: Final = "XX000"
+"""The code of errors for which the server has none, such as most errors of its disk."""
+_DISK_FAILED: Final = re.compile(r"could not (read|write|open|extend|flush|fsync|seek|stat)\b")
 _UNREACHABLE: Final = (
     "it cannot be reached. Check that the server runs, and that `storage.url` has its host and port; no restart"
     " is needed here"
@@ -80,7 +84,8 @@ def describe_error(name: str, error: psycopg.Error) -> str:
         why, code = _DEFECT, type(error).__name__
     else:
         code = error.sqlstate or _LOST
-        why = _CODES.get(code) or _CLASSES.get(code[:2]) or _DEFECT
+        disk_failed = code == _INTERNAL and _DISK_FAILED.match(str(error))
+        why = _CODES.get(code) or _CLASSES.get("58" if disk_failed else code[:2]) or _DEFECT
     return f"The database {name}: {why} ({code}: {_first_line(error)})."
 
 

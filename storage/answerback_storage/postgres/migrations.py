@@ -278,12 +278,37 @@ _IN_PLACE: Final = (
 https://www.postgresql.org/docs/current/storage-hot.html. Older replicas only read more slowly.
 """
 
+_CONTENT: Final = {
+    "requests": ("request",),
+    "asks": ("conversation", "message", "thread", "state"),
+    "record": ("entry",),
+    "deliveries": ("url", "body", "last_error"),
+    "idempotency": ("key", "digest"),
+    "drafts": ("key", "value"), "owed": ("conversation",),
+    "remembered": ("conversation", "turn", "tool", "question_id", "value"),
+}
+"""The columns with what agents and people write, all of type text."""
+_WITHOUT_STATISTICS: Final = (
+    *(
+        # Changing the type, even to the same one, drops the statistics that exist.
+        f"ALTER TABLE {table} ALTER COLUMN {column} TYPE text, ALTER COLUMN {column} SET STATISTICS 0"
+        for table, columns in _CONTENT.items()
+        for column in columns
+    ),
+    "ALTER TABLE asks_words ALTER COLUMN words TYPE tsvector, ALTER COLUMN words SET STATISTICS 0",
+    # Indexed expressions have statistics of their own.
+    "ALTER INDEX asks_by_conversation ALTER COLUMN 1 SET STATISTICS 0",
+    "ALTER INDEX owed_to_agent ALTER COLUMN 2 SET STATISTICS 0",
+)
+"""Keep content out of the planner's statistics, where an erasure would not reach it."""
+
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
     Migration("erasing", _ERASING),
     Migration("searched", _SEARCHED, search.index_existing_asks),
     Migration("digests", _DIGESTS),
     Migration("in_place", _IN_PLACE),
+    Migration("without_statistics", _WITHOUT_STATISTICS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

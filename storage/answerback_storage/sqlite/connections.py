@@ -50,8 +50,9 @@ _EXPLANATIONS: Final = {
     " permission on the file and on its directory",
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened. Check the permissions of the file and of its"
     " directory, where SQLite keeps two more files",
-    sqlite3.SQLITE_CORRUPT: "it is damaged. Restore a backup, or rescue what can be read with"
-    " `sqlite3 FILE .recover`",
+    # SQLite also reports this if the disk fails to read the file or its log.
+    sqlite3.SQLITE_CORRUPT: "the disk failed to read it, or it is damaged. Check the disk and the system's log first;"
+    " if they report no error, restore a backup, or rescue what can be read with `sqlite3 FILE .recover`",
     sqlite3.SQLITE_NOTADB: "it is not an SQLite database, or it is damaged. Name another file, or"
     " restore a backup",
     sqlite3.SQLITE_IOERR: "the disk failed to read or write. Check the disk and the system's log",
@@ -236,7 +237,8 @@ class Connections:
                 full_text_index.tidy(connection)
                 if self.path.stat().st_size <= MAX_VACUUM_BYTES:
                     connection.execute("VACUUM")
-                (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+                with self._reader_lock:  # otherwise our own reads would keep the log
+                    (busy, *_) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         except sqlite3.Error as error:
             raise StoreError(describe_error(self.path, error)) from error
         if busy:

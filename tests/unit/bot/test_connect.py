@@ -9,7 +9,6 @@ import shlex
 import stat
 import subprocess
 import sys
-import time
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -199,43 +198,6 @@ def test_what_a_killed_call_left_is_replaced(connect: Connect, home: Path) -> No
     left.write_text("half of")
     connect("claude", "--yes")
     assert [path.name for path in left.parent.iterdir()] == ["settings.json"]
-
-
-def test_a_large_file_is_connected_and_restored_in_time_that_grows_with_its_size(
-    connect: Connect, home: Path
-) -> None:
-    def seconds(entries: int) -> float:
-        projects = {f"/home/x/{n}": {"history": ["hello"] * 20, "n": n} for n in range(entries)}
-        file = home / ".claude" / "settings.json"
-        file.parent.mkdir(exist_ok=True)
-        file.write_text(text := json.dumps({"projects": projects}))
-        began = time.process_time()
-        connect("claude", "--yes")
-        connect("claude", "--yes", "--remove")
-        assert file.read_text() == text
-        return time.process_time() - began
-
-    seconds(10)
-    assert seconds(400) < 10 * seconds(100) + 0.5
-
-
-@pytest.mark.parametrize(
-    ("agent", "name", "text"),
-    [
-        ("codex", ".codex/config.toml", "a = " + "[" * 5_000 + "]" * 5_000),
-        ("codex", ".codex/config.toml", "a = " + "{a=" * 5_000),
-        ("claude", ".claude/settings.json", '{"a": ' + "[" * 5_000),
-    ],
-)
-def test_a_file_that_is_nested_too_deeply_is_refused(
-    connect: Connect, home: Path, agent: str, name: str, text: str
-) -> None:
-    file = home / name
-    file.parent.mkdir()
-    file.write_text(text)
-    for words in (["--yes"], ["--yes", "--remove"]):
-        assert "nested" in _error(connect, agent, *words)
-    assert file.read_text() == text
 
 
 def test_links_permissions_byte_order_marks_and_line_endings_are_kept(

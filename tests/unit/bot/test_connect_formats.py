@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import tomllib
 from collections.abc import Sequence
 
@@ -259,3 +260,29 @@ def test_separated_tables_of_a_group_are_not_mixed_up() -> None:
     text = f'[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n[[hooks.Stop]]\n{RUNS}'
     left = TOML.remove_entry(text, IN_TOML[2], None)
     assert left == '[[hooks.Stop]]\nmatcher = "x"\n[a]\nb = 1\n'
+
+
+@pytest.mark.rule("CONNECT-1")
+def test_the_time_for_a_large_file_grows_with_its_size() -> None:
+    def seconds(count: int) -> float:
+        projects = {f"/p/{n}": {"history": ["hello"] * 20, "n": n} for n in range(count)}
+        text = json.dumps({"projects": projects})
+        began = time.process_time()
+        changed = connected(JSONC, text, IN_JSON)
+        assert disconnected(JSONC, changed, IN_JSON, text) == text
+        return time.process_time() - began
+
+    assert seconds(400) < 10 * seconds(100) + 0.5
+
+
+@pytest.mark.parametrize(
+    ("form", "text"),
+    [
+        (TOML, "a = " + "[" * 5_000 + "]" * 5_000),
+        (TOML, "a = " + "{a=" * 5_000),
+        (JSONC, '{"a": ' + "[" * 5_000),
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_refused(form: Format, text: str) -> None:
+    with pytest.raises(ConnectError, match="nested"):
+        form.data(text)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import sqlite3
+import threading
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -17,12 +19,13 @@ from answerback.core.errors import StoreError
 from answerback.core.form import AnswerType, Form, Question
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import Idempotency, RememberedAnswer
-from answerback.testing.store_erasure import SECRET, answer_secretly
+from answerback.testing.store_erasure import SECRET, answer_secretly, secret_ask
 from answerback.testing.store_examples import ANN, new_ask, new_delivery
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite import connections
 from answerback_storage.sqlite.store import SqliteStore
 from tests.postgres import Server
+from tests.service_support import WAIT
 
 
 def files_with(text: str, folder: Path) -> list[str]:
@@ -121,6 +124,32 @@ async def test_erasing_reports_that_another_process_is_reading_the_log(path: Pat
     await store.close()
 
 
+@pytest.mark.rule("DATA-22")
+async def test_our_own_reads_do_not_keep_erased_content_in_the_log(path: Path) -> None:
+    store = SqliteStore(path, busy_timeout=0.05)
+    await store.open()
+    await answer_secretly(store)
+    started, release = threading.Event(), threading.Event()
+
+    def read_slowly(db: sqlite3.Connection) -> None:
+        cursor = db.execute("SELECT entry FROM record")
+        cursor.fetchone()
+        started.set()
+        release.wait(WAIT)
+        cursor.close()
+
+    reading = store._read(read_slowly)
+    await asyncio.to_thread(started.wait, WAIT)
+    await store.erase("ask_1", 9_000.0, ())
+    scrubbing = asyncio.create_task(store.scrub_erased())
+    await asyncio.sleep(0.2)  # longer than the busy timeout
+    release.set()
+    await reading
+    await scrubbing
+    assert files_with(SECRET, path.parent) == []
+    await store.close()
+
+
 async def test_erasing_reports_a_locked_file(path: Path) -> None:
     store = SqliteStore(path, busy_timeout=0.05)
     await store.open()
@@ -162,6 +191,24 @@ async def test_erased_content_is_in_no_postgresql_table_or_log(
         assert tables_with("nobody", postgres_server, database) == set()
         await store.close()
     assert SECRET not in postgres_server.log()
+
+
+@pytest.mark.rule("DATA-22")
+async def test_the_planners_statistics_have_no_content(postgres_server: Server) -> None:
+    with postgres_server.borrow_database() as database:
+        store = PostgresStore(postgres_server.url(database))
+        await store.open()
+        for number in range(30):
+            await store.create(Write(secret_ask(number)), None)
+            await store.save_draft(f"ask_{number}:1:fill:U1", [SECRET], 1_500.0)
+        postgres_server.run("ANALYZE", database)
+        kept = postgres_server.run(
+            "SELECT tablename, attname FROM pg_stats WHERE pg_stats::text LIKE '%nobody%'", database
+        )
+        assert kept == []
+        known = "SELECT 1 FROM pg_stats WHERE tablename = 'asks' AND attname = 'status'"
+        assert postgres_server.run(known, database), "they were gathered"
+        await store.close()
 
 
 def tables_with(word: str, server: Server, database: str) -> set[str]:

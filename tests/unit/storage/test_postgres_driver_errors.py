@@ -21,6 +21,19 @@ def test_a_failed_connection_is_explained_from_the_servers_message(text: str, sa
     assert says in driver_errors.describe_connection_error("asks", psycopg.OperationalError(text))
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('could not read blocks 0..3 in file "base/5/16385": Stale file handle', "disk failed"),
+        ("could not fsync file", "disk failed"),
+        ("unexpected data beyond EOF", "it is damaged, or the server has a bug"),
+    ],
+)
+def test_a_disk_that_fails_is_not_called_damage(text: str, says: str) -> None:
+    error = psycopg.errors.InternalError_(text)
+    assert says in driver_errors.describe_error("asks", error)
+
+
 def test_an_error_that_is_not_from_the_server_is_our_bug() -> None:
     message = driver_errors.describe_error(
         "asks", psycopg.ProgrammingError("the query has 0 placeholders")
