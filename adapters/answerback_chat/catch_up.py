@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable, Mapping, Sequence
 from typing import Final, Generic, TypeVar
 
 from answerback.core.ask import Ask
@@ -26,6 +26,7 @@ from answerback_client.backoff import Backoff
 logger = logging.getLogger(__name__)
 
 Place = TypeVar("Place", bound=Hashable)
+T = TypeVar("T")
 
 _OVERLAP: Final = 600.0
 """Seconds read a second time: messages from then may not have been handled. Platforms repeat an event for minutes."""
@@ -33,17 +34,17 @@ _SAVE_INTERVAL: Final = 30.0
 """Seconds, by the platform's clock, between two saves of the time of the last message received."""
 _MAX_CLOCK_SKEW: Final = 300.0
 """Seconds by which our clock and the platform's may differ if it did not say when an ask appeared."""
-_MAX_PLACES: Final = 300
+_PLACES_AT_ONCE: Final = 300
 _FIRST_PAUSE: Final = 1.0
 _LONGEST_PAUSE: Final = 120.0
 _MAX_FAILURES: Final = 4
-"""How often a place that cannot be read is retried."""
+"""How often a call that fails is retried."""
 _UNCONFIRMED_PAUSE: Final = 5.0
 """Seconds before reading again if a live message may have been posted but is not recorded as posted."""
 _MAX_UNCONFIRMED_READS: Final = 6
 """How often that is done: in total longer than another process takes to find the message and record it."""
 _MAX_RATE_LIMITS: Final = 20
-"""How often a rate limit is waited out at one place."""
+"""How often a rate limit is waited out for one call."""
 
 
 class MissedMessageReader(Generic[Place]):
@@ -156,14 +157,17 @@ class MissedMessageReader(Generic[Place]):
         """Read every place; return whether all of them could be read."""
         saved = await self._asks.draft(self._key)
         since = saved - _OVERLAP if isinstance(saved, float) else 0.0
-        return await self._read_places(await self._places_to_read(since))
+        complete = True
+        async for starts in self._places_to_read(since):
+            complete &= await self._read_places(starts)
+        return complete
 
     async def _read_places(self, starts: Mapping[Place, float]) -> bool:
         """Read each place from its time on; return whether all of them could be read."""
         complete = True
         for place, after in starts.items():
             try:
-                last = await self._read_place(place, after)
+                last = await self._read(place, after)
             except (PlatformError, StoreError) as error:
                 complete = False
                 extra = {"action": "missed_unread", "code": getattr(error, "code", None)}
@@ -177,8 +181,11 @@ class MissedMessageReader(Generic[Place]):
                 self._newest = max(self._newest, last or 0.0)
         return complete
 
-    async def _places_to_read(self, since: float) -> dict[Place, float]:
-        """The places of open questions that can be answered by typing, each with the time to read from."""
+    async def _places_to_read(self, since: float) -> AsyncIterator[Mapping[Place, float]]:
+        """Yield the places of open questions that can be answered by typing, each with the time to read from.
+
+        They come in parts of a limited size.
+        """
         starts: dict[Place, float] = {}
         self._unconfirmed = False
         async for ask in self._asks.each_open(self._surface):
@@ -187,31 +194,10 @@ class MissedMessageReader(Generic[Place]):
             for place in self._places(ask) if posted is not None else ():
                 after = max(posted or 0.0, since)
                 starts[place] = min(starts.get(place, after), after)
-            if len(starts) >= _MAX_PLACES:
-                extra = {"action": "missed_bounded"}
-                logger.warning(
-                    "Too many questions are open: messages typed at the oldest ones are not read",
-                    extra=extra,
-                )
-                break
-        return starts
-
-    async def _read_place(self, place: Place, after: float) -> float | None:
-        backoff, failed, limited = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=5.0), 0, 0
-        while True:
-            try:
-                return await self._read(place, after)
-            except RateLimitedError as error:
-                limited += 1
-                if limited > _MAX_RATE_LIMITS:
-                    raise
-                pause = error.retry_after
-            except (PlatformUnavailableError, StoreError):
-                failed += 1
-                if failed > _MAX_FAILURES:
-                    raise
-                pause = backoff.next_delay()
-            await asyncio.sleep(pause)
+            if len(starts) >= _PLACES_AT_ONCE:
+                yield starts
+                starts = {}
+        yield starts
 
     async def _save(self) -> None:
         if self._newest > self._saved:
@@ -224,3 +210,22 @@ def _answerable_since(ask: Ask) -> float | None:
     if ask.question is None or ask.question.answer_type is AnswerType.SCHEMA:
         return None
     return ask.created_at - _MAX_CLOCK_SKEW if ask.seen_since is None else ask.seen_since
+
+
+async def call_patiently(call: Callable[[], Awaitable[T]]) -> T:
+    """Make a call that may take long: wait out rate limits, and retry it if it fails temporarily."""
+    backoff, failed, limited = Backoff(_FIRST_PAUSE, _LONGEST_PAUSE, factor=5.0), 0, 0
+    while True:
+        try:
+            return await call()
+        except RateLimitedError as error:
+            limited += 1
+            if limited > _MAX_RATE_LIMITS:
+                raise
+            pause = error.retry_after
+        except (PlatformUnavailableError, StoreError):
+            failed += 1
+            if failed > _MAX_FAILURES:
+                raise
+            pause = backoff.next_delay()
+        await asyncio.sleep(pause)

@@ -6,21 +6,19 @@ https://docs.discord.com/developers/resources/message#get-channel-messages
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
-from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.catch_up import MissedMessageReader, call_patiently
 from answerback_discord import limits, parse
 from answerback_discord.api_client import DiscordApi, query_after
 from answerback_discord.components import Json
 from answerback_discord.parse import SURFACE
 from answerback_discord.typed_messages import TypedMessageListener
-
-_PAGES: Final = 10
-"""Maximum number of pages to read in one place."""
 
 
 class Conversation(NamedTuple):
@@ -38,16 +36,16 @@ def create_missed_message_reader(
     async def read(place: Conversation, after: float) -> float | None:
         last: float | None = None
         after_id = str((int(after * 1_000) - limits.EPOCH_MS) << 22)
-        for _ in range(_PAGES):
-            page = await _page(calls, place, after_id)
+        while True:
+            page = await call_patiently(partial(_page, calls, place, after_id))
             for message in page:
                 after_id = str(message["id"])
                 last = parse.snowflake_time(after_id)
                 if last is not None and last > after:
-                    await listener.handle_message(_as_gateway_event(message, place), bot_id() or "")
+                    event = _as_gateway_event(message, place)
+                    await call_patiently(partial(listener.handle_message, event, bot_id() or ""))
             if len(page) < limits.MESSAGES_PER_PAGE:
-                break
-        return last
+                return last
 
     return MissedMessageReader(SURFACE, asks, _conversations_of, read)
 

@@ -5,20 +5,19 @@ https://docs.slack.dev/reference/methods/conversations.replies and …/conversat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from answerback.core.ask import Ask
 from answerback.ports.surface import Asks
-from answerback_chat.catch_up import MissedMessageReader
+from answerback_chat.catch_up import MissedMessageReader, call_patiently
 from answerback_slack.api_client import SlackApi
-from answerback_slack.parse import parse_typed_message
+from answerback_slack.parse import TypedMessage, parse_typed_message
 from answerback_slack.posting import MessageRef
 from answerback_slack.typed_messages import TypedMessageListener
 
 _PAGE_SIZE: Final = 200
-_MAX_PAGES: Final = 10
-"""The most pages to read in one conversation."""
 
 
 class Conversation(NamedTuple):
@@ -40,13 +39,23 @@ def create_missed_message_reader(
 
     async def read(place: Conversation, after: float) -> float | None:
         last: float | None = None
-        messages = await _messages_after(calls, place, after)
-        for message in sorted(messages, key=lambda each: str(each["ts"])):
-            typed = parse_typed_message(message, place.channel, is_direct=place.is_direct)
-            if typed is not None and typed.at is not None and typed.at > after:
-                await listener.handle_message(typed)
-                last = typed.at
+        newest_first: list[TypedMessage] = []
+        async for page in _pages(calls, place, after):
+            typed = [
+                parse_typed_message(each, place.channel, is_direct=place.is_direct) for each in page
+            ]
+            found = [each for each in typed if each is not None and (each.at or 0.0) > after]
+            last = max((each.at for each in found if each.at is not None), default=last)
+            if place.thread is None:  # the newest page comes first
+                newest_first += filter(listener.is_addressed, found)
+            else:
+                await handle(found)
+        await handle(newest_first)
         return last
+
+    async def handle(messages: list[TypedMessage]) -> None:
+        for message in sorted(messages, key=lambda each: each.where.ts):
+            await call_patiently(partial(listener.handle_message, message))
 
     return MissedMessageReader("slack", asks, _conversations, read)
 
@@ -59,21 +68,21 @@ def _conversations(ask: Ask) -> Sequence[Conversation]:
     return (thread, Conversation(ref.channel)) if ref.thread is None else (thread,)
 
 
-async def _messages_after(
+async def _pages(
     calls: SlackApi, place: Conversation, after: float
-) -> list[Mapping[str, object]]:
-    """Read a conversation's messages. If there are too many, read a thread's oldest or a channel's newest."""
-    messages: list[Mapping[str, object]] = []
+) -> AsyncIterator[Sequence[Mapping[str, object]]]:
+    """Yield the pages of a conversation: of a thread the oldest first, of a channel the newest first."""
     cursor: str | None = None
-    for _ in range(_MAX_PAGES):
-        answer = await _read_page(calls, place, f"{after:.6f}", cursor)
+    while True:
+        answer = await call_patiently(partial(_read_page, calls, place, f"{after:.6f}", cursor))
         listed = answer.get("messages")
-        messages += [each for each in listed if "ts" in each] if isinstance(listed, list) else []
+        yield (
+            [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+        )
         metadata = answer.get("response_metadata")
         cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
         if not cursor:
-            break
-    return messages
+            return
 
 
 async def _read_page(

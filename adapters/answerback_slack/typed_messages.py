@@ -83,11 +83,15 @@ class TypedMessageListener:
             StoreError: it is not certain that anything was saved; Slack should send the message again.
             PlatformError: it is not known yet which ask the message is for; Slack should send it again.
         """
-        bot = self._identity.bot_user
-        if message.is_direct or (bot is not None and mentions_user(message.text, bot)):
+        if self.is_addressed(message):
             await self._handler.handle(message)
         elif message.where.thread is not None:
             self._later.spawn("offer", self._offer(message, message.where.thread))
+
+    def is_addressed(self, message: TypedMessage) -> bool:
+        """Whether a message is direct or mentions the bot."""
+        bot = self._identity.bot_user
+        return message.is_direct or (bot is not None and mentions_user(message.text, bot))
 
     def words(self, message: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""

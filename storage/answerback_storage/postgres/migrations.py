@@ -284,7 +284,8 @@ _CONTENT: Final = {
     "record": ("entry",),
     "deliveries": ("url", "body", "last_error"),
     "idempotency": ("key", "digest"),
-    "drafts": ("key", "value"), "owed": ("conversation",),
+    "drafts": ("key", "value"),
+    "owed": ("conversation",),
     "remembered": ("conversation", "turn", "tool", "question_id", "value"),
 }
 """The columns with what agents and people write, all of type text."""

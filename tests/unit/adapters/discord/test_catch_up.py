@@ -211,13 +211,14 @@ async def test_reading_missed_messages_waits_for_rate_limits(town: Town) -> None
         await wait_for_mark(town.ann, said)
 
 
-async def test_very_many_messages_are_read_in_pages(
+@pytest.mark.rule("TYPED-8")
+async def test_all_missed_messages_are_read_however_many_they_are(
     town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MESSAGES_PER_PAGE", 3)
     async with town.up() as up:
         ask = await submit_ask(up, TEXT)
-    for n in range(7):
+    for n in range(40):
         town.ann.types(town.thread(ask), f"chatter {n}")
     said = town.ann.mention_bot(town.thread(ask), "at last")
     async with town.up():

@@ -275,19 +275,19 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
     assert newer.thread is not None
-    reading, drafts, failures = on_slack._messages_after, SqliteStore.draft, ["locked"]
+    reading, drafts, failures = on_slack._pages, SqliteStore.draft, ["locked"]
 
-    async def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
+    def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
         if newer.thread and place.thread == newer.thread.id:
             raise KeyError("odd")
-        return await reading(calls, place, after)
+        return reading(calls, place, after)
 
     async def locked(store: SqliteStore, key: str) -> JsonValue:
         if failures:
             raise StoreError(failures.pop())
         return await drafts(store, key)
 
-    monkeypatch.setattr(on_slack, "_messages_after", odd)
+    monkeypatch.setattr(on_slack, "_pages", odd)
     monkeypatch.setattr(SqliteStore, "draft", locked)
     async with town.up():
         await town.taken(said)
@@ -295,32 +295,42 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
     assert "will be read later: locked" in caplog.text
 
 
-async def test_very_many_messages_are_read_in_pages(
-    town: Town, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.rule("TYPED-8")
+@pytest.mark.parametrize("in_thread", [True, False])
+async def test_all_missed_messages_are_read_however_many_they_are(
+    town: Town, monkeypatch: pytest.MonkeyPatch, in_thread: bool
 ) -> None:
     monkeypatch.setattr(on_slack, "_PAGE_SIZE", 3)
     async with town.up() as up:
         ask = await up.submit(NOTE)
     assert ask.thread is not None
-    for n in range(7):
-        await town.bob.post(CHANNEL, f"chatter {n}", thread=ask.thread.id)
-    said = await mention(town, ask, "at last")
+    thread = ask.thread.id if in_thread else None
+    chatter = [(town.bob, f"chatter {n}") for n in range(40)]
+    if in_thread:  # read oldest first
+        for who, text in chatter:
+            await who.post(CHANNEL, text, thread=thread)
+    said = await town.ada.mention_bot(CHANNEL, "at last", thread=thread)
+    if not in_thread:  # read newest first
+        for who, text in chatter:
+            await who.post(CHANNEL, text)
+    method = "conversations.replies" if in_thread else "conversations.history"
+    town.slack.faults.add(method, status=429, retry_after=0, times=2)
     async with town.up():
         await town.taken(said)
+    assert sum(each.method == method for each in town.slack.calls) < 20  # each page once
 
 
-async def test_of_too_many_questions_the_oldest_are_skipped(
-    town: Town, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+@pytest.mark.rule("TYPED-8")
+async def test_the_places_of_all_questions_are_read_however_many_they_are(
+    town: Town, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catch_up, "_MAX_PLACES", 3)
+    monkeypatch.setattr(catch_up, "_PLACES_AT_ONCE", 3)
     async with town.up() as up:
-        asks = [await up.submit(NOTE) for _ in range(4)]
+        asks = [await up.submit(NOTE) for _ in range(7)]
     said = [await mention(town, ask, "late") for ask in asks]
-    async with town.up() as up:
-        await town.taken(said[-1])
-        await until_saved(up)
-    assert said[0].reactions == {}
-    assert "Too many questions are open" in caplog.text
+    async with town.up():
+        for each in said:
+            await town.taken(each)
 
 
 @pytest.mark.rule("TYPED-8")
