@@ -331,15 +331,14 @@ async def migrate(database: Database) -> None:
         await connection.execute(
             "CREATE TABLE IF NOT EXISTS answerback_migrations (name text PRIMARY KEY, at timestamptz NOT NULL)"
         )
-        for step in MIGRATIONS:
-            if step.name not in applied:
-                for statement in step.statements:
-                    await connection.execute(statement.encode())
-                if step.then is not None:
-                    await step.then(connection)
-                await connection.execute(
-                    "INSERT INTO answerback_migrations VALUES ($1, now())", (step.name,)
-                )
+        for step in (each for each in MIGRATIONS if each.name not in applied):
+            for statement in step.statements:
+                await connection.execute(statement.encode())
+            if step.then is not None:
+                await step.then(connection)
+            await connection.execute(
+                "INSERT INTO answerback_migrations VALUES ($1, now())", (step.name,)
+            )
 
 
 async def unapplied(connection: Connection, name: str) -> list[str] | None:
