@@ -129,8 +129,9 @@ class AsyncClient:
             async with asyncio.timeout(timeout):
                 ask = await self.submit(name, arguments, key=key, **envelope)
         except TimeoutError as error:
+            unit = "second" if timeout == 1 else "seconds"
             raise UnreachableError(
-                f"Answerback at {self.url} did not accept the call within {timeout:g} s. Is "
+                f"Answerback at {self.url} did not accept the call within {timeout:g} {unit}. Is "
                 "`answerback serve` running there? Retrying with the same key does not ask twice."
             ) from error
         left = None if timeout is None else timeout - (time.monotonic() - began)

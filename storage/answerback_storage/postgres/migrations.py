@@ -345,8 +345,7 @@ async def unapplied(connection: Connection, name: str) -> list[str] | None:
     """Return the migrations that a start would apply, or None if there are no tables yet.
 
     Raises:
-        DatabaseTooNewError: a newer Answerback wrote it.
-        StoreError: it cannot be used. The message says why.
+        StoreError: it cannot be used; DatabaseTooNewError, if a newer Answerback wrote it. The message says why.
     """
     await _check_server(connection, name)
     applied = await _applied(connection, name)
