@@ -16,6 +16,7 @@ from answerback.core.schema_field_values import parse_json_answer
 from answerback.core.view import Control as Offered
 from answerback.core.view import Prompt, View
 from answerback.presentation.sanitize import as_json
+from answerback.presentation.wording import sentence
 from answerback_chat.control_codec import Verb
 
 
@@ -33,14 +34,18 @@ def text_entry(view: View, verb: Verb, labels: Labels) -> TextEntry | None:
     if verb is Verb.REPLY:
         label, hint = labels.reply_label, labels.reply_hint
         needed = view.reply_needs_text
-        return TextEntry(label.format(label=view.label), "", needed, hint.format(label=view.label))
+        return TextEntry(
+            sentence(label, view.label, labels), "", needed, sentence(hint, view.label, labels)
+        )
     if view.prompt is None:
         return None
     if verb is Verb.ASK_BACK:
         if Offered.ASK_BACK not in view.controls:
             return None
         label, hint = labels.ask_back_label, labels.ask_back_hint
-        return TextEntry(label.format(label=view.label), "", True, hint.format(label=view.label))
+        return TextEntry(
+            sentence(label, view.label, labels), "", True, sentence(hint, view.label, labels)
+        )
     question, prefill = view.prompt.question, view.prompt.prefill
     match verb:
         case Verb.WRITE if question.answer_type is AnswerType.TEXT:

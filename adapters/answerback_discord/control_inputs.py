@@ -288,7 +288,7 @@ class ControlHandler:
         results = option_controls.search_options(prompt.question, words) if prompt else ()
         if not results:
             return await self._show_list(
-                ListState(), self._labels.nothing_found.format(words=words[:100])
+                ListState(), self._labels.nothing_found.format(text=words[:100])
             )
         return await self._show_list(ListState(found=results, words=words))
 

@@ -142,6 +142,6 @@ class ResponseBuilder:
         moved_to = (
             private_notes.message_url(ask.message or {})
             if live
-            else private_notes.destination_text(ask.destination)
+            else private_notes.destination_text(ask.destination, self._labels)
         )
         return update_response(private_notes.moved_note(moved_to, self._labels))

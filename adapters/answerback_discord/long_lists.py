@@ -62,7 +62,7 @@ def _result_count(state: ListState, labels: Labels) -> str:
     if state.found is None or len(state.found) <= limits.SELECT_OPTIONS:
         return ""
     words = one_line(state.words[:100])
-    return labels.found.format(count=len(state.found), words=words, shown=limits.SELECT_OPTIONS)
+    return labels.found.format(count=len(state.found), text=words, shown=limits.SELECT_OPTIONS)
 
 
 def render_edit_menu(view: View, labels: Labels, state: ListState) -> list[Json]:

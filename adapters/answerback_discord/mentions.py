@@ -14,14 +14,17 @@ from pydantic import JsonValue
 
 from answerback.core.ask import ANYONE
 from answerback.core.walker import Person
-from answerback.presentation import attribution, wording
+from answerback.presentation import attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.sanitize import visible
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line
 from answerback_discord.parse import SURFACE
 
 _ID: Final = re.compile(r"[0-9]{1,20}")
 _NAME_BUDGET: Final = 160
+SENTENCE_BUDGET: Final = 300
+"""Units of a sentence about people, without their names and before escaping."""
 MOST_NOTIFIED: Final = 40
 
 
@@ -63,5 +66,15 @@ def _responder_name(who: str) -> str | None:
     return responder_mention(who) if name is None else shorten_line(name, _NAME_BUDGET)[0]
 
 
-MARKS: Final = AttributionFormat(escape, _responder_name, person_name, timestamp)
-"""How Discord formats lines about people."""
+def _person_mention(who: Person) -> str:
+    return mention(who.user_id) if who.surface == SURFACE else person_name(who)
+
+
+def _escape_line(text: str) -> str:
+    return escape(text_fitting.shorten(visible(text).replace("\n", " "), SENTENCE_BUDGET))
+
+
+MARKS: Final = AttributionFormat(_escape_line, _responder_name, person_name, timestamp)
+"""How Discord formats lines about people in a message that everyone sees."""
+NOTE_MARKS: Final = AttributionFormat(escape, mention, _person_mention, timestamp)
+"""How it formats them in a private note, where a mention notifies nobody else."""

@@ -219,7 +219,7 @@ class Posting(LiveMessages[Json, Json]):
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask)
         about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_BUDGET)
-        words = f"{self._labels.reminder.format(label=view.label)}\n{about}"
+        words = f"{wording.sentence(self._labels.reminder, view.label, self._labels)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),
             "allowed_mentions": mentions.allowed_mentions(listed),
@@ -240,8 +240,8 @@ class Posting(LiveMessages[Json, Json]):
 
     async def close_reminder(self, ask: Ask, ref: Json, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
-        ending = wording.ending_with_person(view_of(ask), self._labels)
-        content = private_notes.reminder((), ending, private_notes.message_url(ref))
+        ending = wording.ending_with_person(view_of(ask), self._labels, mentions.MARKS)
+        content = f"{ending} {private_notes.message_url(ref)}"
         body: Json = {"content": content, "allowed_mentions": {"parse": []}}
         await self._in_thread(
             ref,
@@ -252,7 +252,9 @@ class Posting(LiveMessages[Json, Json]):
 
     async def show_moved_note(self, ref: Json, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
-        body = private_notes.moved_note(private_notes.destination_text(to), self._labels)
+        body = private_notes.moved_note(
+            private_notes.destination_text(to, self._labels), self._labels
+        )
         await self._in_open_thread(ref, *_edit_request(ref), body)
 
     async def _in_thread(self, ref: Json, work: Callable[[str], Awaitable[T]]) -> T:

@@ -13,25 +13,22 @@ from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Rejected
 from answerback.presentation import text_fitting, wording
-from answerback.presentation.sanitize import visible
+from answerback.presentation.attribution import fill
 from answerback_chat.control_codec import Control, Verb, encode
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
 from answerback_discord.markdown_text import escape, fit_button, fit_line, shorten, split_into_pages
-from answerback_discord.mentions import mention
+from answerback_discord.mentions import NOTE_MARKS, mention
 from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
 
 _BUDGET: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_BUDGET: Final = 900
 _WORDS_BUDGET: Final = 2_800
-_MAX_MENTIONS: Final = 10
 _MAX_PROBLEMS: Final = 10
 KEEP_GOING: Final = "no"
 """The argument of the End Turn control that does not end the turn."""
-_HOLE: Final = "\0"
-"""The placeholder for markdown of our own in a sentence that is escaped as a whole."""
 
 
 def note(content: str, buttons: Sequence[Json] = ()) -> Json:
@@ -101,13 +98,7 @@ def _rejection_sentence(
     why: Rejected, labels: Labels, reader: str | None, version: wording.ActedOnVersion | None = None
 ) -> str:
     view = view_of(why.ask) if why.ask else None
-    sentence = escape(wording.rejection_note(why, view, labels, _HOLE, reader, version))
-    return sentence.replace(visible(_HOLE), _first_mentions(why.ask.responders) if why.ask else "")
-
-
-def _first_mentions(responders: Sequence[str]) -> str:
-    more = ", …" if len(responders) > _MAX_MENTIONS else ""
-    return mention_list(responders[:_MAX_MENTIONS]) + more
+    return wording.rejection_note(why, view, labels, NOTE_MARKS, reader, version)
 
 
 def mention_list(responders: Sequence[str]) -> str:
@@ -140,7 +131,7 @@ def continue_note(view: View, verb: Verb, page: int, total: int, labels: Labels)
 
 def confirm_end_turn(view: View, labels: Labels) -> Json:
     """Render the confirmation of End Turn."""
-    text = labels.end_turn_text.format(label=view.label)
+    text = wording.sentence(labels.end_turn_text, view.label, labels)
     end = button(view, labels.end_turn, Verb.END_TURN, CONFIRMED, ButtonStyle.DANGER)
     title, _ = shorten(labels.end_turn_title, 200)
     body, _ = shorten(text, 1_000)
@@ -179,14 +170,13 @@ def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Js
 
 def moved_note(where: str, labels: Labels) -> Json:
     """Render what a former live message becomes; ``where`` is the new place as markdown of our own."""
-    sentence = escape(labels.escalated.format(where=_HOLE))
-    return c.message([c.text(sentence.replace(visible(_HOLE), where))])
+    return c.message([c.text(fill(labels.escalated, escape, where=where))])
 
 
-def destination_text(to: Destination) -> str:
+def destination_text(to: Destination, labels: Labels) -> str:
     """Describe the destination of a moved ask whose new message is not known."""
     if to.surface != SURFACE:
-        return escape(to.surface)
+        return escape(wording.surface_name(to.surface, labels))
     return mention(to.user) if to.user else f"<#{to.thread or to.channel or ''}>"
 
 

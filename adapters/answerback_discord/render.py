@@ -16,7 +16,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.sanitize import one_line
-from answerback.presentation.text_fitting import utf16_length
+from answerback.presentation.text_fitting import fits_line, utf16_length
 from answerback_chat.control_codec import Verb
 from answerback_discord import components as c
 from answerback_discord import (
@@ -237,7 +237,7 @@ def _render_review(view: View, labels: Labels, list_state: ListState) -> Json:
 def _render_record(view: View, labels: Labels) -> Json:
     if view.outcome is None:
         raise AssertionError("an open ask has no record")
-    heading, short = shorten_line(wording.ending_with_person(view, labels), LABEL_BUDGET)
+    heading, short = _ending(view, labels)
     asks, asks_short = shorten_line(wording.asks_line(view, labels), LABEL_BUDGET)
     at = mentions.timestamp(view.outcome.at)
     above = f"-# {asks}\n**{heading}** · {at}{_answered_by(view, labels)}"
@@ -250,7 +250,15 @@ def _render_record(view: View, labels: Labels) -> Json:
     parts += [c.text(f">>> {reply}")] if reply else []
     if short or asks_short or left_out or reply_short:
         parts += c.rows(_controls(view, labels, labels.details))
-    return c.message([c.container(parts, _COLORS.get(view.outcome.status, GREY))])
+    return c.message(
+        [c.container(parts, _COLORS.get(wording.ending_status(view) or view.outcome.status, GREY))]
+    )
+
+
+def _ending(view: View, labels: Labels) -> tuple[str, bool]:
+    """How the ask ended and by whom; also returns whether anything was shortened."""
+    short = not fits_line(wording.ending(view, labels), mentions.SENTENCE_BUDGET)
+    return wording.ending_with_person(view, labels, mentions.MARKS), short
 
 
 # --- what a message says besides its question ---------------------------------------------------------

@@ -19,6 +19,7 @@ from answerback_discord import components as c
 from answerback_discord import limits, question_context
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import escape, shorten_line, split_into_pieces
+from answerback_discord.mentions import MARKS
 from answerback_discord.message_fitting import answer_text
 from answerback_discord.option_controls import (
     OPTIONS,
@@ -108,7 +109,7 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
         for text in answer_summary.prefill_texts(view.prompt, labels):
             yield from split_into_pieces(text)
     elif view.outcome is not None:
-        yield from split_into_pieces(wording.ending_with_person(view, labels))
+        yield wording.ending_with_person(view, labels, MARKS)
     for line in view.lines:
         yield from _titled_blocks(line.text, answer_text(line, labels))
     if view.reply:

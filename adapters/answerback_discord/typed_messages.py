@@ -76,7 +76,7 @@ class TypedMessageListener:
             except (PlatformError, StoreError) as error:
                 extra = {"action": "typed_lost", "code": getattr(error, "code", None)}
                 logger.warning("A typed message could not be handled: %s", error, extra=extra)
-                self._typed.tell_author_once(typed, escape(self._labels.words_not_kept))
+                self._typed.tell_author_once(typed, escape(self._labels.text_not_saved))
 
     def words(self, typed: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.words`."""
@@ -89,7 +89,7 @@ class TypedMessageListener:
         """
         if not meant and typed.guild_id is not None and not typed.called:
             return ""
-        return escape(self._labels.which_one_reply if meant else self._labels.nothing_open)
+        return escape(self._labels.which_one_quote if meant else self._labels.nothing_open)
 
     def refusal(self, rejected: Rejected, typed: TypedMessage) -> str:
         """See `answerback_chat.typed_messages.Platform.refusal`."""

@@ -17,9 +17,8 @@ from answerback.presentation.option_controls import chosen_indexes
 from answerback_slack import limits, option_controls, record_text
 from answerback_slack.blocks import escape, escape_within
 
-_NAME_PLACEHOLDER: Final = "\0"
-"""Stands for a person's name, or their mention if we do not know it. An edited message notifies nobody."""
-_FIRST_ROOM: Final = 1_500
+_ASKER_ROOM: Final = 1_100
+"""Units of the line that says who asks."""
 _MIN_CONTEXT_ROOM: Final = 40
 """If fewer units than this are free, the context is left out."""
 
@@ -28,12 +27,10 @@ def fallback_text(
     view: View, labels: Labels, names: Mapping[str, str] = record_text.NO_NAMES
 ) -> str:
     """Render the view as one text that can be answered by typing; escaped, at most 4,000 units."""
-    first = wording.asks_line(view, labels)
+    first_line = escape_within(wording.asks_line(view, labels), _ASKER_ROOM)
     if view.outcome is not None:
-        first += f": {wording.ending_with_person(view, labels, _NAME_PLACEHOLDER)}"
-    by = view.outcome.ended_by if view.outcome else None
-    name = record_text.person_mrkdwn(by) if by else ""
-    first_line = escape_within(first, _FIRST_ROOM).replace(escape(_NAME_PLACEHOLDER), name, 1)
+        marks = record_text.attribution_format(names)
+        first_line += f": {wording.ending_with_person(view, labels, marks)}"
     audience = record_text.audience(view, labels, names)
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")
     rest = (

@@ -217,7 +217,7 @@ class InteractionHandler:
         """Use a typed message as the answer that was too long to be carried by the button."""
         intent = await self._listener.find_offered_message(ask, click)
         if intent is None:
-            self._send_note(escape(self._labels.words_not_kept), click)
+            self._send_note(escape(self._labels.text_not_saved), click)
             return
         result = await self._asks.apply(intent, click.actor)
         if isinstance(result, Rejected):

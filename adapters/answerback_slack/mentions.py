@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from string import Formatter
 from typing import Final
 
-from answerback.presentation import text_fitting
-from answerback_slack.blocks import escape
+from answerback.core.ask import Destination
+from answerback.core.labels import Labels
+from answerback.presentation import text_fitting, wording
+from answerback.presentation.attribution import fill
+from answerback_slack.blocks import Block, escape
 from answerback_slack.record_text import NAME_ROOM
 
 _ID: Final = re.compile(r"(?:[UW]|@S)[A-Z0-9]{1,30}")
@@ -26,6 +30,28 @@ def mention(responder: str) -> str:
     if not is_id(responder):
         return escape(text_fitting.shorten(responder, NAME_ROOM))
     return f"<!subteam^{responder[1:]}>" if responder.startswith("@") else f"<@{responder}>"
+
+
+def moved_note(to: Destination, labels: Labels) -> tuple[str, Block]:
+    """Say where an ask is now, as mrkdwn and as a block, with a link to its channel or person.
+
+    The block is rich text, because nothing else may replace rich text.
+    """
+    where: Block = {"type": "text", "text": wording.surface_name(to.surface, labels)}
+    link = escape(str(where["text"]))
+    if to.surface == "slack" and to.user:
+        link, where = mention(to.user), {"type": "user", "user_id": to.user}
+    elif to.surface == "slack":
+        link, where = (
+            f"<#{escape(to.channel or '')}>",
+            {"type": "channel", "channel_id": to.channel},
+        )
+    parts: list[Block] = []
+    for text, name, _, _ in Formatter().parse(labels.escalated):
+        parts += [{"type": "text", "text": text}] if text else []
+        parts += [] if name is None else [where]
+    section: Block = {"type": "rich_text_section", "elements": parts}
+    return fill(labels.escalated, escape, where=link), {"type": "rich_text", "elements": [section]}
 
 
 def mentions(responders: Sequence[str], limit: int) -> list[str]:

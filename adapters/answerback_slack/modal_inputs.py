@@ -24,6 +24,7 @@ from answerback.core.schema_field_values import (
 from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind, fields_from_schema
 from answerback.core.view import Prompt
 from answerback.presentation import text_fitting
+from answerback.presentation.field_bounds import describe_bounds
 from answerback.presentation.sanitize import as_json, one_line, unseen
 from answerback_slack import limits
 from answerback_slack.blocks import (
@@ -97,20 +98,20 @@ def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
     return made
 
 
-def shows_schema_in_full(prompt: Prompt) -> bool:
+def shows_schema_in_full(prompt: Prompt, labels: Labels) -> bool:
     """Whether the modal of a schema question shows everything that its schema says."""
     schema = prompt.question.json_schema
     fields = native_fields(schema, prompt.prefill)
     if fields is not None:
-        return shows_fields_in_full(fields)
+        return shows_fields_in_full(fields, labels)
     return text_fitting.utf16_length(as_json(schema)) <= limits.SECTION_TEXT
 
 
-def shows_fields_in_full(fields: Sequence[Field]) -> bool:
+def shows_fields_in_full(fields: Sequence[Field], labels: Labels) -> bool:
     """Whether the labels and hints of the form show everything the schema says about its fields."""
     return all(
         text_fitting.utf16_length(field.title) <= limits.INPUT_LABEL
-        and text_fitting.utf16_length(_hint(field)) <= limits.INPUT_HINT
+        and text_fitting.utf16_length(_hint(field, labels)) <= limits.INPUT_HINT
         for field in fields
     )
 
@@ -155,7 +156,7 @@ def _fits_input(field: Field, value: FieldEntry) -> bool:
 def _input(field: Field, value: FieldEntry, index: int, labels: Labels) -> list[Block]:
     optional = not isinstance(value_from_entries([field], {}), tuple)
     element, above = _element(field, value, labels, optional)
-    hint = _hint(field) or None
+    hint = _hint(field, labels) or None
     made = input_block(field.title, block_id(index), element, optional=optional, hint=hint)
     return [*above, made]
 
@@ -282,7 +283,7 @@ def _number_text(value: float) -> str:
     return repr(value)
 
 
-def _hint(field: Field) -> str:
+def _hint(field: Field, labels: Labels) -> str:
     """The field's description, and the constraints that its input does not show."""
     parts = [field.description or ""]
     if field.kind is FieldKind.TEXT:
@@ -293,15 +294,8 @@ def _hint(field: Field) -> str:
             parts.append(f"at least {low} characters" if low else f"at most {high} characters")
         if field.pattern:
             parts.append(f"pattern: {field.pattern}")
-    elif field.kind in NUMBER_KINDS:
-        bounds = (
-            ("≥", field.minimum), (">", field.exclusive_minimum),
-            ("≤", field.maximum), ("<", field.exclusive_maximum),
-        )  # fmt: skip
-        parts += [f"{sign} {_number_text(bound)}" for sign, bound in bounds if bound is not None]
-    elif field.kind is FieldKind.CHOICES and (field.min_items or field.max_items is not None):
-        most = "" if field.max_items is None else field.max_items
-        parts.append(f"choose {field.min_items}–{most}")
+    elif bounds := describe_bounds(field, labels):
+        parts.append(bounds)
     return " · ".join(part for part in parts if part.strip())
 
 

@@ -146,7 +146,7 @@ class EventHandler:
         """Fail the asks that were created in a channel before it was closed, as Slack may report that late."""
         async for ask in self._asks.each_open("slack", channel):
             if ask.created_at <= at + _SKEW_SECONDS:
-                await self._asks.fail_unreachable(ask, f"the channel {channel} {reason}")
+                await self._asks.fail_unreachable(ask, f"the channel {reason}")
 
     async def _handle_group_change(self, group: str, *, disabled: bool) -> None:
         """Reload a user group that has changed, and fail the asks that nobody can answer any more."""

@@ -27,10 +27,10 @@ from answerback_chat.live_message import LiveMessages, Save, Uneditable
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import errors, parse, record_text, reminders
 from answerback_slack.api_client import SlackApi
-from answerback_slack.blocks import escape, section
 from answerback_slack.channel_history import ChannelHistory, as_objects, event_payload
 from answerback_slack.fallback_text import fallback_text
 from answerback_slack.group_membership import GroupMembership
+from answerback_slack.mentions import moved_note
 from answerback_slack.optional_features import OptionalFeature
 from answerback_slack.render import Message, render
 from answerback_slack.responder_names import ResponderNames
@@ -312,8 +312,8 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def show_moved_note(self, ref: MessageRef, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
-        text = self._labels.escalated.format(where=destination_text(to))
-        await self._replace_blocks(ref, Message(escape(text), [section(text)]))
+        text, block = moved_note(to, self._labels)
+        await self._replace_blocks(ref, Message(text, [block]))
 
     async def _url(self, ask: Ask, ref: MessageRef) -> str | None:
         return ref.url or (ask.thread.url if ask.thread else None) or await self._permalink(ref)
@@ -373,12 +373,6 @@ def may_be_message_of(ask: Ask, ts: str) -> bool:
         return False
     oldest, latest = _post_time_range(ask, ref)
     return oldest < ts and (latest is None or ts < latest)
-
-
-def destination_text(destination: Destination) -> str:
-    """Describe a destination for people to read."""
-    where = destination.channel or (f"@{destination.user}" if destination.user else "")
-    return f"{destination.surface} {where}".strip()
 
 
 def _stored_ts(ask: Ask) -> str | None:

@@ -12,13 +12,20 @@ from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected
 from answerback.presentation import wording
+from answerback.presentation.attribution import AttributionFormat
 from answerback_slack import record_text
 from answerback_slack.api_client import CALL_SECONDS, SlackApi
-from answerback_slack.blocks import Block, actions_block, button, escape_within, sections
-from answerback_slack.mentions import mentions
+from answerback_slack.blocks import (
+    Block,
+    actions_block,
+    button,
+    date_mrkdwn,
+    escape_within,
+    sections,
+)
+from answerback_slack.mentions import mention
 from answerback_slack.parse import MessageLocation
 
-_MAX_NAMED: Final = 10
 _NOTE_ROOM: Final = 2_000
 """Units of a note without the names in it; a section holds both."""
 
@@ -82,25 +89,29 @@ class PrivateNotes:
             return False
 
 
+def _person_mention(person: Person) -> str:
+    return (
+        mention(person.user_id) if person.surface == "slack" else record_text.person_mrkdwn(person)
+    )
+
+
+NOTE_MARKS: Final = AttributionFormat(
+    lambda text: escape_within(text, _NOTE_ROOM), mention, _person_mention, date_mrkdwn
+)
+"""How a note formats sentences and people."""
+
+
 def rejection_mrkdwn(
     rejected: Rejected, reader: Person, labels: Labels, copy: wording.ActedOnVersion | None = None
 ) -> str:
-    """Explain as mrkdwn why nothing was changed. People without a name are mentioned, which notifies nobody here.
+    """Explain as mrkdwn why nothing was changed. People are mentioned, which notifies nobody else.
 
     Args:
         copy: the version that the reader acted on, unless they typed.
     """
     ask = rejected.ask
     view = view_of(ask) if ask else None
-    note = wording.rejection_note(rejected, view, labels, "{who}", reader.user_id, copy)
-    text = escape_within(note, _NOTE_ROOM)
-    if ask is None:
-        return text
-    people = [ask.acted_by, ask.outcome.ended_by if ask.outcome else None]
-    for person in people:
-        if person is not None and person.name is None:
-            text = text.replace(person.user_id, record_text.person_mrkdwn(person))
-    return text.replace("{who}", ", ".join(mentions(ask.responders, _MAX_NAMED)))
+    return wording.rejection_note(rejected, view, labels, NOTE_MARKS, reader.user_id, copy)
 
 
 def note_with_button(text: str, label: str, control: str, value: str) -> list[Block]:

@@ -13,10 +13,11 @@ from answerback.core.walker import Person
 from answerback.presentation import answer_summary, attribution, text_fitting, wording
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import visible
-from answerback_slack import limits
 from answerback_slack.blocks import date_mrkdwn, escape, escape_within
 
 NAME_ROOM: Final = 160
+_SENTENCE_ROOM: Final = 300
+"""Units of a sentence about people, without their names."""
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 """For when no responder's name is known."""
 _MARKS: Final = {
@@ -29,14 +30,13 @@ def ending_mrkdwn(view: View, labels: Labels) -> str:
     """How the ask ended and by whom, as mrkdwn that fits a context block."""
     if view.outcome is None:
         raise AssertionError("only an ended ask has an ending")
-    by, source = view.outcome.ended_by, view.outcome.source
-    suffix = "" if by is None else " " + escape(labels.by).format(name=person_mrkdwn(by))
-    suffix += f" · {date_mrkdwn(view.outcome.at)}"
-    if note := wording.source_note(source, labels) if source else None:
-        suffix += f" ({escape(note)})"
-    mark = f"{_MARKS[view.outcome.status]} "
-    room = limits.CONTEXT_TEXT - text_fitting.utf16_length(mark + suffix)
-    return mark + escape_within(wording.ending(view, labels), room) + suffix
+    status, source = wording.ending_status(view), view.outcome.source
+    note = wording.source_note(source, labels) if source else None
+    about = f" ({escape(note)})" if note and status is view.outcome.status else ""
+    ending = wording.ending_with_person(view, labels, attribution_format(NO_NAMES))
+    return (
+        f"{_MARKS[status or view.outcome.status]} {ending} · {date_mrkdwn(view.outcome.at)}{about}"
+    )
 
 
 def person_mrkdwn(person: Person) -> str:
@@ -44,6 +44,10 @@ def person_mrkdwn(person: Person) -> str:
     if person.name is None and person.surface == "slack":
         return f"<@{person.user_id}>"
     return escape(text_fitting.shorten(wording.display_name(person), NAME_ROOM))
+
+
+def _escape_sentence(text: str) -> str:
+    return escape_within(text, _SENTENCE_ROOM)
 
 
 def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
@@ -57,7 +61,7 @@ def attribution_format(names: Mapping[str, str]) -> AttributionFormat:
         name = attribution.responder_name("slack", who)
         return names.get(who) if name is None else escape(text_fitting.shorten(name, NAME_ROOM))
 
-    return AttributionFormat(escape, responder, person_mrkdwn, date_mrkdwn)
+    return AttributionFormat(_escape_sentence, responder, person_mrkdwn, date_mrkdwn)
 
 
 def audience(view: View, labels: Labels, names: Mapping[str, str]) -> str:

@@ -160,7 +160,7 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
                 builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
             ]
         case AnswerType.SCHEMA:
-            if not shows_schema_in_full(prompt):
+            if not shows_schema_in_full(prompt, builder.labels):
                 builder.shortened = True
             buttons = [builder.control_button(builder.labels.fill_in, Verb.FILL, primary=True)]
             return [
@@ -227,7 +227,7 @@ def _navigation(builder: MessageBuilder) -> Block:
 
 def _end_turn(builder: MessageBuilder) -> Block:
     labels = builder.labels
-    text = labels.end_turn_text.format(label=builder.view.label)
+    text = wording.sentence(labels.end_turn_text, builder.view.label, labels)
     return builder.control_button(labels.end_turn, Verb.END_TURN) | {
         "confirm": {
             "title": plain_text(labels.end_turn_title, limits.CONFIRM_TITLE),

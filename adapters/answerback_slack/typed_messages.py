@@ -122,7 +122,7 @@ class TypedMessageListener:
         if not meant:
             return escape(self._labels.nothing_open)
         own_threads = message.where.thread is None and all(map(_started_thread, meant))
-        return escape(self._labels.which_one_reply if own_threads else self._labels.which_one)
+        return escape(self._labels.which_one_thread if own_threads else self._labels.which_one)
 
     # --- messages that are not meant for us --------------------------------------------------------
 
@@ -142,7 +142,7 @@ class TypedMessageListener:
         await self._asks.save_draft(key, value=True)
         labels, words = self._labels, text_as_typed(message.text)
         question = text_fitting.shorten(ask.question.text, _QUESTION_ROOM)
-        text = labels.offer_words.format(question=question, use_words=labels.use_words)
+        text = labels.offer_text.format(question=question, use_text=labels.use_text)
         control = Control(ask.id, ask.revision, Verb.USE_MESSAGE, message.where.ts).encode()
         carried = encode_offered_text(
             words if text_fitting.utf16_length(words) <= _MAX_CARRIED else ""
@@ -150,7 +150,7 @@ class TypedMessageListener:
         await self.tell_author(
             message,
             escape(text),
-            private_notes.note_with_button(text, labels.use_words, control, carried),
+            private_notes.note_with_button(text, labels.use_text, control, carried),
         )
 
     async def _is_probably_responder(self, ask: Ask, person: Person) -> bool:

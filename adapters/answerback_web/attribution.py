@@ -27,7 +27,7 @@ def audience_line(view: View, surface: str, labels: Labels) -> Markup:
         return None if name is None else _isolate(name)
 
     marks = AttributionFormat(
-        lambda words: str(escape(words)), responder, _person, lambda at: str(time(at))
+        lambda text: str(escape(text)), responder, _person, lambda at: str(time(at))
     )
     line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
     return Markup(line)
@@ -36,6 +36,16 @@ def audience_line(view: View, surface: str, labels: Labels) -> Markup:
 def byline(person: Person | None, labels: Labels) -> str | None:
     """Return who did something; None if no person did."""
     return labels.by.format(name=name_with_proof(person, labels)) if person else None
+
+
+def plain_format(labels: Labels) -> AttributionFormat:
+    """Return the format of sentences about people as plain text. A chat platform's ids would mean nothing here."""
+    return AttributionFormat(
+        str,
+        lambda _: None,
+        lambda person: name_with_proof(person, labels),
+        lambda at: str(time(at)),
+    )
 
 
 def name_with_proof(person: Person, labels: Labels) -> str:

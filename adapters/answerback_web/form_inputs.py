@@ -14,6 +14,7 @@ from markupsafe import Markup
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind
+from answerback.presentation.field_bounds import describe_bounds
 from answerback.presentation.sanitize import one_line, unseen, visible
 from answerback_web import limits
 
@@ -89,7 +90,7 @@ def _input(name: str, field: Field, entry: FieldEntry, labels: Labels) -> Input:
         description=visible(field.description) if field.description else None,
         required=field.required and not field.nullable,
         widget=_widget(field, text, len(choices)),
-        bounds=_bounds(field),
+        bounds=describe_bounds(field, labels),
         value=text,
         unseen=unseen(text),
         type=_TYPES.get(field.kind, "text"),
@@ -132,16 +133,3 @@ def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, .
     if field.kind is not FieldKind.CHOICES and (field.nullable or not field.required):
         choices.append(Choice("", labels.none_chosen, entry is None or entry == []))
     return tuple(choices)
-
-
-def _bounds(field: Field) -> str | None:
-    """Return the bounds of a number or of how many choices to make, in symbols that need no translation."""
-    signs: tuple[tuple[str, float | None], ...] = (
-        ("≥", field.minimum),
-        (">", field.exclusive_minimum),
-        ("≤", field.maximum),
-        ("<", field.exclusive_maximum),
-        ("≥", field.min_items or None),
-        ("≤", field.max_items),
-    )
-    return ", ".join(f"{sign} {bound}" for sign, bound in signs if bound is not None) or None

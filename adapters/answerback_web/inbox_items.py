@@ -88,14 +88,15 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     text = labels.review_title if view.is_review else asked.text if asked else labels.erased
     outcome = view.outcome
     at = outcome.at if outcome else ask.created_at
-    by = attribution.byline(outcome.ended_by, labels) if outcome else None
+    status = wording.ending_status(view)
     return InboxItem(
         ask_id=ask.id,
         label=one_line(wording.who_asks(view, labels, briefly=True)),
         text=shorten(one_line(text), limits.EXCERPT_LENGTH),
         progress=view.prompt.progress if view.prompt else None,
-        outcome=outcome.status.value if outcome else None,
-        ended=" ".join(filter(None, (wording.ending(view, labels), by))) or None,
+        outcome=status.value if status else None,
+        ended=one_line(wording.ending_with_person(view, labels, attribution.plain_format(labels)))
+        or None,
         at=at,
         age=_age(now - at, labels),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pydantic import JsonValue
@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.core.walker import Source
 from answerback.ports.store_values import StoredEntry
 from answerback.presentation import wording
 from answerback.presentation.sanitize import as_json, visible
@@ -49,7 +50,10 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
         case "answered":
             note = body.get("note")
             value = body.get("value")
-            return labels.answered, value if note is None else {"answer": value, "note": note}
+            return _answer_title(body, labels), value if note is None else {
+                "answer": value,
+                "note": note,
+            }
         case "backed":
             return labels.back, None
         case "cancelled":
@@ -66,3 +70,12 @@ def _title_and_value(entry: RecordEntry, ask: Ask, labels: Labels) -> tuple[str,
             return labels.record_delivery, {**body} or None
         case "note":
             return labels.record_note, {**body} or None
+
+
+def _answer_title(body: Mapping[str, JsonValue], labels: Labels) -> str:
+    """Return the title of an answer, which says if no person gave it."""
+    source = Source(str(body.get("source", Source.HUMAN)))
+    if source is Source.DEFAULT:
+        return labels.record_default
+    note = wording.source_note(source, labels)
+    return f"{labels.answered} ({note})" if note else labels.answered

@@ -18,6 +18,7 @@ from answerback.core.clarification import walk_revision
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.person import AuthMethod
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
@@ -133,8 +134,9 @@ class AskPage:
     """The text in the reply box."""
     reply_open: bool
     ended: str | None
-    ended_by: str | None
+    """How it ended and by whom."""
     outcome: str | None
+    """How it ended, as a CSS class; None while it is open."""
     replied: str | None
     """The text of the reply that ended the ask."""
     failure: str | None
@@ -170,7 +172,8 @@ def ask_page(
     """
     view = view_of(ask)
     prompt = view.prompt
-    outcome = view.outcome
+    outcome, status = view.outcome, wording.ending_status(view)
+    plain = attribution.plain_format(labels)
     errors = tuple(_error(problem, prompt, post) for problem in problems)
     rows = tuple(_row(ask, line, labels) for line in view.lines)
     answered_before = prompt is not None and ask.walk.answer(prompt.question.id) is not None
@@ -198,9 +201,8 @@ def ask_page(
         ask_back=post.first("ask_back") if post else "",
         reply=post.first("reply") if post else "",
         reply_open=post is not None and bool(post.first("reply") or post.do is PageAction.REPLY),
-        ended=visible(wording.ending(view, labels)) or None,
-        ended_by=attribution.byline(outcome.ended_by, labels) if outcome else None,
-        outcome=outcome.status.value if outcome else None,
+        ended=visible(wording.ending_with_person(view, labels, plain)) or None,
+        outcome=status.value if status else None,
         replied=visible(view.reply) if view.reply is not None else None,
         failure=visible(outcome.message) if outcome and outcome.message else None,
         audience=attribution.audience_line(view, ask.destination.surface, labels),
@@ -215,7 +217,13 @@ def visitor_line(person: Person | None, labels: Labels) -> str | None:
     """Return who the visitor of a page is, and how that is known; None for an anonymous visitor."""
     if person is None:
         return None
-    return labels.you_are.format(name=attribution.name_with_proof(person, labels))
+    is_operator = person.known is AuthMethod.KEY
+    name = (
+        visible(wording.display_name(person))
+        if is_operator
+        else attribution.name_with_proof(person, labels)
+    )
+    return labels.you_are.format(name=name)
 
 
 def _title(view: View, labels: Labels) -> str:

@@ -22,6 +22,7 @@ from jinja2 import DictLoader, Environment, StrictUndefined
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
+from answerback.presentation.wording import sentence
 from answerback_web import attribution, limits
 
 HEADERS: Final = {
@@ -67,6 +68,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.globals["sentence"] = sentence
     environment.filters |= {"iso": _iso, "time": attribution.time, "utc_time": _utc_time}
     return environment
 

@@ -136,7 +136,7 @@ async def test_a_form_is_walked_by_keyboard_even_if_somebody_else_is_faster_once
             assert await person.ended() == 0
         ended = await service.call("GET", f"/v1/asks/{ask['id']}")
         async with terminal(tmp_path, "ask_0", "--url", service.url) as lost:
-            await lost.sees("There is no ask ask_0.")
+            await lost.sees("There is no ask with the id ask_0.")
             assert await lost.ended() == 1
         async with terminal(tmp_path, "--url", service.url) as idle:
             await idle.sees("Nothing is waiting for an answer.")

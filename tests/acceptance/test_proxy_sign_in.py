@@ -98,7 +98,7 @@ async def test_a_person_signed_in_by_the_proxy_answers_under_that_name(tmp_path:
             assert (await nobody.open("/")).status == 401
         async with up.visitor("a1") as alice:
             inbox = await alice.open("/")
-            assert "You are Alice Adams (signed in)." in inbox.text
+            assert "Signed in as Alice Adams (signed in)" in inbox.text
             assert "Say something" in inbox.text
             link = next(one for one in inbox.links if ask["id"] in one).removeprefix("..")
             assert link == up.path(ask), "an address that opens nothing without the proxy"
@@ -128,7 +128,7 @@ async def test_a_header_that_a_browser_sends_identifies_nobody(tmp_path: Path) -
         spoofed = {HEADER: "alice@example.com", HEADER.replace("-", "_"): "alice@example.com"}
         async with up.visitor("b1", **spoofed) as bob:
             page = await bob.open(up.path(ask))
-            assert "You are bob@example.com (signed in)." in page.text
+            assert "Signed in as bob@example.com (signed in)" in page.text
             refused = await bob.press(
                 page, up.path(ask), "answer", {"text": "x"}, headers={"Origin": up.site}
             )

@@ -42,8 +42,8 @@ async def test_the_demo_ends_on_its_own_with_the_agents_result(
             await page.get_by_role("button", name="Yes", exact=True).click()
             if way_out == "reply":
                 await page.get_by_text("Reply", exact=True).first.click()
-                await page.get_by_label("Your message to Assistant").fill("later")
-                await page.get_by_role("button", name="Reply", exact=True).click()
+                await page.get_by_label("Your message to the assistant").fill("later")
+                await page.get_by_role("button", name="Send", exact=True).click()
             elif way_out == "end turn":
                 await page.get_by_role("button", name="End Turn").click()
                 dialog = page.get_by_role("dialog", name="End the turn?")

@@ -212,8 +212,8 @@ async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
         await expect(page.get_by_role("button", name="Yes", exact=True)).to_be_disabled()
         await expect(page.get_by_role("button", name="End Turn")).to_have_count(0)
         for key, words in (
-            ("guessed", "That is not a valid key."),
-            ("", "That is not a valid key."),
+            ("guessed", "This key is not valid."),
+            ("", "This key is not valid."),
         ):
             await settled(page)
             await page.get_by_label("Your key").fill(key)

@@ -176,7 +176,7 @@ async def test_a_page_follows_its_ask(browser: Browser, web_site: Site) -> None:
         await wait_until_followed(web_site)
         ask = await web_site.act(ask, Answer(value=True))
         await expect(page.locator("h1")).to_have_text("Which environment?")
-        said = "Assistant asks [2/3] Anyone here may answer. Which environment?"
+        said = "Assistant asks [2/3] Anyone with access can answer. Which environment?"
         await expect(page.locator("#said")).to_have_text(said)
         await expect(page.get_by_label("staging")).to_be_focused()
         await page.get_by_label("staging").check()

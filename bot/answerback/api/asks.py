@@ -140,7 +140,7 @@ async def withdraw(call: Call) -> web.Response:
         return ask_response(result.ask)
     if result.why is RejectReason.ENDED and result.ask is not None:
         return ended_problem(call.mark_seen_by_agent(result.ask))
-    raise ProblemError(404, "Not found", f"There is no ask {ask.id}.")
+    raise ProblemError(404, "Not found", f"There is no ask with the id {ask.id}.")
 
 
 async def erase(call: Call) -> web.Response:

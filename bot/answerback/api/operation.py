@@ -94,7 +94,7 @@ class Call:
         ask_id = self.request.match_info["id"]
         ask = await self.service.get(ask_id)
         if ask is None or not self.may_see(ask):
-            raise ProblemError(404, "Not found", f"There is no ask {ask_id[:100]}.")
+            raise ProblemError(404, "Not found", f"There is no ask with the id {ask_id[:100]}.")
         return ask
 
     def may_see(self, ask: Ask) -> bool:

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from answerback.cli.answer_keys import Action
 from answerback.cli.api_client import call_service
+from answerback.cli.ask import describe_status
 from answerback.cli.line_input import PipedInput, TerminalInput
 from answerback.cli.output import fail, say
 from answerback.cli.person_key import resolve_access
@@ -130,7 +131,7 @@ class Walk:
                     "There is something new about this question. Please read it, then answer:"
                 )
                 return error.ask, entered
-            prompter.print_error("Somebody else was faster. This is the current state:")
+            prompter.print_error("Someone else was faster. This is the current state:")
             return error.ask, None
         except InvalidCallError as error:
             for line in _error_messages(error):
@@ -142,7 +143,7 @@ class Walk:
         person = ask.json["ended_by"]
         name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
         by = f" by {name}" if name else ""
-        self._prompter.print_line(f"{ask.id}: {ask.status.replace('_', ' ')}{by}.")
+        self._prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
 
 
 def _is_same_question(before: Ask, now: Ask) -> bool:

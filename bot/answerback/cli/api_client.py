@@ -34,7 +34,7 @@ def call_service(
     try:
         return asyncio.run(_call_with_client(access, work))
     except NotFoundError:
-        fail(f"There is no ask {ask_id}.")
+        fail(f"There is no ask with the id {ask_id}.")
     except UnreachableError as error:
         fail(f"{error} {START_HINT}")
     except UnauthorizedError as error:

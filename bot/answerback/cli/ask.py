@@ -18,6 +18,7 @@ from answerback.cli.output import EXIT_FAILED, console, fail, print_result, say,
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
 from answerback.core.clarification import CLARIFY
+from answerback.core.walker import Source
 from answerback.presentation.sanitize import as_json, one_line
 
 EXIT_CODES: Final = {
@@ -61,6 +62,13 @@ def run(
     exit_with_outcome(ask, content=content, whole=whole)
 
 
+def describe_status(ask: Mapping[str, JsonValue]) -> str:
+    """Describe an ask's status; defaults taken at a deadline are no answer."""
+    if ask["source"] == Source.DEFAULT:
+        return "defaults used, nobody answered in time"
+    return str(ask["status"]).replace("_", " ")
+
+
 def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
     """Describe what a person asked back; empty if nobody did."""
     clarify = ask["clarify"]
@@ -68,7 +76,7 @@ def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
         return ""
     by = clarify["by"]
     name = by.get("name") if isinstance(by, dict) else None
-    return f"{name or 'Somebody'} asks back: {clarify['text']}"
+    return f"{name or 'Someone'} asks back: {clarify['text']}"
 
 
 def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
@@ -104,7 +112,7 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
         print_result(str(tool_result["content"]))
     else:  # the result is null if the turn ended: nothing goes back to the model
         print_result(as_json(ask if whole else tool_result))
-    say(f"{ask['id']}: {status.value.replace('_', ' ')}.")
+    say(f"{ask['id']}: {describe_status(ask)}.")
     sys.exit(EXIT_CODES[status])
 
 

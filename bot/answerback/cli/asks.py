@@ -12,7 +12,12 @@ from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli import people_text
 from answerback.cli.api_client import call_service
-from answerback.cli.ask import describe_ask_back, exit_still_open, exit_with_outcome
+from answerback.cli.ask import (
+    describe_ask_back,
+    describe_status,
+    exit_still_open,
+    exit_with_outcome,
+)
 from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.output import fail, print_result, say
 from answerback.cli.person_key import ServiceAccess, resolve_access
@@ -118,17 +123,17 @@ def wait(
 def explain(
     ask_id: str, text: str, url: str | None, token: str | None, *, json_output: bool
 ) -> None:
-    """Answer what somebody asked back; the explanation is shown below the question, which stays open."""
-    words = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
+    """Answer what someone asked back; the explanation is shown below the question, which stays open."""
+    explanation = sys.stdin.buffer.read().decode(errors="replace") if text == "-" else text
 
     async def call(client: AsyncClient) -> Ask:
         try:
-            return await client.add_context(ask_id, words)
+            return await client.add_context(ask_id, explanation)
         except InvalidCallError as error:
             fail("\n".join(error.messages), EXIT_INVALID)
         except EndedError as error:
             fail(
-                f"{ask_id} has already ended: {_status_words(error.ask.status)}. "
+                f"{ask_id} has already ended: {describe_status(error.ask.json)}. "
                 f"`answerback wait {ask_id}` prints the result."
             )
 
@@ -145,7 +150,7 @@ def withdraw(ask_id: str, url: str | None, token: str | None, *, json_output: bo
         try:
             return await client.withdraw(ask_id)
         except EndedError as error:
-            fail(f"{ask_id} has already ended: {_status_words(error.ask.status)}.")
+            fail(f"{ask_id} has already ended: {describe_status(error.ask.json)}.")
 
     done = call_service(ServiceAccess(resolve_url(url), token), call, ask_id)
     if json_output:
@@ -169,7 +174,7 @@ async def _fetch_all(
 
 def _summary_line(ask: Json) -> str:
     prompt = ask["prompt"]
-    text = prompt["text"] if isinstance(prompt, dict) else _status_words(ask["status"])
+    text = prompt["text"] if isinstance(prompt, dict) else describe_status(ask)
     what = shorten(one_line(str(text)), _MAX_QUESTION_LENGTH)
     closes = (
         f"closes {_local_time(ask['expires_at'])}"
@@ -204,7 +209,3 @@ def _record_line(entry: Json) -> str:
 
 def _local_time(value: JsonValue) -> str:
     return datetime.fromisoformat(str(value)).astimezone().strftime("%Y-%m-%d %H:%M")
-
-
-def _status_words(status: JsonValue) -> str:
-    return str(status).replace("_", " ")

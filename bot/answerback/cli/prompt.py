@@ -31,6 +31,7 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import parse_json_answer
 from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.wording import sentence
 
 _BOLD: Final = "bold"
 _DIM: Final = "fg:ansibrightblack"
@@ -139,7 +140,7 @@ class TerminalPrompter:
         labels, review = self._labels, prompt["kind"] == "review"
         yield []
         asks = labels.asks if ask["waiting"] else labels.asked_unattended
-        yield text_line(asks.format(label=self._asker), _DIM)
+        yield text_line(sentence(asks, self._asker, labels), _DIM)
         if audience := people_text.audience(ask, labels):
             yield text_line(audience, _DIM)
         if not review and not self._has_started:
@@ -241,13 +242,13 @@ class TerminalPrompter:
         return _AGAIN if chosen == _MENU else await self._follow(prompt, chosen)
 
     async def _read_ask_back(self) -> Action:
-        self.print_line(self._labels.ask_back_hint.format(label=self._asker), _DIM)
-        label = self._labels.ask_back_label.format(label=self._asker)
+        self.print_line(self._labels.ask_back_hint, _DIM)
+        label = sentence(self._labels.ask_back_label, self._asker, self._labels)
         text = await self._lines.read_text(label, "")
         return {"action": "ask_back", "text": text} if text and text.strip() else _AGAIN
 
     async def _read_reply(self) -> Action:
-        self.print_line(self._labels.reply_hint.format(label=self._asker), _DIM)
+        self.print_line(sentence(self._labels.reply_hint, self._asker, self._labels), _DIM)
         text = await self._lines.read_text("Your reply (optional)", "")
         if text is None:
             return _AGAIN
@@ -257,8 +258,8 @@ class TerminalPrompter:
         return {"action": "reply"} if sure else _AGAIN
 
     async def _confirm_end_turn(self) -> Action:
-        words = self._labels.end_turn_text.format(label=self._asker)
-        sure = await self._confirm(f"{self._labels.end_turn_title} {words}")
+        text = sentence(self._labels.end_turn_text, self._asker, self._labels)
+        sure = await self._confirm(f"{self._labels.end_turn_title} {text}")
         return {"action": "end_turn"} if sure else _AGAIN
 
     async def _confirm(self, question: str) -> bool:

@@ -28,6 +28,7 @@ from answerback.core.markdown import (
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks
 from answerback.presentation.sanitize import one_line
+from answerback.presentation.wording import sentence
 
 _DIM: Final = "ansibrightblack"
 _DIFF: Final = {"+": "ansigreen", "-": "ansired", "@": "ansicyan"}
@@ -66,7 +67,7 @@ def render_below_question(
             chat.aside(name, str(row["text"]), "text" if is_text else "markdown", label, labels)
         )
     if last is not None:
-        yield [(_DIM, labels.explaining.format(label=label))]
+        yield [(_DIM, sentence(labels.explaining, label, labels))]
 
 
 def _block(block: Block) -> Iterator[Fragments]:

@@ -19,6 +19,8 @@ from answerback.core.walker import Person, Refused, Source, StrictDataclass, Wal
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
+DEFAULT_ASKER: Final = "Assistant"
+"""The display name of an agent that has none."""
 
 
 class _Frozen(BaseModel):
@@ -92,7 +94,7 @@ class Request(_Frozen):
     remind_after: tuple[float, ...] = ()
     escalation: Escalation | None = None
     metadata: dict[str, JsonValue] = {}
-    prompt_label: str = "Assistant"
+    prompt_label: str = DEFAULT_ASKER
     """The agent's display name; see `asker_label`."""
     prompt_labels: dict[str, str] = {}
     """The configured display name of the asker of single questions, by question id."""

@@ -30,7 +30,7 @@ A person's error (a late click, an invalid answer, somebody else's question) is 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, JsonValue
 
@@ -41,6 +41,8 @@ def _as_text(text: str) -> str:
     return text.encode("utf-8", "backslashreplace").decode()
 
 
+NO_RETRY: Final = "Do not retry this tool call"
+"""In the message of a failed ask, the start of the advice for the model; before it is what happened."""
 _Text = Annotated[str, BeforeValidator(_as_text)]
 """Text that may quote the input: half a surrogate pair, which cannot be encoded, is written as its escape."""
 

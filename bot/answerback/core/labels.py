@@ -27,6 +27,7 @@ class Labels(BaseModel):
     back: str = "Back"
     ask_back: str = "Ask back"
     reply: str = "Reply"
+    send: str = "Send"
     end_turn: str = "End Turn"
     submit: str = "Submit"
     edit: str = "Edit"
@@ -34,6 +35,11 @@ class Labels(BaseModel):
     fill_in: str = "Fill in"
     other: str = "Something else…"
     answer_with_note: str = "Answer with a note…"
+    bounds_between: str = "{low} to {high}"
+    bounds_low: str = "at least {low}"
+    bounds_high: str = "at most {high}"
+    bounds_above: str = "more than {low}"
+    bounds_below: str = "less than {high}"
     choose: str = "Choose…"
     choose_hint: str = "Type an option, or its number in the list."
     search: str = "Search…"
@@ -47,14 +53,15 @@ class Labels(BaseModel):
     details: str = "Show in full"
     show_all_lines: str = "Show all {n} lines"
     preview: str = "Preview"
-    as_written: str = "As it was written:"
+    as_written: str = "Original text:"
 
     # headings and text within messages
     asks: str = "{label} asks"
     asked: str = "{label} asked"
-    asked_unattended: str = "{label} asked. It is no longer waiting, but will still get your answer"
+    assistant: str = "the assistant"
+    asked_unattended: str = "{label} asked this and has moved on. It will still get your answer"
     for_whom: str = "For {who}"
-    for_anyone: str = "Anyone here may answer"
+    for_anyone: str = "Anyone with access can answer"
     for_people: str = "For the people who were asked ({count})"
     and_more: str = "and {count} more"
     closes: str = "closes {time}"
@@ -66,7 +73,7 @@ class Labels(BaseModel):
     answered_earlier: str = "… and {count} earlier"
     reply_title: str = "Reply"
     reply_label: str = "Your message to {label}"
-    reply_hint: str = "This ends the questions: {label} gets your message instead of answers."
+    reply_hint: str = "This closes the form: {label} gets your message instead of answers."
     ask_back_label: str = "What should {label} explain?"
     ask_back_hint: str = "The question stays open, and the explanation will appear below it."
     asked_back: str = "{name} asked: {text}"
@@ -88,23 +95,25 @@ class Labels(BaseModel):
     optional: str = "optional"
     prefilled: str = "Pre-filled: {text}"
     prefilled_replaceable: str = "Pre-filled: {text} (options that you tick replace it)"
-    nothing_found: str = "Nothing matches “{words}”."
+    nothing_found: str = "Nothing matches “{text}”."
     found: str = (
-        "{count} match “{words}”; the first {shown} are shown. Add words to narrow the list."
+        "{count} match “{text}”; the first {shown} are shown. Type more to narrow the list."
     )
     page_of: str = "Page {page} of {pages}"
-    kept_going: str = "Nothing has ended: the question is still open."
+    kept_going: str = "You chose to keep going."
     taken: str = "Thank you. The questions continue here:"
 
     # how it ended
     answered: str = "Answered"
     cancelled: str = "Ended with a reply"
-    cancelled_without_words: str = "Ended without an answer"
-    cancelled_early: str = "Ended before every question was answered"
+    closed: str = "Closed without a message"
+    closed_by: str = "{name} closed the form without a message"
+    defaults_used: str = "Defaults used: nobody answered in time"
+    defaults_used_rest: str = "Defaults used for the rest: nobody answered in time"
     turn_ended: str = "Turn ended"
     expired: str = "Expired: nobody answered in time"
     withdrawn: str = "Withdrawn by {label}"
-    failed: str = "Could not be asked"
+    failed: str = "Could not be delivered"
     erased: str = "Erased: the questions and answers are no longer kept"
     by: str = "by {name}"
     questions_answered: str = "{count} questions and their answers"
@@ -136,12 +145,13 @@ class Labels(BaseModel):
     filter_status: str = "Status"
     filter_agent: str = "Agent"
     filter_by: str = "Answered by"
-    filter_from: str = "Asked from (UTC)"
-    filter_to: str = "Asked until (UTC)"
+    filter_from: str = "Asked after (UTC)"
+    filter_to: str = "Asked before (UTC)"
     filter_wrong_date: str = "Write a date as 2026-11-22."
     status_open: str = "Open"
     record_title: str = "Record"
     record_asked: str = "Asked"
+    record_default: str = "Default used"
     record_unanswered: str = "Not answered"
     record_asked_back: str = "Asked back"
     record_explained: str = "Explained"
@@ -151,11 +161,15 @@ class Labels(BaseModel):
     asked_elsewhere: str = "This was asked somewhere else, and can be answered there."
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
+    inbox_empty_mine: str = (
+        "Nothing is waiting for you in particular. "
+        "Questions that anyone can answer are not listed here."
+    )
     inbox_command: str = "What is waiting for your answer, from all agents"
     inbox_late: str = (
         "Answerback could not look up in time what is waiting for you. Please try again."
     )
-    inbox_hint: str = "New questions appear here on their own. To try it, submit one from a shell:"
+    inbox_hint: str = "New questions appear here automatically. To try it, submit one from a shell:"
     waits_since: str = "since {time}"
     recently_answered: str = "Recently answered"
     open_message: str = "Open"
@@ -184,7 +198,7 @@ class Labels(BaseModel):
         "Answerback cannot be reached. Nothing was sent, and what you entered is still here. Please try again"
         " in a moment."
     )
-    entered: str = "What you had entered"
+    entered: str = "What you wrote:"
     share: str = "This link lets others read this, but not answer:"
     page_expired: str = (
         "The key of this page is no longer valid, so nothing was sent. Enter your key below, then answer "
@@ -197,7 +211,7 @@ class Labels(BaseModel):
     page_too_large: str = (
         "That is more than Answerback takes at once. Nothing was changed: go back and shorten it."
     )
-    you_are: str = "You are {name}."
+    you_are: str = "Signed in as {name}"
     known_key: str = "key"
     known_link: str = "personal link"
     known_proxy: str = "signed in"
@@ -210,29 +224,27 @@ class Labels(BaseModel):
     key_label: str = "Your key"
     key_hint: str = "Your personal link contains it; `answerback key` prints the operator's. Never give it to an agent."
     key_wrong: str = (
-        "That is not a valid key. If it used to be one, ask for a new personal link; `answerback key` prints the"
-        " operator's key."
+        "This key is not valid. Ask for a new personal link, "
+        "or run `answerback key` if you are the operator."
     )
     link_invalid: str = "This link is not valid, or no longer valid. Ask for a new personal link, or enter your key."
     page_missing: str = "This page does not exist, or its question is gone."
 
     # private notes to one person
-    too_late: str = (
-        "{name} was faster, and the questions have moved on. Your click changed nothing."
-    )
-    too_late_own: str = "Your earlier click has already counted, so this one changed nothing."
-    too_late_unknown: str = (
-        "This question has moved on in the meantime. Your click changed nothing."
-    )
+    too_late: str = "{name} was faster, and the questions have moved on. Nothing was changed."
+    too_late_own: str = "You have already answered this, so nothing was changed."
+    too_late_unknown: str = "The questions have moved on in the meantime. Nothing was changed."
     out_of_date: str = (
-        "The message that you used was out of date, so nothing was changed. It is being updated now: please "
-        "look again."
+        "The message that you used was out of date, so nothing was changed. "
+        "The current question is: {question}"
     )
     has_ended: str = "These questions have ended ({how}). Nothing was changed."
     nothing_to_stop: str = (
         "No question is open here, so there is nothing to end. The agent continues its work."
     )
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
+    moved_to_people: str = "This question has moved to {who}. Nothing was changed."
+    not_sent: str = "Your message was not sent."
     for_others: str = "Only {who} may answer this."
     those_asked: str = "the people who were asked"
     unchecked: str = (
@@ -247,49 +259,55 @@ class Labels(BaseModel):
     )
     press_again: str = "That could not be opened just now: please press it again."
     which_one: str = (
-        "Several questions were open here when you wrote that, so your message was not used as an answer. Use "
-        "the controls of the one you mean."
+        "Several questions were open here when you wrote that, so your message was not used as an answer. Use the"
+        " buttons of the one you mean."
     )
-    which_one_reply: str = (
-        "Several questions were open here when you wrote that, so your message was not used as an answer. "
-        "Reply to the one you mean, or use its controls."
+    which_one_thread: str = (
+        "Several questions were open here when you wrote that, so your message was not used as an answer. Write in"
+        " the thread of the one you mean, or use its buttons."
+    )
+    which_one_quote: str = (
+        "Several questions were open here when you wrote that, so your message was not used as an answer. Write it"
+        " again as a reply to the message of the one you mean, or use its buttons."
     )
     nothing_open: str = "No question is open here, so your message was not used as an answer."
-    words_missing: str = (
+    text_missing: str = (
         "Your message has no text. Write your answer in one message, or use the controls."
     )
-    words_for_boolean: str = (
-        "This question takes {yes} or {no}. Write just that, or press a button."
-    )
-    words_for_select: str = (
+    text_for_boolean: str = "This question takes {yes} or {no}. Write just that, or press a button."
+    text_for_select: str = (
         "Your message matches none of the options, so nothing was changed. Write one option's label or its "
         "number, or use the controls."
     )
-    words_for_multi_select: str = (
+    text_for_multi_select: str = (
         "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "
         "separated by commas, or use the controls."
     )
-    words_ambiguous: str = (
-        "“{words}” can mean more than one thing here, so nothing was chosen. Use the controls."
+    text_ambiguous: str = (
+        "“{text}” can mean more than one thing here, so nothing was chosen. Use the controls."
     )
-    words_for_schema: str = (
+    text_for_schema: str = (
         "This question is not answered by typing. Press {fill_in} at the question."
     )
-    words_in_review: str = (
+    text_in_review: str = (
         "No question is open: press {submit} to send the answers, or {edit} to change one."
     )
-    words_too_early: str = (
+    text_too_early: str = (
         "This question was not open yet when you wrote that, so your message was not used as an answer. If it"
         " is your answer, please write it again."
     )
-    words_untimed: str = (
+    text_before_shown: str = (
+        "The next question is not on the screen yet, so your message was not used as an answer. Answer it when it"
+        " appears: {question}"
+    )
+    text_untimed: str = (
         "Answerback cannot tell whether you wrote that before or after this question was asked, so your "
         "message was not used as an answer. Please use the controls."
     )
-    words_not_kept: str = "Your message could not be saved just now. Please write it again."
-    use_words: str = "Use as the answer"
-    offer_words: str = (
-        "If that was your answer to “{question}”, press {use_words}. Otherwise just carry on: only you see "
+    text_not_saved: str = "Your message could not be saved just now. Please write it again."
+    use_text: str = "Use as the answer"
+    offer_text: str = (
+        "If that was your answer to “{question}”, press {use_text}. Otherwise just carry on: only you see "
         "this."
     )
     try_again: str = (
@@ -305,7 +323,8 @@ class Labels(BaseModel):
         "reason in the log."
     )
     reminder: str = "{label} is still waiting for an answer here."
-    escalated: str = "This question was moved to {where}."
+    escalated: str = "This question has moved to {where}."
+    place_web: str = "the web page"
 
     def save_error_message(self, error: Exception) -> str:
         """Return the message for a person whose action failed, claiming no more than is known."""

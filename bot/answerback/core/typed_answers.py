@@ -16,6 +16,8 @@ from answerback.core.typed_text import fold, is_only_numbers, parse_position, sp
 
 _MAX_ITEMS: Final = 64
 """The most list items that are read as options; nobody types a longer list."""
+_QUESTION_CHARS: Final = 300
+"""Characters of the question in a sentence about it."""
 
 _UNKNOWN_SECONDS: Final = 600.0
 """How long an ask may still have looked open after its end, by our own clock, if the platform reported no time."""
@@ -41,10 +43,11 @@ def check_not_too_early(
     """
     since = since if ask.opened.shown is None else ask.opened.shown
     if since is None and ask.shown_revision < ask.revision:
-        return UnclearText(labels.words_too_early)
+        question = ask.question.text if ask.question else labels.review_title
+        return UnclearText(labels.text_before_shown.format(question=question[:_QUESTION_CHARS]))
     if at is None or since is None:
-        return UnclearText(labels.words_untimed)
-    return None if at > since else UnclearText(labels.words_too_early)
+        return UnclearText(labels.text_untimed)
+    return None if at > since else UnclearText(labels.text_too_early)
 
 
 def may_have_looked_open(ask: Ask, at: float) -> bool:
@@ -79,11 +82,11 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
     question = ask.question
     stripped = text.strip()
     if question is None:
-        return UnclearText(labels.words_in_review.format(submit=labels.submit, edit=labels.edit))
+        return UnclearText(labels.text_in_review.format(submit=labels.submit, edit=labels.edit))
     if question.answer_type is AnswerType.SCHEMA:
-        return UnclearText(labels.words_for_schema.format(fill_in=labels.fill_in))
+        return UnclearText(labels.text_for_schema.format(fill_in=labels.fill_in))
     if not stripped:
-        return UnclearText(labels.words_missing)
+        return UnclearText(labels.text_missing)
     match question.answer_type:
         case AnswerType.TEXT:
             return Answer(value=text)
@@ -100,7 +103,7 @@ def _boolean(text: str, labels: Labels) -> Answer | UnclearText:
     yes = folded in {fold(labels.yes), "yes"}
     no = folded in {fold(labels.no), "no"}
     if yes == no:
-        return UnclearText(labels.words_for_boolean.format(yes=labels.yes, no=labels.no))
+        return UnclearText(labels.text_for_boolean.format(yes=labels.yes, no=labels.no))
     return Answer(value=yes)
 
 
@@ -142,7 +145,7 @@ def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action |
         return _ambiguous(stripped, labels)
     if indexes:
         return Answer(value=question.options[indexes[0]].value)
-    return _free_text(ask, question, text) or UnclearText(labels.words_for_select)
+    return _free_text(ask, question, text) or UnclearText(labels.text_for_select)
 
 
 def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
@@ -157,8 +160,8 @@ def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Ac
             return Answer(value=[question.options[i].value for i in sorted(readings.pop())])
         if any(names.find_items((item,)) or parse_position(item) is not None for item in items):
             # Some items are options, so the others may be typing errors.
-            return UnclearText(labels.words_for_multi_select)
-    return _free_text(ask, question, text) or UnclearText(labels.words_for_multi_select)
+            return UnclearText(labels.text_for_multi_select)
+    return _free_text(ask, question, text) or UnclearText(labels.text_for_multi_select)
 
 
 def _readings(
@@ -184,7 +187,7 @@ def _fold_items(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def _ambiguous(text: str, labels: Labels) -> UnclearText:
-    return UnclearText(labels.words_ambiguous.format(words=text[:100]))
+    return UnclearText(labels.text_ambiguous.format(text=text[:100]))
 
 
 def _free_text(ask: Ask, question: Question, text: str) -> Action | None:

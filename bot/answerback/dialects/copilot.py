@@ -47,8 +47,13 @@ def render(ask: Ask) -> ToolResult:
         return elicitation.render(ask) if answered else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
     answer = ask.walk.reply or results.unanswered_text(ask) if given is None else str(given.value)
+    content = f"User {'selected' if chosen else 'responded'}: {answer}"
+    if results.end_reason(ask):
+        content = answer
+    elif given is not None and (remark := results.source_remark(given)):
+        content = f"Not answered by the user ({remark}): {answer}"
     return ToolResult(
-        content=f"User {'selected' if chosen else 'responded'}: {answer}",
+        content=content,
         structured={"answer": answer, "wasFreeform": not chosen, **results.reason_field(ask)},
     )
 

@@ -24,14 +24,26 @@ def render(ask: Ask) -> ToolResult:
         return results.failure_result(ask)
     reply: list[JsonValue] = [] if ask.walk.reply is None else [ask.walk.reply]
     rows = results.answer_values_per_question(ask, reply)
+    structured: JsonValue = {"answers": [*rows], **results.reason_field(ask)}
+    return ToolResult(content=_content(ask, rows), structured=structured)
+
+
+def _content(ask: Ask, rows: list[list[JsonValue]]) -> str:
+    """Return the host's words for answers that its user gave; other words for others."""
+    given = {each.question_id: each for each in ask.walk.answers}
+    remarks = {
+        key: remark for key, each in given.items() if (remark := results.source_remark(each))
+    }
     answers = ", ".join(
         f'"{question.text}"="{", ".join(map(str, row)) or "Unanswered"}"'
+        + (f" ({remarks[question.id]})" if question.id in remarks else "")
         for question, row in zip(ask.form.questions, rows, strict=True)
     )
-    return ToolResult(
-        content=f"User has answered your questions: {answers}. You can now continue with the user's answers in mind.",
-        structured={"answers": [*rows], **results.reason_field(ask)},
-    )
+    if results.end_reason(ask):
+        return f"{results.unanswered_text(ask)} {answers}"
+    if remarks:
+        return f"These answers to your questions are not all from the user: {answers}."
+    return f"User has answered your questions: {answers}. You can now continue with the user's answers in mind."
 
 
 def _question(node: ArgumentNode, question_id: str) -> Question | None:

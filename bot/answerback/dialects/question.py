@@ -11,7 +11,7 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Form, Option, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.results import failure_result
+from answerback.dialects.results import failure_result, source_remark
 
 NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",
@@ -135,6 +135,8 @@ def _content(ask: Ask) -> str:
             if answer["wasCustom"]
             else f"user selected: {answer['index']}. {answer['label']}"
         )
+        if remark := source_remark(given):
+            chosen = f"{answer['index']}. {answer['label']} ({remark})"
         lines.append(f"{question.header}: {chosen}")
     if ask.status is Status.ANSWERED:
         return "\n".join(lines)

@@ -9,7 +9,13 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
-from answerback.core.walker import GivenAnswer
+from answerback.core.walker import GivenAnswer, Source
+
+_REMARKS: Final = {
+    Source.DEFAULT: "default: nobody answered in time",
+    Source.CONFIG: "set by the operator",
+    Source.INQUIRY: "answered by a program",
+}
 
 CANCEL_MARKER: Final = "cancelled"
 """The field that marks a result as cancelled; in a result with a key per question, no question may have this id."""
@@ -23,6 +29,11 @@ def json_result(structured: JsonValue) -> ToolResult:
 def answers_by_id(ask: Ask) -> dict[str, JsonValue]:
     """Return the answers by question id, in the form's order, without skipped questions."""
     return {given.question_id: given.value for given in ask.walk.answers}
+
+
+def source_remark(given: GivenAnswer) -> str | None:
+    """Return whose answer this is, if not a person's: a host's words for answers claim that its user gave them."""
+    return _REMARKS.get(given.source)
 
 
 def answer_values(given: GivenAnswer) -> list[JsonValue]:

@@ -190,7 +190,9 @@ class _Calls:
         else:
             ask = await _start_operation(backend, name, ask_id, arguments)
         return (
-            error_result(f"There is no ask {ask_id[:100]}.") if ask is None else result_for_ask(ask)
+            error_result(f"There is no ask with the id {ask_id[:100]}.")
+            if ask is None
+            else result_for_ask(ask)
         )
 
     async def _ask(

@@ -8,6 +8,7 @@ from answerback.core.markdown import Block, Verbatim
 from answerback.core.view import View
 from answerback.presentation.context_blocks import context_blocks
 from answerback.presentation.sanitize import visible
+from answerback.presentation.wording import sentence
 
 
 def asides(view: View, labels: Labels) -> tuple[Block, ...]:
@@ -20,7 +21,7 @@ def asides(view: View, labels: Labels) -> tuple[Block, ...]:
         name = None if each.by is None else each.by.name or labels.somebody
         blocks += aside(name, each.text, prompt.context_format, view.label, labels)
     if prompt.asides[-1].by is not None:
-        blocks.append(Verbatim(labels.explaining.format(label=visible(view.label))))
+        blocks.append(Verbatim(visible(sentence(labels.explaining, view.label, labels))))
     return tuple(blocks)
 
 
@@ -30,7 +31,7 @@ def aside(
     """Return one aside as blocks: a person's question or, without a name, the agent's explanation."""
     if name is not None:
         return (Verbatim(visible(labels.asked_back.format(name=name, text=text))),)
-    heading = Verbatim(visible(labels.explained.format(label=label)))
+    heading = Verbatim(visible(sentence(labels.explained, label, labels)))
     return (heading, *context_blocks(text, context_format))
 
 
@@ -43,5 +44,5 @@ def asides_text(view: View, labels: Labels) -> str:
             name = aside.by.name or labels.somebody
             lines.append(labels.asked_back.format(name=name, text=aside.text))
         else:
-            lines += [labels.explained.format(label=view.label), aside.text]
+            lines += [sentence(labels.explained, view.label, labels), aside.text]
     return visible("\n".join(lines))

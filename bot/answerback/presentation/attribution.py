@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
+from string import Formatter
 from typing import Final, NamedTuple
 
 from answerback.core.ask import ANYONE
@@ -29,8 +30,8 @@ _SAME_MINUTE: Final = 60.0
 class AttributionFormat(NamedTuple):
     """How a surface formats the parts of such a line."""
 
-    words: Callable[[str], str]
-    """Escapes our own words."""
+    text: Callable[[str], str]
+    """Escapes a text."""
     responder: Callable[[str], str | None]
     """Formats a responder's name or mention, by id; None if unknown."""
     person: Callable[[Person], str]
@@ -123,12 +124,21 @@ def _join_names(
     return between.join(named) + more
 
 
-def _fill(label: str, marks: AttributionFormat, **places: str) -> str:
-    """Fill a label's placeholders with texts that are marked up already."""
-    line = marks.words(shorten(label, MAX_LABEL_UNITS))
-    for place, text in places.items():
-        line = line.replace(f"{{{place}}}", text)
-    return line
+def fill(label: str, escape: Callable[[str], str], **values: str) -> str:
+    """Fill a label's placeholders with values that are marked up already; the label itself is escaped.
+
+    Nothing in a value is taken for a placeholder.
+    """
+    if not values:
+        return escape(label)
+    parts = Formatter().parse(label)
+    return "".join(
+        escape(text) + ("" if name is None else values[name]) for text, name, _, _ in parts
+    )
+
+
+def _fill(label: str, marks: AttributionFormat, **values: str) -> str:
+    return fill(label, lambda text: marks.text(shorten(text, MAX_LABEL_UNITS)), **values)
 
 
 def responder_name(surface: str, responder: str) -> str | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Status
+from answerback.core.errors import NO_RETRY
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import Person, Source
 from answerback.ports.surface import Rejected, RejectReason
+from answerback.presentation.attribution import AttributionFormat, fill
+from answerback.presentation.text_fitting import shorten
 
+MAX_NAMED_IN_NOTE: Final = 10
+"""How many responders a private note names."""
+_QUESTION_UNITS: Final = 300
+"""Units of a question in a private note."""
 _RACE_SECONDS: Final = 10.0
 """Seconds after a change within which a click on the old state is a race; later, the person's copy was outdated."""
 
@@ -33,10 +41,19 @@ def reminder_subject(view: View, labels: Labels) -> str:
     return view.prompt.question.text if view.prompt else labels.review_title
 
 
+def sentence(template: str, asker: str, labels: Labels) -> str:
+    """Fill ``{label}`` in a sentence with who asks: a name, or "the assistant"."""
+    if asker != DEFAULT_ASKER:
+        return template.format(label=asker)
+    name = labels.assistant
+    starts = template.startswith("{label}")
+    return template.format(label=name[:1].upper() + name[1:] if starts else name)
+
+
 def who_asks(view: View, labels: Labels, *, briefly: bool = False) -> str:
     """Return who asks, and whether they still wait; ``briefly`` is for a list of many asks."""
     if view.unattended and view.outcome is None and not briefly:
-        return labels.asked_unattended.format(label=view.label)
+        return sentence(labels.asked_unattended, view.label, labels)
     line = labels.asked if view.unattended or view.outcome is not None else labels.asks
     return line.format(label=view.label)
 
@@ -51,38 +68,58 @@ def ending(view: View, labels: Labels) -> str:
 def _ending(view: View, status: Status, labels: Labels) -> str:
     match status:
         case Status.ANSWERED:
-            return labels.answered
+            return _answered(view, labels)
         case Status.CANCELLED:
-            if view.reply:
-                return labels.cancelled
-            answered = any(line.given for line in view.lines)
-            return labels.cancelled_early if answered else labels.cancelled_without_words
+            return labels.cancelled if view.reply else labels.closed
         case Status.TURN_ENDED:
             return labels.turn_ended
         case Status.EXPIRED:
             return labels.expired
         case Status.WITHDRAWN:
-            return labels.withdrawn.format(label=view.label)
+            return sentence(labels.withdrawn, view.label, labels)
         case Status.FAILED:
             return labels.failed
         case Status.OPEN:
             raise AssertionError("an outcome is never open")
 
 
-def ending_with_person(view: View, labels: Labels, name: str | None = None) -> str:
-    """Return how an ask ended and by whom; empty while it is open.
+def _answered(view: View, labels: Labels) -> str:
+    sources = {line.given.source for line in view.lines if line.given is not None}
+    if Source.DEFAULT not in sources:
+        return labels.answered
+    return labels.defaults_used_rest if Source.HUMAN in sources else labels.defaults_used
 
-    Args:
-        name: what to call the person; None: their display name.
+
+def ending_status(view: View) -> Status | None:
+    """Return the status whose mark and colour suit an ask's ending: defaults taken at a deadline are no answer.
+
+    None while it is open.
     """
-    how = ending(view, labels)
+    if view.outcome is None:
+        return None
+    defaults = any(line.given and line.given.source is Source.DEFAULT for line in view.lines)
+    return Status.EXPIRED if defaults else view.outcome.status
+
+
+def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> str:
+    """Return how an ask ended and by whom, marked up; empty while it is open."""
     by = view.outcome.ended_by if view.outcome else None
-    return f"{how} {labels.by.format(name=name or display_name(by))}" if by else how
+    if by is None or view.outcome is None:
+        return marks.text(ending(view, labels))
+    if view.outcome.status is Status.CANCELLED and not view.reply:
+        return fill(labels.closed_by, marks.text, name=marks.person(by))
+    person = fill(labels.by, marks.text, name=marks.person(by))
+    return f"{marks.text(ending(view, labels))} {person}"
 
 
 def display_name(person: Person) -> str:
     """Return the name by which others see a person."""
     return person.name or person.user_id
+
+
+def surface_name(surface: str, labels: Labels) -> str:
+    """Return the name of a surface within a sentence."""
+    return labels.place_web if surface == "web" else surface.capitalize()
 
 
 def source_note(source: Source, labels: Labels) -> str | None:
@@ -99,44 +136,73 @@ def rejection_note(
     rejected: Rejected,
     view: View | None,
     labels: Labels,
-    who: str,
+    marks: AttributionFormat,
     reader: str | None = None,
     copy: ActedOnVersion | None = None,
 ) -> str:
-    """Return the private note to a person whose action was rejected.
+    """Return the private note to a person whose action was rejected, marked up.
 
     Args:
         view: the view of ``rejected.ask``; None if there is no ask.
-        who: the responders, as this surface names them.
         reader: the id of the person who acted, so that the note does not call them someone else.
-        copy: the version they acted on; None if it is always current.
+        copy: the version they acted on; None if they typed, or if it is always current.
     """
+    ask = rejected.ask
     match rejected.why:
-        case RejectReason.NOT_FOUND:
-            return labels.not_found
         case RejectReason.NOT_ALLOWED:
-            return labels.not_allowed.format(who=who)
-        case RejectReason.UNCHECKED:
-            return labels.unchecked
+            moved = ask is not None and ask.escalated and _has_moved(ask)
+            label = labels.moved_to_people if moved else labels.not_allowed
+            return fill(label, marks.text, who=_who(ask.responders if ask else (), labels, marks))
         case RejectReason.ENDED:
-            return labels.has_ended.format(how=ending_with_person(view, labels) if view else "")
-        case RejectReason.STALE if rejected.problems:
-            return "\n".join(problem.message for problem in rejected.problems)
-        case RejectReason.STALE:
-            return _stale(rejected.ask, labels, reader, copy)
-        case RejectReason.INVALID:
-            return "\n".join(problem.message for problem in rejected.problems)
+            how = _failure(view, marks) or ending_with_person(view, labels, marks) if view else ""
+            return fill(labels.has_ended, marks.text, how=how)
+        case RejectReason.STALE if not rejected.problems:
+            return _stale(ask, view, labels, marks, reader, copy)
+        case RejectReason.STALE | RejectReason.INVALID:
+            return marks.text("\n".join(problem.message for problem in rejected.problems))
+        case RejectReason.NOT_FOUND:
+            return marks.text(labels.not_found)
+        case RejectReason.UNCHECKED:
+            return marks.text(labels.unchecked)
 
 
-def _stale(ask: Ask | None, labels: Labels, reader: str | None, copy: ActedOnVersion | None) -> str:
+def _failure(view: View, marks: AttributionFormat) -> str:
+    """Return what happened to an ask that failed, without the advice for the model; empty if it did not fail."""
+    message = view.outcome.message if view.outcome else None
+    return marks.text(message.partition(NO_RETRY)[0].rstrip(" .")) if message else ""
+
+
+def _has_moved(ask: Ask) -> bool:
+    escalation = ask.request.escalation
+    return escalation is not None and escalation.to is not None
+
+
+def _who(responders: Sequence[str], labels: Labels, marks: AttributionFormat) -> str:
+    """Return the first responders, marked up, or "the people who were asked" if no name is known."""
+    listed = [who for who in responders if who != ANYONE]
+    named = [name for who in listed[:MAX_NAMED_IN_NOTE] if (name := marks.responder(who))]
+    more = ["…"] if len(listed) > MAX_NAMED_IN_NOTE else []
+    return ", ".join([*named, *more]) if named else marks.text(labels.those_asked)
+
+
+def _stale(
+    ask: Ask | None,
+    view: View | None,
+    labels: Labels,
+    marks: AttributionFormat,
+    reader: str | None,
+    copy: ActedOnVersion | None,
+) -> str:
     """Say why an action does not fit the current question: somebody was faster, or the copy was out of date."""
     by = ask.acted_by if ask else None
-    if ask is not None and copy is not None:
+    if ask is not None and view is not None and copy is not None:
         if copy.at - ask.updated_at > _RACE_SECONDS:
-            return labels.out_of_date
+            current = marks.text(shorten(reminder_subject(view, labels), _QUESTION_UNITS))
+            return fill(labels.out_of_date, marks.text, question=current)
         if ask.acted_revision <= copy.revision:
             by = None  # nobody was faster: a timer moved the ask on
     if by is None:
-        return labels.too_late_unknown
-    own = by.user_id == reader
-    return labels.too_late_own if own else labels.too_late.format(name=display_name(by))
+        return marks.text(labels.too_late_unknown)
+    if by.user_id == reader:
+        return marks.text(labels.too_late_own)
+    return fill(labels.too_late, marks.text, name=marks.person(by))

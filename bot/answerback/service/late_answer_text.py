@@ -25,6 +25,8 @@ def describe_late_answer(ask: Ask) -> str:
         return f"The user was asked {asked} and ended the turn. Stop, and wait for the user."
     if ask.status is Status.ANSWERED and ask.outcome and ask.outcome.source is not Source.HUMAN:
         return f"No person answered {asked}, but a deadline or a machine:\n{_answer(ask)}"
+    if ask.status not in {Status.ANSWERED, Status.CANCELLED}:
+        return f"There is no answer to {asked}:\n{_answer(ask)}"
     return f"The answer to {asked}:\n{_answer(ask)}"
 
 

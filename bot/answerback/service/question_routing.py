@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, JsonValue
 
 from answerback.core.answers import Invalid, check_answer
 from answerback.core.ask import Ask, Reason
+from answerback.core.errors import NO_RETRY
 from answerback.core.form import Question
 from answerback.dialects import detection
 
@@ -132,9 +133,7 @@ WITHOUT_PEOPLE: Final = "continue without user input or explain what information
 
 def no_retry_message(why: str, advice: str = "") -> str:
     """Say why an ask failed so that a model does not try again; ``advice`` says what to do instead."""
-    return (
-        f"{why.rstrip(' .')}. Do not retry this tool call in this turn{advice and '; ' + advice}."
-    )
+    return f"{why.rstrip(' .')}. {NO_RETRY} in this turn{advice and '; ' + advice}."
 
 
 def route_by_rule(
@@ -153,7 +152,7 @@ def route_by_rule(
             return UseFixedAnswer(checked.value)
         message = (
             f"{who}: the configured answer ({key}.answer) does not fit: {checked.problems[0].message} "
-            "Do not retry this tool call: the operator has to fix the configuration."
+            f"{NO_RETRY}: the operator has to fix the configuration."
         )
         return Fail(Reason.INVALID_STATIC_ANSWER, message)
     if rule.target == "user":

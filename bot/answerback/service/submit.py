@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core import ask as asks
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Change, Reason, RecordEntry, Request
+from answerback.core.ask import DEFAULT_ASKER, Ask, Change, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
 from answerback.core.form import Form
 from answerback.core.view import can_remember
@@ -30,7 +30,6 @@ from answerback.service.submission_request import Agent, Plan, Routes, Submissio
 logger = logging.getLogger(__name__)
 
 _NO_AGENT: Final = ""
-_DEFAULT_ASKER_NAME: Final = "Assistant"
 """The asker's name if there are no tokens, and so no agents with names."""
 
 
@@ -243,7 +242,7 @@ class Submitter:
             metadata=body.metadata,
             join=join_key(body, agent),
             mode=body.mode or interim_results.default_mode(dialect, body.name),
-            prompt_label=agent.display_name if agent else _DEFAULT_ASKER_NAME,
+            prompt_label=agent.display_name if agent else DEFAULT_ASKER,
             prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
             carrier=carrier,
         )

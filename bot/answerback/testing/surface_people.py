@@ -107,7 +107,7 @@ class PeopleContract:
         assert waiting not in read
         for text in (
             QUESTION,
-            LABELS.explained.format(label="Assistant"),
+            LABELS.explained.format(label="The assistant"),
             "reads only",
             "one lock",
         ):

@@ -217,7 +217,8 @@ def _rich_run(run: Json) -> Run:
             return Run(run.get("text") or run["url"], "link", run["url"], styles)
         case "user" | "usergroup" | "channel" as kind:
             target = run[f"{kind}_id"]
-            return Run(f"@{target}", "group" if kind == "usergroup" else kind, target)
+            sigil = "#" if kind == "channel" else "@"
+            return Run(f"{sigil}{target}", "group" if kind == "usergroup" else kind, target)
         case "broadcast":
             return Run(f"@{run['range']}", "broadcast", run["range"])
         case "text":

@@ -47,7 +47,7 @@ def answered(*who: tuple[str, float], ask: Ask | None = None) -> Ask:
     [
         ((), None, ""),
         ((), 9.0, "closes 9.0"),
-        ((ANYONE,), None, "Anyone here may answer"),
+        ((ANYONE,), None, "Anyone with access can answer"),
         (("ada", "@ops"), 9.0, "For ada, @ops · closes 9.0"),
         (("U1", "U2"), None, "For the people who were asked (2)"),
         (("ada", "U2", "U3"), None, "For ada and 2 more"),

@@ -22,6 +22,7 @@ from answerback_slack import render as slack
 from tests.unit.adapters.slack.asks import ask_of
 
 LABELS = Labels()
+CLOSED = LABELS.closed_by.format(name="Ada")
 ADA = Person(surface="slack", user_id="U0ADA", name="Ada")
 
 
@@ -113,11 +114,11 @@ def test_a_record_says_that_somebody_asked_and_an_open_question_that_somebody_as
 @pytest.mark.parametrize(
     ("actions", "wording"),
     [
-        ([Reply(text=None)], LABELS.cancelled_without_words),
-        ([Answer(value=True), Reply(text=None)], LABELS.cancelled_early),
+        ([Reply(text=None)], CLOSED),
+        ([Answer(value=True), Reply(text=None)], CLOSED),
         ([Answer(value=True), Reply(text="later")], LABELS.cancelled),
         ([Answer(value=True), EndTurn()], LABELS.turn_ended),
-        ([Answer(value=True), Back(), Reply(text=None)], LABELS.cancelled_without_words),
+        ([Answer(value=True), Back(), Reply(text=None)], CLOSED),
     ],
 )
 def test_each_way_to_end_an_ask_has_its_own_wording(
@@ -125,7 +126,7 @@ def test_each_way_to_end_an_ask_has_its_own_wording(
 ) -> None:
     shown = "".join(surface.parts(view_of(walked(ask_of(form(2)), *actions))))
     assert wording in shown
-    others = {LABELS.cancelled_without_words, LABELS.cancelled_early, LABELS.cancelled}
+    others = {CLOSED, LABELS.cancelled}
     assert [other for other in others - {wording} if other in shown] == []
 
 

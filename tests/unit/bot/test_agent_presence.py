@@ -87,7 +87,7 @@ async def test_people_see_when_nobody_waits_any_more_and_when_somebody_does_agai
     assert (told.unattended, told.revision, told.presence_lapses_at) == (True, ask.revision, None)
     assert told.shown_revision < told.revision, "its message is to be shown again"
     line = wording.asks_line(view_of(told), Labels())
-    assert line == ("Assistant asked. It is no longer waiting, but will still get your answer")
+    assert line == ("The assistant asked this and has moved on. It will still get your answer")
     async with waiting(service, ask), asyncio.timeout(WAIT):
         while (await now(service, ask)).unattended:  # noqa: ASYNC110 the wait makes it so
             await asyncio.sleep(0)

@@ -133,7 +133,7 @@ def test_an_unknown_approval_name_gets_the_closest_one_suggested() -> None:
         (ALLOWED_ROOT, "Allow, and open /w for this session", None),
         (
             {"type": "setMode", "mode": "acceptEdits", "destination": "session"},
-            "Allow, and switch to the mode acceptEdits for this session",
+            "Allow, and accept all further edits for this session",
             None,
         ),
         (

@@ -75,7 +75,7 @@ async def test_an_explanation_that_cannot_be_shown_is_refused_with_a_reason(
                 ({"ask_id": ask_id, "text": " "}, "The text is blank."),
                 ({"ask_id": ask_id}, "text is missing: pass the explanation."),
                 ({"ask_id": ask_id, "text": "x", "to": "y"}, "this tool has no argument named to."),
-                ({"ask_id": "ask_none", "text": "x"}, "There is no ask ask_none."),
+                ({"ask_id": "ask_none", "text": "x"}, "There is no ask with the id ask_none."),
             ):
                 refused = await mcp.call_tool("add_context", arguments)
                 assert refused.is_error

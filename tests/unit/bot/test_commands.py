@@ -181,7 +181,7 @@ async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_messag
 ) -> None:
     answers = [
         web.Response(status=503),
-        problem_response(404, "Not found", "There is no ask ask_1."),
+        problem_response(404, "Not found", "There is no ask with the id ask_1."),
     ]
 
     async def gone(_: web.Request) -> web.Response:
@@ -194,7 +194,7 @@ async def test_an_ask_that_vanishes_during_a_wait_ends_the_command_with_a_messag
         with pytest.raises(SystemExit) as ended:
             await _wait(http, address, {"id": "ask_1", "status": "open"}, 10.0)
     assert (ended.value.code, answers) == (1, [])
-    assert "There is no ask ask_1." in capsys.readouterr().err
+    assert "There is no ask with the id ask_1." in capsys.readouterr().err
 
 
 async def test_a_response_that_is_not_from_answerback_ends_the_command_with_a_message(

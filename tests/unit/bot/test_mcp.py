@@ -218,7 +218,7 @@ async def test_a_reply_is_returned_as_text_and_end_turn_tells_the_model_to_stop(
         ("ask_user", {**GO, "wait_seconds": True}, "wait_seconds must be a number"),
         ("ask_user_question", {}, "questions"),
         ("wait_for_answer", {}, "ask_id is missing"),
-        ("wait_for_answer", {"ask_id": "ask_0"}, "There is no ask ask_0"),
+        ("wait_for_answer", {"ask_id": "ask_0"}, "There is no ask with the id ask_0"),
         ("get_answer", {"ask_id": "ask_0", "more": 1}, "no argument named more"),
         ("withdraw_ask", {"ask_id": 7}, "ask_id is missing"),
     ],

@@ -104,7 +104,7 @@ async def test_both_backends_return_the_same_results(service: Served, backend: A
         for tool in ("wait_for_answer", "get_answer", "withdraw_ask"):
             unknown = await mcp.call_tool(tool, {"ask_id": "ask_0"})
             assert unknown.is_error
-            assert unknown.structured_content == {"error": "There is no ask ask_0."}
+            assert unknown.structured_content == {"error": "There is no ask with the id ask_0."}
         invalid = await mcp.call_tool("ask_user", {"questions": []})
         assert invalid.is_error
         assert invalid.structured_content["errors"][0]["code"] == "too_few"

@@ -57,7 +57,8 @@ async def test_two_people_typing_at_once_answer_one_question(service: Service) -
     ask = await submitted(service, "a", "b")
     assert isinstance(await typed(service, ask, FAR + 1), Acted)
     why, sentence = rejection(await typed(service, ask, FAR + 1.001, "U2"))
-    assert (why, sentence) == (RejectReason.STALE, service.labels.words_too_early)
+    not_shown = service.labels.text_before_shown.format(question="b")
+    assert (why, sentence) == (RejectReason.STALE, not_shown)
     now = await shown(service, await stored(service, ask), FAR + 2)
     assert now.opened == QuestionOpening(shown=FAR + 2)
     assert rejection(await typed(service, ask, FAR + 1.5, "U2"))[0] is RejectReason.STALE
@@ -91,9 +92,9 @@ async def test_text_is_refused_if_the_platform_reports_no_time(service: Service)
     ask = await submitted(service, "a", at=None)
     assert rejection(await typed(service, ask, FAR)) == (
         RejectReason.STALE,
-        service.labels.words_untimed,
+        service.labels.text_untimed,
     )
-    assert rejection(await typed(service, ask, None))[1] == service.labels.words_untimed
+    assert rejection(await typed(service, ask, None))[1] == service.labels.text_untimed
 
 
 async def test_a_question_opened_elsewhere_is_dated_by_when_the_platform_shows_it(

@@ -186,7 +186,7 @@ async def test_if_somebody_was_faster_the_current_prompt_is_shown(
     await terminal.client.act(ask.id, {"action": "answer", "value": False})
     walking = asyncio.create_task(terminal.walk().walk(ask))
     terminal.keyboard.send_text("y\r")
-    await terminal.shows("Somebody else was faster")
+    await terminal.shows("Someone else was faster")
     await terminal.shows("Second question?")
     await terminal.client.act(ask.id, {"action": "end_turn"})
     terminal.keyboard.send_text("1\r")

@@ -199,7 +199,7 @@ async def test_ticks_are_kept_when_an_explanation_arrives_first(
     terminal.keyboard.send_text("2 3\r\r")
     await terminal.shows("z is the last one.")
     assert "There is something new about this question" in terminal.screen.text
-    assert "Somebody else was faster" not in terminal.screen.text
+    assert "Someone else was faster" not in terminal.screen.text
     terminal.keyboard.send_text("\r")
     async with asyncio.timeout(WAIT):
         await walking

@@ -53,7 +53,7 @@ _MAX_ID_LENGTH: Final = 200
 _MAX_LATE_ANSWERS: Final = 20
 """The number of late answers that one event delivers; the rest come with the next."""
 _LATE_ANSWERS_INTRO: Final = (
-    "People have answered what you asked earlier in this session, after you stopped waiting for it."
+    "What you asked earlier in this session has ended since you stopped waiting for it."
 )
 
 
@@ -236,7 +236,7 @@ class HookEndpoints:
             await self.service.withdraw((await submitting).ask.id)
 
     def _describe_unanswered(self, ask: Ask, query: HookQuery) -> str:
-        stopping = "Answerback was stopped before anybody answered"
+        stopping = "Answerback was stopped before anyone answered"
         late = f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
         return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
 

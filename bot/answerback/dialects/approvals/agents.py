@@ -39,6 +39,11 @@ _DESTINATIONS: Final = {
     "projectSettings": "in the project's settings",
     "userSettings": "in the user's settings",
 }
+_MODES: Final = {
+    "acceptEdits": "accept all further edits",
+    "bypassPermissions": "ask for no permission any more",
+}
+"""What Claude Code's modes do."""
 _LABELLED_FIELDS: Final = frozenset(
     {"type", "rules", "behavior", "destination", "mode", "directories"}
 )
@@ -78,7 +83,7 @@ def _suggestion_label(sent: Json) -> str | None:
         case {"type": "removeRules", "behavior": str() as behavior, "rules": rules}:
             change = f"no longer {behavior} {_rules(rules)}"
         case {"type": "setMode", "mode": str() as mode}:
-            change = f"switch to the mode {mode}"
+            change = _MODES.get(mode) or f"switch to the mode {mode}"
         case {"type": "addDirectories", "directories": list() as folders}:
             change = f"open {', '.join(map(str, folders))}"
         case _:

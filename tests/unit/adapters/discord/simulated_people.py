@@ -244,11 +244,11 @@ class SimulatedDiscordPerson:
         await self._click(LABELS.submit)
 
     async def reply(self, text: str | None) -> None:
-        label = fit_line(LABELS.reply_label.format(label="Assistant"), 45)
+        label = fit_line(LABELS.reply_label.format(label="the assistant"), 45)
         await self._write(LABELS.reply, label, text or "")
 
     async def ask_back(self, text: str) -> None:
-        label = fit_line(LABELS.ask_back_label.format(label="Assistant"), 45)
+        label = fit_line(LABELS.ask_back_label.format(label="the assistant"), 45)
         await self._write(LABELS.ask_back, label, text)
 
     async def end_turn(self) -> None:

@@ -133,7 +133,7 @@ async def test_text_that_could_have_meant_several_asks_never_answers_the_one_tha
         held.release()
         await wait_for_mark(town.ann, said, "❌")
         assert [values(await up.shown(ask)) for ask in (*asks, later)] == [[]] * 3
-        note = (await town.ann.finds(LABELS.which_one_reply)).message
+        note = (await town.ann.finds(LABELS.which_one_quote)).message
         assert note.reply_to == said.id
 
 

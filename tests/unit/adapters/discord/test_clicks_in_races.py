@@ -65,12 +65,12 @@ async def test_text_submitted_too_late_in_a_modal_is_given_back(up: Rig) -> None
     bob = up.discord.person("bob", up.guild)
     ask = await post_ask(up, QUESTIONS, responders="anyone")
     await up.ann.click("Reply")
-    up.ann.fill("Your message to Assistant", "a long *story*")
+    up.ann.fill("Your message to the assistant", "a long *story*")
     await bob.click("prod")
     done = await up.ann.submit()
     assert done.answered
     note = up.ann.notes()[0].text
-    assert "Bob was faster" in note
+    assert f"<@{bob.id}> was faster" in note
     assert r"a long \*story\*" in note
     assert (await up.shown(ask)).open
 
@@ -102,7 +102,7 @@ async def test_a_search_with_more_results_than_a_menu_holds_says_so(up: Rig) -> 
         up.ann.fill("Search…", words)
         assert (await up.ann.submit()).answered
         seen = up.ann.notes()[0]
-        assert (Labels().found.format(count=count, words=words, shown=25) in seen.text) is (
+        assert (Labels().found.format(count=count, text=words, shown=25) in seen.text) is (
             count > 25
         )
         assert len(seen.selects[0].options) == min(count, 25)

@@ -217,7 +217,7 @@ def test_the_options_of_a_menu() -> None:
         found = option_controls.ListState(found=tuple(range(count)))
         message = long_lists.render_option_list(view_of(ask), LABELS, found)
         assert check_message(message) == []
-        said = LABELS.found.format(count=count, words="", shown=25)
+        said = LABELS.found.format(count=count, text="", shown=25)
         assert (said in "".join(texts_of(message))) == (pages > 1)
 
 

@@ -291,7 +291,7 @@ async def test_the_selection_survives_asking_back_and_the_explanation(up: Rig) -
     ask = await post_ask(up, wiping(), accepts=["clarify"])
     await up.ann.choose(None, ["orders", "users"])
     await up.ann.click(LABELS.ask_back)
-    up.ann.fill(LABELS.ask_back_label.format(label="Assistant"), "What is in them?")
+    up.ann.fill(LABELS.ask_back_label.format(label="the assistant"), "What is in them?")
     assert (await up.ann.submit()).answered
     assert (await up.shown(ask)).revision == 2
     assert up.ann.latest(up.channel).selects[0].chosen == ["orders", "users"]

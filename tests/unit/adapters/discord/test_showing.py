@@ -106,7 +106,7 @@ async def test_an_ask_that_ended_before_its_post_was_confirmed_is_updated_where_
     await wait_until_current(up, ask)
     assert posts(up) == after
     if after:
-        assert "Withdrawn by Assistant" in up.ann.latest(up.channel).text
+        assert "Withdrawn by the assistant" in up.ann.latest(up.channel).text
 
 
 async def test_clicks_answered_by_updating_the_message_are_confirmed_by_one_edit(
@@ -199,7 +199,7 @@ async def test_an_archived_thread_is_reopened_for_the_last_edit(up: Rig) -> None
     up.discord.set_thread(thread, archived=True)
     await up.service.withdraw(ask.id)
     await wait_until_current(up, ask)
-    assert "Withdrawn by Assistant" in up.ann.latest(thread).text
+    assert "Withdrawn by the assistant" in up.ann.latest(thread).text
 
 
 async def test_a_deleted_channel_fails_the_ask_with_an_explanation(up: Rig) -> None:

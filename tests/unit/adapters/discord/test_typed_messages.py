@@ -172,7 +172,7 @@ async def test_a_reply_finds_its_ask_however_many_are_open_there(up: Rig, direct
 async def test_the_author_of_ambiguous_text_is_asked_which_question_is_meant(up: Rig) -> None:
     asks = [await submit_ask(up, directly=True) for _ in range(2)]
     unclear = up.ann.dm("which is it for?")
-    said = (await up.ann.finds(LABELS.which_one_reply)).message
+    said = (await up.ann.finds(LABELS.which_one_quote)).message
     assert said.reply_to == unclear.id
     assert await answers(up, *asks) == [[], []]
     await wait_for_mark(up, up.ann.replies(prompt(up, asks[1]), "this one"), "✅")
@@ -187,7 +187,7 @@ async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Ri
     to = f"discord:{up.channel.id}/{thread.id}"
     asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
     await wait_for_mark(up, up.ann.mention_bot(thread, "go on"), "❌")
-    await find_note(up, LABELS.which_one_reply)
+    await find_note(up, LABELS.which_one_quote)
     await wait_for_mark(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
     assert await answers(up, *asks) == [["go on"], []]
 
@@ -200,10 +200,10 @@ COLOURS = {"answer_type": "select", "options": ["red", "green"]}
 @pytest.mark.parametrize(
     ("question", "words", "said"),
     [
-        (SCHEMA, "3", LABELS.words_for_schema.format(fill_in="Fill in")),
-        (COLOURS, "which is better?", LABELS.words_for_select),
-        ({"answer_type": "boolean"}, "sure", LABELS.words_for_boolean.format(yes="Yes", no="No")),
-        ({"answer_type": "text"}, "", LABELS.words_missing),
+        (SCHEMA, "3", LABELS.text_for_schema.format(fill_in="Fill in")),
+        (COLOURS, "which is better?", LABELS.text_for_select),
+        ({"answer_type": "boolean"}, "sure", LABELS.text_for_boolean.format(yes="Yes", no="No")),
+        ({"answer_type": "text"}, "", LABELS.text_missing),
     ],
 )
 async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_to_do(
@@ -221,7 +221,7 @@ async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_
 async def test_a_reply_to_a_note_answers_the_question_it_is_about(up: Rig) -> None:
     ask = await up.shown(await up.submit([{"id": "q", "text": "What?", **COLOURS}]))
     up.ann.mention_bot(own_thread(up, ask), "blue")
-    note = await find_note(up, LABELS.words_for_select)
+    note = await find_note(up, LABELS.text_for_select)
     await wait_for_mark(up, up.ann.replies(note, "green"), "✅")
     assert await answers(up, ask) == [["green"]]
 
@@ -274,7 +274,7 @@ async def test_the_author_of_text_that_cannot_be_handled_is_told_it_was_lost(
     ask = await submit_ask(up)
     up.discord.faults.server_error("GET /channels/*", times=4)
     await wait_for_mark(up, up.ann.mention_bot(own_thread(up, ask), "lost"), "❌")
-    await find_note(up, LABELS.words_not_kept)
+    await find_note(up, LABELS.text_not_saved)
 
     async def broken(*_: object, **__: object) -> None:
         raise StoreError("the disk is full")
@@ -344,4 +344,4 @@ async def test_the_author_of_a_reply_to_a_message_that_is_never_stored_is_told(
     message = prompt(up, ask)
     await forget_message_id(up, ask)
     await wait_for_mark(up, up.ann.replies(message, "because"), "❌")
-    await find_note(up, LABELS.words_not_kept)
+    await find_note(up, LABELS.text_not_saved)

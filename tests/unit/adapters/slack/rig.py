@@ -101,7 +101,7 @@ class Rig:
 
         def found() -> list[Message]:
             shown = self.ada.messages(CHANNEL)
-            return [m for m in shown if LABELS.use_words in self.ada.sees(m).buttons]
+            return [m for m in shown if LABELS.use_text in self.ada.sees(m).buttons]
 
         await self.slack.until(found)
         return found()

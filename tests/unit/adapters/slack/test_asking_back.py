@@ -12,7 +12,7 @@ from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig
 
 OPTIONS = ["Back up the table", "Run the smoke tests", "Tell the on-call team"]
 WHICH = {"id": "checks", "text": "Which checks?", "answer_type": "multi_select", "options": OPTIONS}
-QUESTION = LABELS.ask_back_label.format(label="Assistant")
+QUESTION = LABELS.ask_back_label.format(label="the assistant")
 
 
 @pytest.fixture(params=MODES)

@@ -115,7 +115,10 @@ async def test_of_two_messages_only_the_first_counts_because_nobody_saw_the_next
     first, second = await mention(town, ask, "staging"), await mention(town, ask, "hello?")
     async with town.up() as up:
         await town.taken(first)
-        assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
+        note = (await up.wait_for_notes(up.ada))[0]
+        assert note.startswith(
+            (LABELS.text_too_early, LABELS.text_before_shown.format(question="A note?"))
+        )
         assert (values(await up.shown(ask)), second.reactions) == (["staging"], {})
 
 
@@ -140,7 +143,7 @@ async def test_text_that_could_have_meant_several_asks_never_answers_the_one_tha
         direct = town.slack.workspace.direct(town.ada.id).id
         await town.slack.until(lambda: town.ada.private_notes(direct))
         [told] = town.ada.private_notes(direct)
-        assert told.startswith(LABELS.which_one_reply)
+        assert told.startswith(LABELS.which_one_thread)
         assert [values(await up.shown(ask)) for ask in (*asks, later)] == [[]] * 3
     assert said.reactions == {}
 

@@ -31,7 +31,9 @@ def decision(view: View) -> list[str]:
     """Everything that somebody has to read to know what is to be decided, and how they can decide it."""
     said = [wording.asks_line(view, LABELS)]
     if view.outcome is not None:
-        said.append(wording.ending(view, LABELS))
+        said.append(
+            wording.ending(view, LABELS).replace(LABELS.closed, "closed the form without a message")
+        )
     for line in view.lines:
         said += [line.question.text, "➜"]
     if view.prompt is None:

@@ -155,7 +155,7 @@ def test_a_form_reports_whether_it_shows_its_fields_in_full() -> None:
         }
         fields = fields_from_schema({"type": "object", "properties": {"a": field}})
         assert fields is not None
-        assert modal_inputs.shows_fields_in_full(fields) == whole
+        assert modal_inputs.shows_fields_in_full(fields, Labels()) == whole
 
 
 @edge("PLACEHOLDER")

@@ -114,13 +114,6 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
             assert is_accepted(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
 
 
-@edge("CONTEXT_TEXT")
-def test_an_ending() -> None:
-    [view, _] = endings("&" * 1_000)
-    shown = record_text.ending_mrkdwn(view, LABELS)
-    assert 3_000 - len("&amp;") < units(shown) <= 3_000
-
-
 def test_a_reminder_is_a_single_message_whoever_asked() -> None:
     for label in LONG:
         ask = single_question_ask(AnswerType.BOOLEAN, text="?")

@@ -38,7 +38,7 @@ async def test_a_responders_message_under_a_free_text_question_gets_one_offer(up
     assert len(await up.wait_for_offers()) == 1
     assert (await up.shown(ask)).revision == 1
     assert NOTE["text"] in up.ada.sees(offer).text
-    await up.ada.click(offer, LABELS.use_words)
+    await up.ada.click(offer, LABELS.use_text)
     ask = await up.shown(ask)
     assert [g.value for g in ask.walk.answers] == ["blue & <green>"]
     [first] = [m for m in up.slack.messages(CHANNEL) if m.text == "blue &amp; &lt;green&gt;"]
@@ -55,7 +55,7 @@ async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_
     live, long = up.live(ask), "word & " * 500
     said = await up.ada.type_in_thread(live, long)
     [first] = await up.wait_for_offers()
-    await up.ada.click(first, LABELS.use_words)
+    await up.ada.click(first, LABELS.use_text)
     await up.wait_until_marked(said)
     assert (await up.shown(ask)).walk.answers[0].value == long
     up.slack.clock.advance(2)
@@ -63,7 +63,7 @@ async def test_an_offer_is_for_its_question_only_and_no_message_is_too_long_for_
     offers = await up.wait_for_offers()
     await up.wait_until_marked(await up.type_answer(ask, "by mention"))
     await up.shown(ask)
-    await up.ada.click(offers[-1], LABELS.use_words)
+    await up.ada.click(offers[-1], LABELS.use_text)
     assert "have ended" in (await up.wait_for_notes(up.ada, 2))[-1]
     assert [g.value for g in (await up.shown(ask)).walk.answers] == [long, "by mention"]
 
@@ -73,8 +73,8 @@ async def test_using_a_long_message_that_was_deleted_is_explained(up: Rig) -> No
     said = await up.ada.type_in_thread(up.live(ask), "word " * 500)
     [offer] = await up.wait_for_offers()
     await up.ada.delete(said)
-    await up.ada.click(offer, LABELS.use_words)
-    assert (await up.wait_for_notes(up.ada, 2))[-1] == LABELS.words_not_kept
+    await up.ada.click(offer, LABELS.use_text)
+    assert (await up.wait_for_notes(up.ada, 2))[-1] == LABELS.text_not_saved
     assert (await up.shown(ask)).revision == 1
 
 
@@ -92,5 +92,5 @@ async def test_an_offer_survives_a_restart_and_is_not_repeated(tmp_path: Path) -
             await ada.type_in_thread(up.live(ask), "or green?")
             await slack.queue.settle()
             assert await up.wait_for_offers() == [offer]
-            await ada.click(offer, LABELS.use_words)
+            await ada.click(offer, LABELS.use_text)
             assert (await up.shown(ask)).walk.answers[0].value == "blue"

@@ -66,7 +66,7 @@ async def test_a_reminder_is_a_single_message_however_many_may_answer(up: Rig) -
     assert len(replies) == 1
     sight = up.ada.sees(replies[0])
     assert sight.mentions == many[:40]
-    assert LABELS.reminder.format(label="Assistant") in sight.text
+    assert LABELS.reminder.format(label="The assistant") in sight.text
 
 
 @pytest.mark.parametrize("code", ["missing_scope", "thread_not_found"])

@@ -124,7 +124,7 @@ async def test_a_message_with_rich_text_says_where_the_question_moved_to(up: Rig
     to = Destination(surface="slack", channel="C0ELSE")
     await up.app.surface.retire_message(ask, ask.message or {}, to)
     sight = up.ada.sees(up.live(ask))
-    assert sight.text.strip() == LABELS.escalated.format(where="slack C0ELSE")
+    assert sight.text.strip() == LABELS.escalated.format(where="#C0ELSE")
     assert not sight.buttons
 
 

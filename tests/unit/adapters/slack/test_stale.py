@@ -47,7 +47,7 @@ async def test_a_click_on_an_outdated_copy_updates_the_message_at_once(up: Rig, 
     assert up.live(ask).payload()["text"] == copy.payload["text"]
     await _aged(up, ask, 60)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.wait_for_notes(up.bob) == [LABELS.out_of_date]
+    assert await up.wait_for_notes(up.bob) == [LABELS.out_of_date.format(question="A note?")]
     await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
     assert (await up.shown(ask)).revision == 2
 
@@ -59,7 +59,7 @@ async def test_a_click_ends_the_pause_after_an_outage(up: Rig) -> None:
     await up.ada.click(up.live(ask), LABELS.yes)
     await up.slack.until(lambda: down.hits)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.wait_for_notes(up.bob) == [LABELS.too_late.format(name="ada")]
+    assert await up.wait_for_notes(up.bob) == [LABELS.too_late.format(name="@U0ADA")]
     await up.slack.until(lambda: "A note?" in up.bob.sees(up.live(ask)).text)
 
 
@@ -74,7 +74,7 @@ async def test_a_record_that_could_not_be_shown_is_shown_on_the_next_click(
     await up.app.shower.wait_until_idle()
     await _aged(up, ask, 60)
     await up.bob.click(up.live(ask), LABELS.no)
-    assert await up.wait_for_notes(up.bob) == [LABELS.has_ended.format(how="Answered by ada")]
+    assert await up.wait_for_notes(up.bob) == [LABELS.has_ended.format(how="Answered by @U0ADA")]
     await up.slack.until(lambda: LABELS.answered in up.bob.sees(up.live(ask)).text)
     assert (await up.shown(ask)).status is Status.ANSWERED
 
@@ -91,7 +91,7 @@ async def test_a_modal_submitted_from_an_old_copy_says_that_the_copy_was_outdate
     before = up.slack.count("chat.update")
     await up.bob.submit({LABELS.other_label: "a thought"})
     assert up.bob.modal is not None
-    assert LABELS.out_of_date in up.bob.sees(up.bob.modal).text
+    assert LABELS.out_of_date.partition("{question}")[0] in up.bob.sees(up.bob.modal).text
     await up.slack.until(lambda: up.slack.count("chat.update") == before + 1)
 
 

@@ -126,7 +126,7 @@ async def test_in_a_direct_message_any_message_counts_while_one_question_is_open
     assert (await up.shown(ask)).status is Status.ANSWERED
     first, second = await up.submit(NOTE, **to), await up.submit(NOTE, **to)
     await up.ada.type_dm("which is it for?")
-    assert await up.wait_for_notes(up.ada, channel="D0ADA") == [LABELS.which_one_reply]
+    assert await up.wait_for_notes(up.ada, channel="D0ADA") == [LABELS.which_one_thread]
     await up.wait_until_marked(await up.ada.type_in_thread(up.live(second), "this one"))
     assert (await up.shown(second)).status is Status.ANSWERED
     assert (await up.shown(first)).open
@@ -149,11 +149,11 @@ SCHEMA = {"id": "s", "text": "How many?", "answer_type": "schema", "schema": {"t
 @pytest.mark.parametrize(
     ("question", "words", "told"),
     [
-        (ENV, "which is better?", LABELS.words_for_select),
-        ({**ENV, "options": ["Ab", "aB"]}, "ab", LABELS.words_ambiguous.format(words="ab")),
-        ({**NOTE, "answer_type": "boolean"}, "sure", LABELS.words_for_boolean.format(yes="Yes", no="No")),
-        (SCHEMA, "3", LABELS.words_for_schema.format(fill_in="Fill in")),
-        (NOTE, "", LABELS.words_missing),
+        (ENV, "which is better?", LABELS.text_for_select),
+        ({**ENV, "options": ["Ab", "aB"]}, "ab", LABELS.text_ambiguous.format(text="ab")),
+        ({**NOTE, "answer_type": "boolean"}, "sure", LABELS.text_for_boolean.format(yes="Yes", no="No")),
+        (SCHEMA, "3", LABELS.text_for_schema.format(fill_in="Fill in")),
+        (NOTE, "", LABELS.text_missing),
     ],
 )  # fmt: skip
 async def test_a_mention_that_cannot_be_accepted_gets_a_private_reply_with_advice(
@@ -210,7 +210,9 @@ async def test_two_people_who_type_at_once_answer_only_one_question(up: Rig) -> 
     await up.slack.until(lambda: first.reactions or second.reactions)
     slower = up.ada if second.reactions else up.bob
     [told] = await up.wait_for_notes(slower)
-    assert told.startswith(LABELS.words_too_early)
+    assert told.startswith(
+        (LABELS.text_too_early, LABELS.text_before_shown.format(question="A note?"))
+    )
     await up.slack.queue.settle()
     assert len((await up.shown(ask)).walk.answers) == 1
     said = await up.type_answer(ask, "now", slower)
@@ -230,7 +232,7 @@ async def test_a_message_typed_before_a_click_does_not_answer_the_question_it_op
     await up.shown(ask)
     up.slack.workspace.put(before)
     methods_chat.announce(up.slack, before)
-    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
+    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.text_too_early)
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
 
 
@@ -244,7 +246,7 @@ async def test_text_that_a_person_types_before_their_click_shows_the_next_questi
     await up.ada.click(up.live(ask), "production")
     await up.slack.until(lambda: held.hits)
     await up.ada.mention_bot(CHANNEL, "meant for the first", thread=up.live(ask).ts)
-    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.words_too_early)
+    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.text_too_early)
     up.slack.faults.clear()
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
     up.slack.clock.advance(2)

@@ -269,4 +269,4 @@ async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     await shared.service.store.create(Write(ask), None)
     page = await visitor.open(HISTORY)
     assert "Assistant asked" in page.text
-    assert "no longer waiting" not in page.text
+    assert "has moved on" not in page.text

@@ -228,7 +228,7 @@ async def test_a_read_only_page_lets_a_person_enter_their_key_to_answer(
     assert "disabled" in disabled[0]
     wrong = await visitor.press(shown, link, "", {"key": "wrong"})
     assert wrong.status == 403
-    assert "That is not a valid key" in wrong.text
+    assert "This key is not valid" in wrong.text
     page = await visitor.press(shown, link, "", {"key": KEY})
     assert page.action == path(ask).removeprefix("/a/")
     assert (await visitor.press(page, path(ask), "answer", {"text": "x"})).status == 200
@@ -264,7 +264,8 @@ async def test_the_page_uses_the_configured_labels(tmp_path: Path) -> None:
     labels = Labels(answer="Antworten", back="Zurück", reply="Antwort", end_turn="Schluss")
     async with site(tmp_path, labels=labels) as german, reader(german.url) as person:
         page = await person.open(path(await german.ask(TEXT)))
-    assert {"Antworten", "Antwort", "Schluss"} <= set(page.buttons.values())
+    assert {"Antworten", "Schluss"} <= set(page.buttons.values())
+    assert "Antwort" in page.text
 
 
 @pytest.mark.rule("SURFACE-9")

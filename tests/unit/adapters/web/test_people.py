@@ -51,12 +51,12 @@ async def test_a_personal_link_opens_a_persons_inbox_and_answers_in_their_name(
     hers = await shared.ask(TEXT, responders=["web:alice"])
     await shared.ask({**TEXT, "text": "Bob's own"}, responders=["bob"])
     inbox = await far.open("/?key=abp_alice")
-    assert "You are Alice Adams (personal link)." in inbox.text
+    assert "Signed in as Alice Adams (personal link)" in inbox.text
     assert "Bob's own" not in inbox.text
     (own,) = asks_in(inbox)
     assert own != path(hers)
     page = await far.open(own)
-    assert "You are Alice Adams (personal link)." in page.text
+    assert "Signed in as Alice Adams (personal link)" in page.text
     ended = await far.press(page, own, "answer", {"text": "x"})
     assert "by Alice Adams (personal link)" in ended.text
     assert (await shared.stored(hers)).acted_by == ALICE

@@ -250,8 +250,8 @@ def test_a_problem_leads_to_the_field_that_its_pointer_names() -> None:
     [
         (Status.EXPIRED, "Expired"),
         (Status.WITHDRAWN, "Withdrawn by Bot"),
-        (Status.FAILED, "Could not be asked"),
-        (Status.CANCELLED, "Ended without an answer"),
+        (Status.FAILED, "Could not be delivered"),
+        (Status.CANCELLED, "Closed without a message"),
     ],
 )
 def test_an_ended_ask_shows_how_it_ended_and_what_was_open(status: Status, words: str) -> None:

@@ -289,7 +289,7 @@ async def test_the_record_holds_every_step_and_is_paged(api: Served) -> None:
 )
 async def test_an_ask_that_does_not_exist_is_404(api: Served, path: str) -> None:
     status, body = await api.get(path)
-    assert (status, body["detail"]) == (404, "There is no ask ask_none.")
+    assert (status, body["detail"]) == (404, "There is no ask with the id ask_none.")
 
 
 async def test_a_key_that_is_not_text_is_refused_with_a_reason(api: Served) -> None:

@@ -134,7 +134,11 @@ async def test_show_prints_the_ask_and_its_record(api: Served) -> None:
 @pytest.mark.parametrize("words", [["show"], ["wait"], ["explain", "Because."], ["withdraw"]])
 async def test_an_unknown_ask_is_reported(api: Served, words: list[str]) -> None:
     command, *more = words
-    assert await run(api, command, "ask_0", *more) == (1, "", "There is no ask ask_0.\n")
+    assert await run(api, command, "ask_0", *more) == (
+        1,
+        "",
+        "There is no ask with the id ask_0.\n",
+    )
 
 
 async def test_wait_prints_and_exits_like_ask(api: Served) -> None:

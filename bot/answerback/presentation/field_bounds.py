@@ -1,0 +1,29 @@
+"""The bounds of a number or of how many choices to make, as a phrase for people. Pure."""
+
+from __future__ import annotations
+
+from answerback.core.labels import Labels
+from answerback.core.schema_fields import Field
+
+
+def describe_bounds(field: Field, labels: Labels) -> str | None:
+    """Return a phrase such as ``1 to 10,000``; None if there are no bounds."""
+    low = field.min_items or None if field.minimum is None else field.minimum
+    high = field.max_items if field.maximum is None else field.maximum
+    phrases = []
+    if low is not None and high is not None:
+        phrases.append(labels.bounds_between.format(low=_number(low), high=_number(high)))
+    elif low is not None:
+        phrases.append(labels.bounds_low.format(low=_number(low)))
+    elif high is not None:
+        phrases.append(labels.bounds_high.format(high=_number(high)))
+    if field.exclusive_minimum is not None:
+        phrases.append(labels.bounds_above.format(low=_number(field.exclusive_minimum)))
+    if field.exclusive_maximum is not None:
+        phrases.append(labels.bounds_below.format(high=_number(field.exclusive_maximum)))
+    return ", ".join(phrases) or None
+
+
+def _number(value: float) -> str:
+    is_whole = isinstance(value, int) or value.is_integer()
+    return f"{int(value):,}" if is_whole else repr(value)
