@@ -57,7 +57,7 @@ async def test_two_people_typing_at_once_answer_one_question(service: Service) -
     ask = await submitted(service, "a", "b")
     assert isinstance(await typed(service, ask, FAR + 1), Acted)
     why, sentence = rejection(await typed(service, ask, FAR + 1.001, "U2"))
-    not_shown = service.labels.text_before_shown.format(question="b")
+    not_shown = service.labels.text_before_shown.format(question="b?")
     assert (why, sentence) == (RejectReason.STALE, not_shown)
     now = await shown(service, await stored(service, ask), FAR + 2)
     assert now.opened == QuestionOpening(shown=FAR + 2)

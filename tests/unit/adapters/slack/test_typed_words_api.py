@@ -246,7 +246,9 @@ async def test_text_that_a_person_types_before_their_click_shows_the_next_questi
     await up.ada.click(up.live(ask), "production")
     await up.slack.until(lambda: held.hits)
     await up.ada.mention_bot(CHANNEL, "meant for the first", thread=up.live(ask).ts)
-    assert (await up.wait_for_notes(up.ada))[0].startswith(LABELS.text_too_early)
+    assert (await up.wait_for_notes(up.ada))[0].startswith(
+        LABELS.text_before_shown.format(question="A note?")
+    )
     up.slack.faults.clear()
     assert [g.value for g in (await up.shown(ask)).walk.answers] == ["production"]
     up.slack.clock.advance(2)
