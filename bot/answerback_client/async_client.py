@@ -42,6 +42,7 @@ from answerback_client.models import (
     RefusedError,
     StaleError,
     StillOpenError,
+    TooManyAsksError,
     UnauthorizedError,
     UnreachableError,
 )
@@ -62,6 +63,7 @@ _REFUSALS: Final = {
     409: StaleError,
     410: EndedError,
     422: InvalidCallError,
+    429: TooManyAsksError,
 }
 
 
@@ -262,7 +264,7 @@ class AsyncClient:
         headers: Mapping[str, str] | None = None,
         repeat: bool = True,
     ) -> Json:
-        """Call the API, retrying while the service is down.
+        """Call the API, retrying while the service is down or the agent has reached one of its limits.
 
         Raises:
             RefusedError: the service refused the call; one of its subclasses.
@@ -273,8 +275,9 @@ class AsyncClient:
         while True:
             try:
                 return await self._call_once(method, path, json, headers or {})
-            except UnreachableError:
-                pause = backoff.next_delay()
+            except (UnreachableError, TooManyAsksError) as error:
+                least = error.retry_after if isinstance(error, TooManyAsksError) else 0.0
+                pause = max(backoff.next_delay(), least)
                 if not repeat or time.monotonic() + pause > until:
                     raise
             await asyncio.sleep(pause)
@@ -294,7 +297,7 @@ class AsyncClient:
                 allow_redirects=False,
             ) as response:
                 raw = await response.read()
-                status = response.status
+                status, retry_after = response.status, response.headers.get("Retry-After", "")
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError) as error:
             raise ClientError(
                 f"{self.url} is not a valid Answerback address. Use http://host:port."
@@ -303,7 +306,11 @@ class AsyncClient:
             raise UnreachableError(
                 f"Cannot reach Answerback at {self.url}: {reason_of(error)}."
             ) from error
-        return _parse_response(self.url, status, raw)
+        try:
+            return _parse_response(self.url, status, raw)
+        except TooManyAsksError as error:
+            error.retry_after = float(retry_after) if retry_after.isdecimal() else 0.0
+            raise
 
 
 def _parse_response(url: str, status: int, raw: bytes) -> Json:

@@ -40,6 +40,12 @@ class NotFoundError(RefusedError):
     """The ask does not exist, or belongs to another agent (404)."""
 
 
+class TooManyAsksError(RefusedError):
+    """The agent has reached one of its limits; it may try again after ``retry_after`` seconds."""
+
+    retry_after = 0.0
+
+
 class InvalidCallError(RefusedError):
     """The tool call is invalid (422). ``tool_result`` tells the model what to fix; None for other errors."""
 

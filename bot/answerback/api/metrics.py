@@ -62,6 +62,12 @@ class Metrics:
             ["surface", "action", "result"],
             registry=self.registry,
         )
+        self.limited = Counter(
+            "answerback_limited",
+            "Asks that were refused because their agent had reached a limit.",
+            ["agent", "limit"],
+            registry=self.registry,
+        )
         self.act_seconds = Histogram(
             "answerback_act_seconds",
             "Seconds from an action to its durable commit.",
@@ -92,6 +98,10 @@ class Metrics:
         counter, histogram = self._action_metrics[key]
         counter.inc()
         histogram.observe(seconds)
+
+    def count_limited(self, agent: str, limit: str) -> None:
+        """Count a refused ask (see `answerback.service.notify.Hooks.limited`)."""
+        self.limited.labels(agent, limit).inc()
 
     def render(
         self,

@@ -19,6 +19,7 @@ from answerback.api.auth import CHALLENGE
 from answerback.api.json_bodies import dump_json
 from answerback.core.errors import (
     CommitUnknownError,
+    DeclinedCallError,
     InvalidCallError,
     ProblemError,
     StoreError,
@@ -56,6 +57,8 @@ def to_problem_response(error: ProblemError) -> web.Response:
     if isinstance(error, InvalidCallError):
         more["tool_result"] = render_refusal(error).model_dump()
     headers = CHALLENGE if error.status == HTTPStatus.UNAUTHORIZED else None
+    if isinstance(error, DeclinedCallError) and error.retry_after is not None:
+        headers = {"Retry-After": f"{error.retry_after:.0f}"}
     return problem_response(error.status, error.title, error.detail, more=more, headers=headers)
 
 

@@ -104,6 +104,10 @@ OPERATIONS: Final = (
                 "The tool call is invalid; `tool_result` explains the errors to the model.",
                 wire.InvalidCallBody,
             ),
+            429: ResponseSpec(
+                "The agent has reached one of its limits; `Retry-After` says when to try again.",
+                wire.InvalidCallBody,
+            ),
         },
         roles=AGENT_ONLY,
         body=Submission,

@@ -16,11 +16,14 @@ from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.search import AskSearch
 from answerback.ports.store_values import (
+    NO_LIMITS,
+    AskLimits,
     Created,
     Delivery,
     DeliveryState,
     Existing,
     Idempotency,
+    LimitReached,
     Page,
     RememberedAnswer,
     StoredDelivery,
@@ -73,8 +76,14 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
     async def check(self) -> None:
         """Prove that the store can be read and written; StoreError if it cannot."""
 
-    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
-        """Store a new ask, or find the one that this idempotency key stored before."""
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> Created | Existing | LimitReached:
+        """Store a new ask, or find the one that this idempotency key stored before.
+
+        Nothing is stored beyond the limits of the ask's agent, even if several processes create its asks at once. Time
+        is that of the new ask.
+        """
 
     async def find_created(self, idempotency: Idempotency) -> Existing | None:
         """The ask that this idempotency key stored before, or None."""

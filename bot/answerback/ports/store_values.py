@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from pydantic import JsonValue
 
@@ -35,6 +35,32 @@ class Existing:
 
     ask: Ask
     same_body: bool
+
+
+MINUTE: Final = 60.0
+"""The seconds over which `AskLimits.asks_per_minute` counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskLimits:
+    """How much one agent may ask; 0: as much as it wants."""
+
+    asks_per_minute: int = 0
+    open_asks: int = 0
+    open_asks_per_conversation: int = 0
+
+
+NO_LIMITS: Final = AskLimits()
+
+
+@dataclass(frozen=True, slots=True)
+class LimitReached:
+    """The ask was not stored, because its agent has reached a limit."""
+
+    limit: str
+    """The field of `AskLimits`."""
+    retry_after: float | None = None
+    """Seconds until the agent may ask again; None: when one of its asks has ended."""
 
 
 @dataclass(frozen=True, slots=True)

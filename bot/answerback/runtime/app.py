@@ -29,6 +29,7 @@ from answerback.runtime.clock import SharedClock
 from answerback.runtime.config import Settings, is_loopback, plugin_settings
 from answerback.runtime.from_settings import (
     build_agent_tokens,
+    build_anonymous_limits,
     build_callback_policy,
     build_routes,
     check_extras,
@@ -213,9 +214,11 @@ def _build_service(
         labels=settings.labels,
         has_inquiry=settings.inquiry.url is not None,
         check_callback=callbacks.check,
+        limits=build_anonymous_limits(settings),
         claim=claim,
     )
     service.hooks.acted = metrics.count_action
+    service.hooks.limited = metrics.count_limited
     return service
 
 

@@ -138,6 +138,15 @@ def _scheme(url: str) -> str:
     return url.partition("://")[0]
 
 
+class LimitSettings(Table):
+    """How much an agent may ask; 0 is no limit. Unset keys have the default."""
+
+    asks_per_minute: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    open_asks: Annotated[int, Field(ge=0, le=100_000)] | None = None
+    """Asks that wait for people at the same time."""
+    open_asks_per_conversation: Annotated[int, Field(ge=0, le=100_000)] | None = None
+
+
 class AgentSettings(Table):
     """One token: an agent's or, with the role ``surface``, a custom front end's."""
 
@@ -149,6 +158,8 @@ class AgentSettings(Table):
     """The secrets that sign its webhooks; more than one during rotation."""
     label: Annotated[NotBlank, Field(max_length=100)] | None = None
     """The name that people see as the one who asks; by default the agent's name."""
+    limits: LimitSettings = LimitSettings()
+    """Its own limits; unset keys have those of ``[limits]``."""
 
 
 class CallbackSettings(Table):
@@ -206,6 +217,7 @@ class Settings(BaseSettings):
     default_route: str = Field(default_factory=lambda: installed_plugins().home)
     routes: dict[str, Route] = {}
     agents: dict[str, AgentSettings] = {}
+    limits: LimitSettings = LimitSettings()
     callbacks: CallbackSettings = CallbackSettings()
     mcp: McpSettings = McpSettings()
     inquiry: InquirySettings = InquirySettings()

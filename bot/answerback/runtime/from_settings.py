@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
 
 from answerback.api.auth import AgentTokens
 from answerback.core.errors import ConfigError
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
-from answerback.runtime.config import Settings, plugin_settings
+from answerback.ports.store_values import NO_LIMITS, AskLimits
+from answerback.runtime.config import LimitSettings, Settings, plugin_settings
 from answerback.runtime.plugins import Plugins, installed_plugins
 from answerback.service.submission_request import Agent, Routes, To, parse_destination
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy
+
+_AGENT_LIMITS: Final = AskLimits(asks_per_minute=60, open_asks=200, open_asks_per_conversation=20)
+"""The limits of an agent with a token, unless the configuration sets others."""
 
 
 def build_callback_policy(settings: Settings) -> CallbackPolicy:
@@ -80,8 +86,24 @@ def build_agent_tokens(settings: Settings) -> AgentTokens:
     return AgentTokens(
         {
             agent.token_hash: Agent(
-                name=name, role=agent.role, routes=agent.routes, label=agent.label
+                name=name,
+                role=agent.role,
+                routes=agent.routes,
+                label=agent.label,
+                limits=_build_limits(_AGENT_LIMITS, settings.limits, agent.limits),
             )
             for name, agent in settings.agents.items()
         }
     )
+
+
+def build_anonymous_limits(settings: Settings) -> AskLimits:
+    """Build the limits for asks without a token: only those that are set, since all programs here share them."""
+    return _build_limits(NO_LIMITS, settings.limits)
+
+
+def _build_limits(default: AskLimits, *tables: LimitSettings) -> AskLimits:
+    """Build limits from tables of which each takes precedence over the one before."""
+    for table in tables:
+        default = replace(default, **table.model_dump(exclude_none=True))
+    return default

@@ -9,7 +9,7 @@ from answerback.runtime.config import Settings
 from answerback.runtime.from_settings import build_agent_tokens, build_callback_policy, build_routes
 from answerback.webhooks.address_policy import CallbackPolicy
 
-RELOADABLE_TABLES: Final = ("agents", "callbacks", "log")
+RELOADABLE_TABLES: Final = ("agents", "limits", "callbacks", "log")
 """The tables that can be reloaded; changes to any other need a restart."""
 
 
@@ -41,6 +41,7 @@ class SettingsReloader:
             name
             for name in RELOADABLE_TABLES
             if not (switches_tokens and name in {"agents", "callbacks"})
+            and not (name == "limits" and not self._tokens.required)
         ]
         if self._tokens.required:
             self._tokens.update_from(tokens)

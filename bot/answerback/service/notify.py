@@ -147,3 +147,5 @@ class Hooks:
     """A timer is due at this time."""
     acted: Callable[[str, str, str, float], None] = field(default=lambda *_what: None)
     """Somebody acted: the surface, the action, its result and how many seconds it took."""
+    limited: Callable[[str, str], None] = field(default=lambda _agent, _limit: None)
+    """An agent (empty: there are no tokens) has reached a limit, by its key."""

@@ -28,7 +28,14 @@ from answerback.ports.clock import Clock
 from answerback.ports.message_state import mark_outdated, replace_channel_id
 from answerback.ports.search import Search, answerer_word
 from answerback.ports.store import Decision, Store, Write
-from answerback.ports.store_values import DeliveryState, Page, StoredDelivery, StoredEntry
+from answerback.ports.store_values import (
+    NO_LIMITS,
+    AskLimits,
+    DeliveryState,
+    Page,
+    StoredDelivery,
+    StoredEntry,
+)
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason, Surface
 from answerback.service import inbox, open_at, question_routing
 from answerback.service.act_or_refuse import AskActions, ChangeCommitter
@@ -54,6 +61,7 @@ class Service(AskActions):
     Args:
         known_surfaces: the names of all existing surfaces; ``surfaces`` holds the configured ones.
         check_callback: returns None if a callback may be sent for an agent, else the reason why not.
+        limits: what may be asked if there are no tokens.
         claim: this process's claim on the work that others with the same store could also do.
     """
 
@@ -69,6 +77,7 @@ class Service(AskActions):
         labels: Labels | None = None,
         has_inquiry: bool = False,
         check_callback: Callable[[str, Agent | None], str | None] = lambda _url, _agent: None,
+        limits: AskLimits = NO_LIMITS,
         claim: Claim = SOLE_CLAIM,
     ) -> None:
         self.store = store
@@ -80,8 +89,7 @@ class Service(AskActions):
             store, clock, surfaces, self.rules, has_inquiry=has_inquiry, claim=claim
         )
         super().__init__(commits, labels or Labels())
-        self.signals = self._commits.signals
-        self.hooks = self._commits.hooks
+        self.signals, self.hooks = commits.signals, commits.hooks
         self.late_answer_tracker = LateAnswerTracker(store, clock)
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
@@ -91,6 +99,7 @@ class Service(AskActions):
             routes or Routes(),
             check_callback,
             self._repeats,
+            limits,
         )
         self._waiters = Waiters(self._commits, self.presence)
 

@@ -16,6 +16,7 @@ from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
 from answerback.core.json_schema import schemas
 from answerback.dialects.call_reader import did_you_mean
+from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.body_errors import find_size_problem, problems_of
 
 DEFAULT_SURFACE: Final = "web"
@@ -156,6 +157,9 @@ class Agent:
     """The names of the routes that it may use; empty: every route and destination."""
     label: str | None = None
     """The name of the asker that people see; None: the token's name."""
+
+    limits: AskLimits = NO_LIMITS
+    """How much it may ask."""
 
     @property
     def display_name(self) -> str:

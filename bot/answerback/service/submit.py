@@ -20,10 +20,11 @@ from answerback.core.view import can_remember
 from answerback.core.walker import Source, start
 from answerback.dialects import interim_results, registry
 from answerback.ports.store import Write
-from answerback.ports.store_values import Existing, Idempotency
+from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown
 from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE
+from answerback.service.ask_limits import too_many_asks
 from answerback.service.repeated_calls import RepeatedCalls, join_key
 from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
 
@@ -47,6 +48,7 @@ class Submitter:
     Args:
         known_surfaces: the names of all existing surfaces, configured or not.
         check_callback: returns None if a callback may be sent for an agent, else the reason why not.
+        limits: what may be asked if there are no tokens.
     """
 
     def __init__(
@@ -56,12 +58,14 @@ class Submitter:
         routes: Routes,
         check_callback: Callable[[str, Agent | None], str | None],
         repeats: RepeatedCalls,
+        limits: AskLimits,
     ) -> None:
         self._commits = commits
         self._known_surfaces = known_surfaces
         self._routes = routes
         self._check_callback = check_callback
         self._repeats = repeats
+        self._limits = limits
         self._parse_lock = asyncio.Lock()
 
     async def submit(
@@ -105,10 +109,14 @@ class Submitter:
         await self._repeats.save_wait(
             write.ask
         )  # first: if this process is killed in between, the ask does not exist
-        stored = await self._commits.store.create(write, key)
+        limits = agent.limits if agent else self._limits
+        stored = await self._commits.store.create(write, key, limits)
         if isinstance(stored, Existing):
             await self._repeats.save_wait(stored.ask)
             return _submitted_before(stored)
+        if isinstance(stored, LimitReached):
+            self._commits.hooks.limited(agent.name if agent else _NO_AGENT, stored.limit)
+            raise too_many_asks(ask, stored, limits)
         extra = {
             "action": "submitted",
             "ask_id": stored.ask.id,

@@ -15,6 +15,7 @@ from answerback.testing.store_asks import AsksContract
 from answerback.testing.store_claims import ClaimsContract
 from answerback.testing.store_erasure import ErasureContract
 from answerback.testing.store_late_answers import LateAnswersContract
+from answerback.testing.store_limits import AskLimitsContract
 from answerback.testing.store_lists import ListsContract
 from answerback.testing.store_maintenance import MaintenanceContract
 from answerback.testing.store_search import SearchContract
@@ -22,6 +23,7 @@ from answerback.testing.store_search import SearchContract
 
 class StoreContract(
     AsksContract,
+    AskLimitsContract,
     ListsContract,
     SearchContract,
     LateAnswersContract,

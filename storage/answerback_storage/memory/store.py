@@ -21,16 +21,20 @@ from answerback.ports.claims import ClaimKind, Fence
 from answerback.ports.message_state import record_shown
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
+    AskLimits,
     Created,
     DeliveryState,
     Existing,
     Idempotency,
+    LimitReached,
     Page,
     StoredDelivery,
     StoredEntry,
 )
 from answerback.ports.surface import Shown
 from answerback_storage import rows
+from answerback_storage.memory.ask_limits import find_reached
 from answerback_storage.memory.claims import MemoryClaims, next_attempt_time
 from answerback_storage.memory.claims import Tables as Tables
 from answerback_storage.memory.erasure import MemoryErasure
@@ -72,13 +76,17 @@ class MemoryStore(MemoryClaims, MemorySearch, MemoryLateAnswers, MemoryErasure):
         """See `Store.check`."""
         self._tables()
 
-    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> Created | Existing | LimitReached:
         """See `Store.create`."""
         tables, ask = self._tables(), write.ask
         _validate(tables, write)
+        if idempotency is not None and (existing := await self.find_created(idempotency)):
+            return existing
+        if (reached := find_reached(tables.asks.values(), ask, limits)) is not None:
+            return reached
         if idempotency is not None:
-            if (existing := await self.find_created(idempotency)) is not None:
-                return existing
             key = (idempotency.agent, idempotency.key)
             tables.keys[key] = (idempotency.digest, ask.id, ask.created_at)
         self._save(ask, write.claim)

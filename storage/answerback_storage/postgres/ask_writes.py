@@ -9,7 +9,7 @@ from typing import Final
 from answerback.core.ask import Ask
 from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
-from answerback.ports.store_values import Delivery, Idempotency
+from answerback.ports.store_values import NO_LIMITS, AskLimits, Delivery, Idempotency
 from answerback_storage import rows
 from answerback_storage.postgres import asks, late_answer_statements, outbox, search
 from answerback_storage.postgres.sql import (
@@ -24,6 +24,7 @@ _SEEN_TYPES: Final = ("text", "text", "float8", "text")
 _MEMORY_TYPES: Final = ("text", "bytea", "text", "text", "text", "text", "text", "text", "float8")
 _KEY_TYPES: Final = ("bytea", "text", "text", "text", "text", "float8")
 _NEW_TYPES: Final = ("text", "float8", "text", "text", *asks.WRITE_COLUMN_TYPES, "text")
+_LIMIT_TYPES: Final = ("text", "text", "float8", "boolean", "int", "int", "int")
 _CLAIM_TYPES: Final = ("boolean", "text", "float8")
 _UPDATE_TYPES: Final = ("text", "bigint", *_CLAIM_TYPES, *asks.WRITE_COLUMN_TYPES)
 _DUE_COLUMN: Final = 5 + asks.WRITE_COLUMNS.split(", ").index("due")
@@ -126,18 +127,28 @@ def _sort_key(item: tuple[tuple[str, int], AskWriteRows]) -> tuple[str, int]:
     return item[0]
 
 
-def build_insert(write: Write, idempotency: Idempotency | None) -> tuple[str, Parameters]:
-    """Build the statement that stores a new ask and returns its id, or nothing if the idempotency key exists."""
+def build_insert(
+    write: Write, idempotency: Idempotency | None, limits: AskLimits
+) -> tuple[str, Parameters]:
+    """Build the statement that stores a new ask, unless the idempotency key exists or a limit is reached.
+
+    It returns one row: the ask's id or null, the limit that was reached or null, and the seconds to wait or null.
+    """
     params, ask, request = Parameters(), write.ask, write.ask.request
     write_rows = AskWriteRows()
     write_rows.add(write)
-    parts = {}
-    key = "(SELECT) AS key"
+    parts = {
+        "admitted": "SELECT NULL::text AS reached, NULL::float8 AS wait"
+        if limits == NO_LIMITS
+        else f"SELECT reached, wait FROM limit_reached({_limit_arguments(params, ask, limits)})"
+    }
+    key = "admitted WHERE reached IS NULL"
     if idempotency is not None:
         names = (idempotency.agent, idempotency.key)
         values = (asks.unique_hash(*names), *names, idempotency.digest, ask.id, ask.created_at)
         parts["key"] = f"""INSERT INTO idempotency (hash, agent, key, digest, ask_id, at)
-            VALUES ({params.row(values, _KEY_TYPES)}) ON CONFLICT DO NOTHING RETURNING 1"""
+            SELECT {params.row(values, _KEY_TYPES)} FROM admitted WHERE reached IS NULL
+            ON CONFLICT DO NOTHING RETURNING 1"""
         key = "key"
     parts["requested"] = f"""INSERT INTO requests (request)
         SELECT {params.add(rows.dump_request(request))} FROM {key} RETURNING seq"""
@@ -156,7 +167,14 @@ def build_insert(write: Write, idempotency: Idempotency | None) -> tuple[str, Pa
         FROM requested RETURNING id"""
     parts["worded"] = search.insert(params, ask)
     parts |= _related_parts(params, [write_rows])
-    return combine_statements(parts, "SELECT id FROM moved"), params
+    result = "SELECT moved.id, reached, wait FROM admitted LEFT JOIN moved ON true"
+    return combine_statements(parts, result), params
+
+
+def _limit_arguments(params: Parameters, ask: Ask, limits: AskLimits) -> str:
+    whose = (ask.request.agent, ask.request.conversation)
+    counts = (limits.asks_per_minute, limits.open_asks, limits.open_asks_per_conversation)
+    return params.row((*whose, ask.created_at, ask.open, *counts), _LIMIT_TYPES)
 
 
 def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mapping[str, str]:

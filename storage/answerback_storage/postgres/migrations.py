@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from typing import Final, NamedTuple
 
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback_storage.postgres import search
+from answerback_storage.postgres import ask_limits, search
 from answerback_storage.postgres.connections import Connection, Database
 from answerback_storage.postgres.sql import index_expression
 
@@ -291,17 +291,15 @@ _CONTENT: Final = {
 """The columns with what agents and people write, all of type text."""
 _WITHOUT_STATISTICS: Final = (
     *(
-        # Changing the type, even to the same one, drops the statistics that exist.
         f"ALTER TABLE {table} ALTER COLUMN {column} TYPE text, ALTER COLUMN {column} SET STATISTICS 0"
         for table, columns in _CONTENT.items()
         for column in columns
     ),
     "ALTER TABLE asks_words ALTER COLUMN words TYPE tsvector, ALTER COLUMN words SET STATISTICS 0",
-    # Indexed expressions have statistics of their own.
     "ALTER INDEX asks_by_conversation ALTER COLUMN 1 SET STATISTICS 0",
     "ALTER INDEX owed_to_agent ALTER COLUMN 2 SET STATISTICS 0",
 )
-"""Keep content out of the planner's statistics, where an erasure would not reach it."""
+"""Keep content out of the planner's statistics, where an erasure would not reach it; setting a type drops them."""
 
 MIGRATIONS: Final = (
     Migration("asks_record_and_outbox", _FIRST),
@@ -310,6 +308,7 @@ MIGRATIONS: Final = (
     Migration("digests", _DIGESTS),
     Migration("in_place", _IN_PLACE),
     Migration("without_statistics", _WITHOUT_STATISTICS),
+    Migration("limited", ask_limits.STATEMENTS),
 )
 _OURS: Final = ("requests", "asks", "record", "deliveries", "seen", "idempotency", "health")
 

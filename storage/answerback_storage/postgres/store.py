@@ -19,10 +19,13 @@ from answerback.ports.message_state import record_shown
 from answerback.ports.search import Search
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
+    AskLimits,
     Created,
     DeliveryState,
     Existing,
     Idempotency,
+    LimitReached,
     Page,
     StoredDelivery,
     StoredEntry,
@@ -56,18 +59,23 @@ class PostgresStore(PostgresClaims, PostgresLateAnswers):
             lambda: maintenance.shift_schedule(self._database, self._requests, seconds, at)
         )
 
-    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> Created | Existing | LimitReached:
         """Store a new ask, or find the one that this idempotency key stored before."""
 
-        async def run() -> Created | Existing:
-            statement, params = ask_writes.build_insert(write, idempotency)
+        async def run() -> Created | Existing | LimitReached:
+            statement, params = ask_writes.build_insert(write, idempotency, limits)
             while True:
-                if await self._database.write(statement, params.values):
+                [(stored, limit, wait)] = await self._database.write(statement, params.values)
+                if stored is not None:
                     self._notifier.notify([write.ask.id])
                     return Created(write.ask)
                 # The first one is found, unless its key is being pruned at this very moment.
                 if idempotency and (existing := await self._existing(idempotency)):
                     return existing
+                if limit is not None:
+                    return LimitReached(limit, wait)
 
         began = time.perf_counter()
         try:

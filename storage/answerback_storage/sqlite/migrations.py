@@ -314,3 +314,12 @@ def chained(db: Database) -> None:
 def unindexed(db: Database) -> None:
     """Prune deliveries by scanning their keys. With an index by time, each click would write one more page."""
     db.execute("DROP INDEX seen_by_time")
+
+
+@migrations()
+def limited(db: Database) -> None:
+    """Find the open asks of an agent's conversation without reading those that have ended."""
+    db.execute(
+        """CREATE INDEX asks_open_in_conversation ON asks (conversation, agent)
+            WHERE status = 'open' AND conversation IS NOT NULL"""
+    )

@@ -15,17 +15,20 @@ from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.ports.message_state import record_shown
 from answerback.ports.store import Decision, Write
 from answerback.ports.store_values import (
+    NO_LIMITS,
+    AskLimits,
     Created,
     DeliveryState,
     Existing,
     Idempotency,
+    LimitReached,
     Page,
     StoredDelivery,
     StoredEntry,
 )
 from answerback.ports.surface import Shown
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, outbox, record_lines
+from answerback_storage.sqlite import ask_limits, asks, outbox, record_lines
 from answerback_storage.sqlite.change_batches import ChangeJob, insert_related
 from answerback_storage.sqlite.claims import SqliteClaims
 from answerback_storage.sqlite.erasure import SqliteErasure
@@ -63,14 +66,20 @@ class SqliteStore(SqliteClaims, SqliteLateAnswers, SqliteErasure, SqliteSearch):
 
         await self._write(run)
 
-    async def create(self, write: Write, idempotency: Idempotency | None) -> Created | Existing:
+    async def create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
+    ) -> Created | Existing | LimitReached:
         """Store a new ask, or find the one that this idempotency key stored before."""
 
-        def run(db: sqlite3.Connection) -> Created | Existing:
+        def run(db: sqlite3.Connection) -> Created | Existing | LimitReached:
+            # The ask may have been stored in this very transaction, so it must not be cached.
+            if idempotency is not None and (
+                existing := asks.find_created(db, rows.RequestCache(), idempotency)
+            ):
+                return existing
+            if (reached := ask_limits.find_reached(db, write.ask, limits)) is not None:
+                return reached
             if idempotency is not None:
-                # The ask may have been stored in this very transaction, so it must not be cached.
-                if existing := asks.find_created(db, rows.RequestCache(), idempotency):
-                    return existing
                 asks.insert_idempotency_key(db, idempotency, write.ask)
             asks.insert(db, write.ask, write.claim)
             insert_related(db, write)

@@ -219,8 +219,12 @@ SAMPLES = {
     "inquiry.timeout": "7",
     "retention.days": "30",
     "retention.audit_days": "0.5",
+    "limits.asks_per_minute": "1",
+    "limits.open_asks": "2",
+    "limits.open_asks_per_conversation": "3",
     "log.level": "debug",
     "log.format": "json",
+    "mcp.wait": "5",
 }
 
 

@@ -50,6 +50,18 @@ def test_agents_secrets_and_callback_rules_are_reloaded_and_the_rest_is_reported
 
 
 @pytest.mark.rule("CLI-16")
+def test_limits_are_reloaded_with_the_agents_that_have_them() -> None:
+    for agents, waiting in ((("ann",), []), ((), ["limits"])):
+        first = settings(*agents)
+        tokens = build_agent_tokens(first)
+        reloader = SettingsReloader(first, tokens, build_callback_policy(first))
+        new = settings(*agents, limits={"open_asks": 3})
+        assert reloader.update_from(new) == waiting
+        ann = tokens.find_agent("ann")
+        assert (ann and ann.limits.open_asks) == (3 if agents else None)
+
+
+@pytest.mark.rule("CLI-16")
 def test_an_invalid_configuration_changes_nothing() -> None:
     first = settings("ann")
     tokens = build_agent_tokens(first)

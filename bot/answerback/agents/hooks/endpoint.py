@@ -24,6 +24,7 @@ from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_te
 from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
+    DeclinedCallError,
     IdempotencyKeyReusedError,
     InvalidCallError,
     ProblemError,
@@ -194,16 +195,18 @@ class HookEndpoints:
         If the time is up, its prompt shows that nobody waits any more. If the host closes the connection of a
         permission prompt, it was decided elsewhere, and the ask is withdrawn.
         """
-        submitting = asyncio.ensure_future(self._submit(call, caller))
+        loop = asyncio.get_running_loop()
+        until = loop.time() + caller.seconds
+        submitting = await self._submit_within_limits(call, caller, until)
         try:
-            ask = (await asyncio.shield(submitting)).ask
+            ask = submitting.result().ask
             caller.tracker.hold_back(ask)
             if ask.open:
+                left = max(until - loop.time(), 0.0)
                 with suppress(StoreError):  # keep the ask as it was submitted
-                    ask = await self.service.wait(ask.id, caller.seconds, ask) or ask
+                    ask = await self.service.wait(ask.id, left, ask) or ask
         except asyncio.CancelledError:
-            if call.is_permission:
-                await self.callers.run_to_completion(self._withdraw(submitting))
+            await self._abandon(call, submitting)
             raise
         is_last = ask.open and not caller.query.poll
         if is_last:  # pragma: no branch - Python 3.11 loses its trace if a timeout was raised
@@ -211,6 +214,23 @@ class HookEndpoints:
             await self.callers.run_to_completion(self.service.set_attended(ask.id, attended=False))
         caller.tracker.add_outcome(ask)
         return ask
+
+    async def _submit_within_limits(
+        self, call: Call, caller: _Caller, until: float
+    ) -> asyncio.Future[Submitted]:
+        """Start to submit, again if the agent has reached one of its limits and there is time left."""
+        while True:
+            submitting = asyncio.ensure_future(self._submit(call, caller))
+            try:
+                await asyncio.wait([submitting])
+            except asyncio.CancelledError:
+                await self._abandon(call, submitting)
+                raise
+            error = submitting.exception()
+            pause = error.retry_after if isinstance(error, DeclinedCallError) else None
+            if pause is None or asyncio.get_running_loop().time() + pause > until:
+                return submitting
+            await asyncio.sleep(pause)
 
     async def _submit(self, call: Call, caller: _Caller) -> Submitted:
         carrier = caller.host.name
@@ -230,6 +250,11 @@ class HookEndpoints:
             }
         )
         return await self.callers.submit(self.service, body, caller.agent, key, carrier)
+
+    async def _abandon(self, call: Call, submitting: asyncio.Future[Submitted]) -> None:
+        """Withdraw the ask of a permission prompt whose host has closed the connection."""
+        if call.is_permission:
+            await self.callers.run_to_completion(self._withdraw(submitting))
 
     async def _withdraw(self, submitting: asyncio.Future[Submitted]) -> None:
         with suppress(InvalidCallError, ProblemError):

@@ -43,6 +43,14 @@ class RefusedError(Exception):
     """The service refused a call, or what answered is not the service; the message says why."""
 
 
+class TooManyAsksError(RefusedError):
+    """The agent has reached one of its limits, and may try again after ``retry_after`` seconds."""
+
+    def __init__(self, message: str, retry_after: str) -> None:
+        super().__init__(message)
+        self.retry_after = float(retry_after) if retry_after.isdecimal() else _MAX_PAUSE
+
+
 class Response(NamedTuple):
     """A response with a status below 400, and its body."""
 
@@ -99,10 +107,11 @@ class ServiceCalls:
         while True:
             try:
                 return self._call_once(method, path, raw, headers, timeout)
-            except ServiceUnavailableError:
-                if time.monotonic() + pause > until:
+            except (ServiceUnavailableError, TooManyAsksError) as error:
+                least = error.retry_after if isinstance(error, TooManyAsksError) else pause
+                if time.monotonic() + least > until:
                     raise
-            self.pause(pause)
+            self.pause(least)
             pause = min(pause * 2, _MAX_PAUSE)
 
     def _call_once(
@@ -132,6 +141,8 @@ class ServiceCalls:
                 f"variable {self.token_env} {token_state}. The user has to put the token there."
             )
         body = self._parse(response.status, content)
+        if response.status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise TooManyAsksError(_refusal(body), response.headers.get("Retry-After", ""))
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise RefusedError(_refusal(body))
         return Response(response.status, body, response.headers.get("Answerback-Hook"))
