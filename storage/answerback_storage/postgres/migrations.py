@@ -1,8 +1,7 @@
 """The schema of the PostgreSQL database, as migrations that are applied in order and never edited once released.
 
-Owns every table, index and trigger. A migration only adds to what the previous version uses. What no version uses any
-more is removed one release later, because old and new replicas run side by side during a rolling upgrade. Times are
-seconds since the epoch, UTC. JSON is stored as text, since ``jsonb`` rejects U+0000.
+A migration only adds to what the previous version uses. What no version uses any more is removed one release later,
+because old and new replicas run side by side. Times are in seconds (UTC). JSON is text: ``jsonb`` rejects U+0000.
 """
 
 from __future__ import annotations

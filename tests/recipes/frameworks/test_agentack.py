@@ -169,7 +169,10 @@ async def test_agentack_finds_no_action_that_people_did_not_decide(
     found = json.loads(checker.report.read_text())["result"]["checks"]
     assert {one["label"]: one["status"] for one in found} == _EXPECTED
     results = [one["content"] for one in claude.results()]
-    assert results == ["agentack-approve-probe", *["Permission denied by hook"] * 3]
+    assert results == [
+        "agentack-approve-probe",
+        *["The user did not allow this use of the tool."] * 3,
+    ]
 
     lines = await build_trace(person.front, asked, captured)
     assert check_trace(tmp_path / "trace.jsonl", lines)["findings"] == []
