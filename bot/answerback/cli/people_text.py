@@ -11,7 +11,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.sanitize import one_line
+from answerback.presentation.sanitize import one_line, visible
 
 
 def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
@@ -19,7 +19,7 @@ def audience(ask: Mapping[str, JsonValue], labels: Labels) -> str:
     listed = ask["responders"]
     responders = [who for who in listed if isinstance(who, str)] if isinstance(listed, list) else []
     marks = AttributionFormat(
-        one_line,
+        visible,  # keeps the blanks around a name
         lambda who: attribution.responder_name(str(ask["surface"]), who),
         _person,
         format_local_time,
