@@ -97,7 +97,7 @@ class ControlHandler:
         self._used = used
         self._control: Control = used.control
         self._ask = ask
-        self._view: View = view_of(ask)
+        self._view: View = view_of(ask, self._labels)
         self._drafts = FormDraft(asks, used)
 
     async def read_page(self) -> InteractionResponse:
@@ -227,7 +227,9 @@ class ControlHandler:
         latest = await self._unchanged_ask()
         if isinstance(latest, Rejected):
             return await self._replies.rejected(latest, self._used)
-        return update_response(render.message(view_of(latest), self._labels, list_state), latest)
+        return update_response(
+            render.message(view_of(latest, self._labels), self._labels, list_state), latest
+        )
 
     async def _submit_selection(self) -> RequestedAction | InteractionResponse:
         prompt = self._view.prompt
@@ -298,7 +300,9 @@ class ControlHandler:
         if isinstance(latest, Rejected):
             return await self._replies.rejected(latest, self._used)
         return self._private_response(
-            long_lists.render_option_list(view_of(latest), self._labels, list_state, note)
+            long_lists.render_option_list(
+                view_of(latest, self._labels), self._labels, list_state, note
+            )
         )
 
     async def _unchanged_ask(self) -> Ask | Rejected:

@@ -86,7 +86,7 @@ class ResponseBuilder:
 
     async def list_state(self, ask: Ask) -> ListState | None:
         """Return the current list state of an open multi-select, or None if the open question is not one."""
-        prompt = view_of(ask).prompt
+        prompt = view_of(ask, self._labels).prompt
         if prompt is None or prompt.question.answer_type is not AnswerType.MULTI_SELECT:
             return None
         return ListState(initial_page(prompt), await self.selections.load(ask))
@@ -138,7 +138,9 @@ class ResponseBuilder:
         on_discord = ask.destination.surface == SURFACE
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.escalated)):
-            return update_response(render.message(view_of(ask), self._labels, list_state), ask)
+            return update_response(
+                render.message(view_of(ask, self._labels), self._labels, list_state), ask
+            )
         moved_to = (
             private_notes.message_url(ask.message or {})
             if live

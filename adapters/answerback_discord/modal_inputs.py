@@ -78,24 +78,26 @@ def _build_spec(
         return ModalSpec(labels.ask_back, "", slots)
     question = prompt.question
     if verb is Verb.OTHER:
-        return ModalSpec(labels.other, _other_intro(question, labels, selected), slots)
+        return ModalSpec(prompt.other_label(labels), _other_intro(prompt, labels, selected), slots)
     if verb is Verb.FILL:
         return _schema_spec(prompt, slots, labels)
     shown_whole = len(slots) == 1 and fits_line(question.text, limits.MODAL_TITLE)
     return ModalSpec(question.text, "" if shown_whole else question.text, slots)
 
 
-def _other_intro(question: Question, labels: Labels, selected: Sequence[int]) -> str:
+def _other_intro(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> str:
     """The intro of the "Something else…" modal: what happens to the selection, and the question."""
+    question = prompt.question
+    text = "\n".join(filter(None, (question.text, prompt.about_other)))
     if not selected:
-        return question.text
+        return text
     if not question.other_beside:
-        return f"{labels.other_replaces}\n{question.text}"
+        return f"{labels.other_replaces}\n{text}"
     names = " · ".join(one_line(question.options[i].label) for i in selected)
     selection = labels.other_with.format(
         count=len(selected), text=text_fitting.shorten(names, SELECTION_BUDGET)
     )
-    return f"{selection}\n{question.text}"
+    return f"{selection}\n{text}"
 
 
 def allows_note(question: Question) -> bool:

@@ -269,7 +269,7 @@ def _free_text_buttons(view: View, prompt: Prompt, labels: Labels) -> list[Json]
     buttons = []
     if prompt.question.other:
         style = ButtonStyle.SECONDARY if prompt.words is None else ButtonStyle.PRIMARY
-        buttons.append(button(view, labels.other, Verb.OTHER, style=style))
+        buttons.append(button(view, prompt.other_label(labels), Verb.OTHER, style=style))
     if allows_note(prompt.question):
         style = ButtonStyle.SECONDARY if prompt.note is None else ButtonStyle.PRIMARY
         buttons.append(button(view, labels.answer_with_note, Verb.NOTE, style=style))

@@ -115,5 +115,5 @@ class DiscordPlugin(SurfacePlugin[DiscordSettings]):
         from answerback.core.view import view_of
         from answerback_discord import preview, render
 
-        message = render.message(view_of(ask), labels)
+        message = render.message(view_of(ask, labels), labels)
         return Preview(payload=message, html=preview.html(message))

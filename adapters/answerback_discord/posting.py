@@ -144,11 +144,13 @@ class Posting(LiveMessages[Json, Json]):
 
     async def render(self, ask: Ask) -> Json:
         """See `LiveMessages.render`."""
-        return render.message(view_of(ask), self._labels, await self._get_list_state(ask))
+        return render.message(
+            view_of(ask, self._labels), self._labels, await self._get_list_state(ask)
+        )
 
     def minimal_payload(self, ask: Ask) -> Json:
         """See `LiveMessages.minimal_payload`."""
-        return render.plain(view_of(ask), self._labels)
+        return render.plain(view_of(ask, self._labels), self._labels)
 
     def is_defect(self, error: PayloadRejectedError) -> bool:
         """See `LiveMessages.is_defect`."""
@@ -217,7 +219,7 @@ class Posting(LiveMessages[Json, Json]):
     async def post_reminder(self, ask: Ask, ref: Json, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
-        view = view_of(ask)
+        view = view_of(ask, self._labels)
         about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_BUDGET)
         words = f"{wording.sentence(self._labels.reminder, view.label, self._labels)}\n{about}"
         body: Json = {

@@ -104,7 +104,7 @@ def _all_blocks(view: View, labels: Labels, list_state: ListState) -> Iterator[s
     if view.prompt is not None:
         if selected := selection_text(view.prompt, list_state):
             yield from split_into_pieces(f"☑ {selected}")
-        yield from _question_blocks(view.prompt.question)
+        yield from _question_blocks(view.prompt.with_every_option)
         yield from split_into_pieces(asides_text(view, labels))
         for text in answer_summary.prefill_texts(view.prompt, labels):
             yield from split_into_pieces(text)

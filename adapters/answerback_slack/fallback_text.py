@@ -81,7 +81,7 @@ def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             yield from option_controls.numbered_options(question)
             if question.other:
-                yield labels.other
+                yield prompt.other_label(labels)
             marked = [question.options[i].label for i in chosen_indexes(prompt)]
             if marked:
                 chosen = [labels.prefilled.format(text=", ".join(marked)), *chosen]

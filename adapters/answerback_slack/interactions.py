@@ -110,7 +110,9 @@ class InteractionHandler:
             and rejected.why is RejectReason.INVALID
             and ask is not None
         ):
-            return _errors(modals.errors_by_block(used.control, view_of(ask), rejected.problems))
+            return _errors(
+                modals.errors_by_block(used.control, view_of(ask, self._labels), rejected.problems)
+            )
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.
             self._later.spawn("refresh", retry(lambda: self._asks.show_again(ask.id)))
@@ -141,7 +143,7 @@ class InteractionHandler:
     async def respond_with_view(self, ask: Ask, used: Click | Submission) -> RequestedAction | Ack:
         """Open a modal, or parse a submitted one."""
         if isinstance(used, Submission):
-            parsed = modals.parse_submission(used, view_of(ask), self._labels)
+            parsed = modals.parse_submission(used, view_of(ask, self._labels), self._labels)
             return _errors(parsed) if isinstance(parsed, dict) else parsed
         if used.control.verb is Verb.USE_MESSAGE:
             self._later.spawn("use", self._find_and_use(ask, used))
@@ -190,7 +192,7 @@ class InteractionHandler:
             return await self.respond_to_rejected(Rejected(RejectReason.NOT_FOUND), click)
         metadata = click.where.encode() if click.where else ""
         view = show_in_full.full_text_modal(
-            view_of(ask), self._labels, click.control.number or 0, metadata
+            view_of(ask, self._labels), self._labels, click.control.number or 0, metadata
         )
         client = self._calls.client
 

@@ -76,7 +76,8 @@ def build_modal(
     match control.verb:
         case Verb.OTHER:
             inputs = _free_text_inputs(prompt, entry, control, labels, selected)
-            return _question_modal(prompt, control, labels, metadata, labels.other, inputs)
+            title = prompt.other_label(labels)
+            return _question_modal(prompt, control, labels, metadata, title, inputs)
         case Verb.NOTE:
             inputs = _options_and_text(prompt, entry, control, labels, selected)
             title = labels.answer_with_note
@@ -251,10 +252,10 @@ def _free_text_inputs(
     prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, selected: list[int] | None
 ) -> list[Block]:
     """The inputs of "Something else…". If the text is added to the selection, the selected options are above them."""
-    question = prompt.question
+    question, about = prompt.question, sections(prompt.about_other)
     if question.answer_type is AnswerType.MULTI_SELECT and question.other_beside:
-        return _options_and_text(prompt, entry, control, labels, selected)
-    inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
+        return [*about, *_options_and_text(prompt, entry, control, labels, selected)]
+    inputs = [*about, *modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)]
     if question.answer_type is not AnswerType.MULTI_SELECT:
         return inputs
     return [small_text(labels.other_replaces), *inputs]

@@ -120,7 +120,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         from answerback_slack import preview, render
         from answerback_slack.mentions import mention
 
-        view = view_of(ask)
+        view = view_of(ask, labels)
         message = render.render(view, labels, {who: mention(who) for who in view.responders})
         blocks = cast("JsonValue", message.blocks)
         return Preview(

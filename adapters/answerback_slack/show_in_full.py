@@ -88,7 +88,7 @@ def full_text(view: View, labels: Labels) -> str:
     """Everything that a person may read about an ask: the question, its options, the answers, how it ended."""
     parts = [wording.asks_line(view, labels)]
     if view.prompt is not None:
-        parts += question_parts(view.prompt.question, labels)
+        parts += question_parts(view.prompt.with_every_option, labels)
         parts.append(asides_text(view, labels))
         prefill = view.prompt.prefill
         if prefill is not None:

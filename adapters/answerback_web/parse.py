@@ -20,6 +20,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.option_labels import show_options
 from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
 from answerback_web import limits
@@ -209,10 +210,11 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
     own_words = post.first("other")
     several = question.answer_type is AnswerType.MULTI_SELECT
     selected = tuple(text for text in chosen if text != OTHER)
-    indexes = _indexes(selected, len(question.options))
+    options = show_options(question, labels).options
+    indexes = _indexes(selected, len(options))
     if indexes is None:
         return _unknown(labels)
-    values: list[JsonValue] = [question.options[i].value for i in indexes]
+    values: list[JsonValue] = [options[i].value for i in indexes]
     # Text without a choice counts: a person without JavaScript may forget to tick the choice.
     if question.other and (OTHER in chosen or (own_words.strip() and not chosen)):
         return Other(text=own_words, value=values if several else None)

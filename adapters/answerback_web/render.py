@@ -81,6 +81,9 @@ class PromptPart:
     filtered: bool = False
     other: str | None = None
     """The text in "Something else…"; None if it is not offered."""
+    other_label: str = ""
+    about_other: str = ""
+    """What the agent says about it."""
     other_chosen: bool = False
     note: str | None = None
     """The text of the note that goes with the choice; None if the question takes no note."""
@@ -170,7 +173,7 @@ def ask_page(
         notice: a sentence to show at the top.
         unsaved_texts: texts to show below the notice, which would be lost otherwise.
     """
-    view = view_of(ask)
+    view = view_of(ask, labels)
     prompt = view.prompt
     outcome, status = view.outcome, wording.ending_status(view)
     plain = attribution.plain_format(labels)
@@ -317,6 +320,8 @@ def _with_choices(
         many=many,
         filtered=len(question.options) >= limits.FILTER_FROM,
         other=other if question.other else None,
+        other_label=one_line(prompt.other_label(labels)),
+        about_other=visible(prompt.about_other),
         other_chosen=other_chosen,
         note=_note(prompt, entered) if question.notes else None,
         unseen=unseen(other),

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from answerback.cli import people_text
 from answerback.cli.line_input import PressedKey
 from answerback.core.labels import Labels
+from answerback.core.option_labels import means_other
 from answerback.core.typed_text import fold, parse_position, split_list
 from answerback.presentation.sanitize import one_line
 
@@ -49,7 +50,7 @@ def boolean_keys(prompt: Json, labels: Labels) -> Keys:
 
 def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
     """The options by number, and the number of the prefilled one."""
-    options = get_dicts(prompt, "options")
+    options, other = options_to_show(prompt, labels)
     keys: dict[str, Choice] = {}
     default = None
     for number, option in enumerate(options, 1):
@@ -58,9 +59,10 @@ def select_keys(prompt: Json, labels: Labels) -> tuple[Keys, str | None]:
         keys[str(number)] = Choice(str(option["label"]), action, about)
         if option["value"] == prompt["prefill"] and not prompt["prefill_other"]:
             default = str(number)
-    if prompt["other"]:
+    if other is not None:
         text = str(prompt["prefill_other"] or "")
-        keys[str(len(options) + 1)] = Choice(labels.other, "other", text)
+        about = text or str(other.get("description") or "")
+        keys[str(len(options) + 1)] = Choice(str(other["label"]), "other", about)
         default = str(len(options) + 1) if text else default
     return keys, default
 
@@ -69,6 +71,19 @@ def answer(prompt: Json, value: JsonValue) -> Action:
     """The action that answers with a value, and with the note of the earlier answer."""
     note = prompt.get("prefill_note")
     return {"action": ANSWER, "value": value, **({"note": note} if note else {})}
+
+
+def options_to_show(prompt: Json, labels: Labels) -> tuple[list[Json], Json | None]:
+    """The options, and the one for the person's own words if that is offered: the agent's, or else our own."""
+    every: list[Json] = [*get_dicts(prompt, "options")]
+    if not prompt["other"]:
+        return every, None
+    others = [each for each in every if means_other(str(each["label"]), labels)]
+    if len(others) == len(every):
+        others = []
+    return [each for each in every if each not in others], next(
+        iter(others), {"label": labels.other}
+    )
 
 
 def review_keys(ask: Json, prompt: Json, labels: Labels) -> tuple[list[str], Keys]:

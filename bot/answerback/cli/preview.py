@@ -148,7 +148,7 @@ def _write_page(
 
 
 def _preview_prompt(ask: Ask, labels: Labels) -> PromptPreview:
-    prompt = view_of(ask).prompt
+    prompt = view_of(ask, labels).prompt
     title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
     looks = []
     for plugin in installed_plugins():

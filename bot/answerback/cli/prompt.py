@@ -270,9 +270,10 @@ class TerminalPrompter:
     # --- multiple choices, texts and JSON values ---------------------------------------------------
 
     def _selection(self, prompt: Json, refused: Json) -> Selection:
+        options, other = answer_keys.options_to_show(prompt, self._labels)
         start = {**answer_keys.repeat_answer(prompt), **refused}
         return start_selection(
-            get_dicts(prompt, "options"), start, self._labels.other if prompt["other"] else None
+            options, start, None if other is None else one_line(str(other["label"]))
         )
 
     async def _multi_select(self, prompt: Json, refused: Json, moves: Moves) -> Action | None:
@@ -336,10 +337,9 @@ class TerminalPrompter:
             self.print_error(self._labels.other_blank)
         return before
 
-    @staticmethod
-    def _as_refused_action(prompt: Json, selection: Selection) -> Action:
+    def _as_refused_action(self, prompt: Json, selection: Selection) -> Action:
         """The selection in the form of a refused action, which a prompt can start with."""
-        options = get_dicts(prompt, "options")
+        options, _ = answer_keys.options_to_show(prompt, self._labels)
         value: JsonValue = [options[place]["value"] for place in sorted(selection.selected)]
         return {"value": value, "text": selection.words}
 

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, JsonValue
 from answerback.core import answer_source, walker
 from answerback.core.actions import Action, Answer, Back, Other
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
-from answerback.core.form import Form, Question
+from answerback.core.form import Form, Option, Question
 from answerback.core.walker import Person, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
@@ -279,9 +279,9 @@ def asker_label(ask: Ask) -> str:
     return configured or request.form.tool or request.prompt_label
 
 
-def options_json(question: Question) -> JsonValue:
+def options_json(options: tuple[Option, ...]) -> JsonValue:
     """Return a question's options as JSON for agents and the record, or null if it has none."""
-    return [option.model_dump(exclude_none=True) for option in question.options] or None
+    return [option.model_dump(exclude_none=True) for option in options] or None
 
 
 def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
@@ -294,7 +294,7 @@ def request_entry(ask: Ask, at: float) -> tuple[RecordEntry, ...]:
         "question": question.text,
         "context": question.context,
         "answer_type": str(question.answer_type),
-        "options": options_json(question) if question.options else None,
+        "options": options_json(question.options),
         "default": question.default,
         "exclusive": question.exclusive,
         "persistence": str(question.persistence),

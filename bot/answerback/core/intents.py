@@ -15,6 +15,7 @@ from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.option_labels import show_options
 from answerback.core.view import view_of
 from answerback.core.walker import GivenAnswer
 
@@ -117,7 +118,7 @@ def _choice_answer(
     question: Question, places: tuple[int, ...] | None, again: GivenAnswer | None, labels: Labels
 ) -> Answer | Other | Unclear:
     """Answer with options, along with the text and the note of the earlier answer, which the message shows."""
-    options = question.options
+    options = show_options(question, labels).options
     values = [options[place].value for place in places or () if place < len(options)]
     several = question.answer_type is AnswerType.MULTI_SELECT
     text, note = (again.words, again.note) if again else (None, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from string import Formatter
+from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationInfo, field_validator
 
@@ -279,6 +280,9 @@ class Labels(BaseModel):
         "Your message matches none of the options, so nothing was changed. Write one option's label or its "
         "number, or use the controls."
     )
+    text_for_other: str = (
+        "“{words}” stands for an answer of your own: write that answer, or use the controls."
+    )
     text_for_multi_select: str = (
         "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "
         "separated by commas, or use the controls."
@@ -365,3 +369,7 @@ def _placeholders(label: str) -> set[str]:
 
 def _join(placeholders: Iterable[str]) -> str:
     return " and ".join(f"{{{name}}}" for name in sorted(placeholders))
+
+
+ENGLISH: Final = Labels()
+"""The labels of a service that configures none."""

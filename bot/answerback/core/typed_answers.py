@@ -10,8 +10,9 @@ from typing import Final, NamedTuple
 
 from answerback.core.actions import Action, Answer, Other, Reply
 from answerback.core.ask import Ask
-from answerback.core.form import AnswerType, Option, Question
+from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
+from answerback.core.option_labels import means_other, show_options
 from answerback.core.typed_text import fold, is_only_numbers, parse_position, split_list
 
 _MAX_ITEMS: Final = 64
@@ -110,13 +111,17 @@ def _boolean(text: str, labels: Labels) -> Answer | UnclearText:
 class _OptionNames:
     """Finds a question's options by their labels and numbers."""
 
-    def __init__(self, options: Sequence[Option]) -> None:
-        self._labels = [option.label.strip() for option in options]
+    def __init__(self, question: Question, labels: Labels) -> None:
+        self.options = show_options(question, labels).options
+        self._labels = [option.label.strip() for option in self.options]
         self._items = [split_list(label) for label in self._labels]
         self._by_label: dict[tuple[str, ...], list[int]] = {}
-        for i, items in enumerate(self._items):
-            self._by_label.setdefault(_fold_items(items), []).append(i)
-        self.lengths = sorted({1, *map(len, self._items)} - {0})
+        sent = {option.value: split_list(option.label) for option in question.options}
+        for i, option in enumerate(self.options):
+            # As sent too: a label that several options look like is ambiguous, not somebody's own words.
+            for items in {_fold_items(self._items[i]), _fold_items(sent[option.value])}:
+                self._by_label.setdefault(items, []).append(i)
+        self.lengths = sorted({1, *map(len, self._by_label)} - {0})
         """The numbers of list items that the labels consist of."""
 
     def find(self, text: str) -> list[int]:
@@ -139,17 +144,17 @@ class _OptionNames:
 
 
 def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
-    stripped = text.strip()
-    indexes = _OptionNames(question.options).find(stripped)
+    names, stripped = _OptionNames(question, labels), text.strip()
+    indexes = names.find(stripped)
     if len(indexes) > 1:
         return _ambiguous(stripped, labels)
     if indexes:
-        return Answer(value=question.options[indexes[0]].value)
-    return _free_text(ask, question, text) or UnclearText(labels.text_for_select)
+        return Answer(value=names.options[indexes[0]].value)
+    return _free_text(ask, question, text, labels) or UnclearText(labels.text_for_select)
 
 
 def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
-    names, stripped = _OptionNames(question.options), text.strip()
+    names, stripped = _OptionNames(question, labels), text.strip()
     items = split_list(stripped)
     if 0 < len(items) <= _MAX_ITEMS:
         readings = _readings(names.find_labels, names.lengths, items)
@@ -157,11 +162,11 @@ def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Ac
         if len(readings) > 1:
             return _ambiguous(stripped, labels)
         if readings:
-            return Answer(value=[question.options[i].value for i in sorted(readings.pop())])
+            return Answer(value=[names.options[i].value for i in sorted(readings.pop())])
         if any(names.find_items((item,)) or parse_position(item) is not None for item in items):
             # Some items are options, so the others may be typing errors.
             return UnclearText(labels.text_for_multi_select)
-    return _free_text(ask, question, text) or UnclearText(labels.text_for_multi_select)
+    return _free_text(ask, question, text, labels) or UnclearText(labels.text_for_multi_select)
 
 
 def _readings(
@@ -190,7 +195,11 @@ def _ambiguous(text: str, labels: Labels) -> UnclearText:
     return UnclearText(labels.text_ambiguous.format(text=text[:100]))
 
 
-def _free_text(ask: Ask, question: Question, text: str) -> Action | None:
+def _free_text(
+    ask: Ask, question: Question, text: str, labels: Labels
+) -> Action | UnclearText | None:
+    if question.other and means_other(text, labels):
+        return UnclearText(labels.text_for_other.format(words=text.strip()))
     if is_only_numbers(text):  # meant as options that do not exist
         return None
     if ask.form.reply_is_free_text:

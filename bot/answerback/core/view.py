@@ -16,8 +16,9 @@ from answerback.core import walker
 from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, Ask, Outcome, asker_label
 from answerback.core.clarification import can_ask_back
-from answerback.core.form import AnswerType, ContextFormat, Question
-from answerback.core.labels import Labels
+from answerback.core.form import AnswerType, ContextFormat, Option, Question
+from answerback.core.labels import ENGLISH, Labels
+from answerback.core.option_labels import show_options
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
 from answerback.core.walker import GivenAnswer, Person, Phase
 
@@ -35,6 +36,7 @@ class Prompt(NamedTuple):
     """The open question. ``prefill`` is the initial value of its controls (None: empty)."""
 
     question: Question
+    """With the options to show; see `answerback.core.option_labels`."""
     position: int
     total: int
     prefill: JsonValue
@@ -45,6 +47,24 @@ class Prompt(NamedTuple):
     context_format: ContextFormat = "markdown"
     asides: tuple[Aside, ...] = ()
     """What people asked about the question, and what the agent explained."""
+    others: tuple[Option, ...] = ()
+    """Options that only say "something else": they are not among the question's, but open the text entry."""
+    every_option: tuple[Option, ...] = ()
+    """The question's options and ``others``, in the order sent."""
+
+    def other_label(self, labels: Labels) -> str:
+        """Return the label of the control for the person's own words: the agent's, if it offers such an option."""
+        return self.others[0].label if self.others else labels.other
+
+    @property
+    def with_every_option(self) -> Question:
+        """The question with all options, as "Show in full" lists them."""
+        return _with_options(self.question, (*self.question.options, *self.others))
+
+    @property
+    def about_other(self) -> str:
+        """What the agent says about that option."""
+        return "\n".join(each.description for each in self.others if each.description)
 
     @property
     def is_prefilled(self) -> bool:
@@ -122,15 +142,15 @@ class View(NamedTuple):
         return self.prompt is None and self.outcome is None
 
 
-def view_of(ask: Ask) -> View:
-    """Return the current view of an ask."""
+def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
+    """Return the current view of an ask; options are told apart from the controls with these labels."""
     question = ask.question
     return View(
         ask_id=ask.id,
         revision=ask.revision,
         label=asker_label(ask),
-        prompt=_prompt(ask, question) if question else None,
-        lines=_lines(ask),
+        prompt=_prompt(ask, question, labels) if question else None,
+        lines=_lines(ask, labels),
         controls=_controls(ask),
         outcome=_outcome(ask),
         reply=ask.walk.reply,
@@ -224,10 +244,12 @@ def pretty_json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def _prompt(ask: Ask, question: Question) -> Prompt:
-    again = ask.walk.again
+def _prompt(ask: Ask, question: Question, labels: Labels) -> Prompt:
+    again, options = ask.walk.again, show_options(question, labels)
     return Prompt(
-        question=question,
+        question=_with_options(question, options.options),
+        others=options.others,
+        every_option=options.every,
         position=(ask.walk.at or 0) + 1,
         total=len(ask.form.questions),
         prefill=again.value if again else question.default,
@@ -238,7 +260,7 @@ def _prompt(ask: Ask, question: Question) -> Prompt:
     )
 
 
-def _lines(ask: Ask) -> tuple[Line, ...]:
+def _lines(ask: Ask, labels: Labels) -> tuple[Line, ...]:
     walk = ask.walk
     if ask.open and not walk.answers:
         return ()
@@ -254,7 +276,8 @@ def _lines(ask: Ask) -> tuple[Line, ...]:
         if given is not None and question is not open_:
             editable = in_review and given.source is walker.Source.HUMAN
             text = _with_label(question, number) if in_review else question.text
-            lines.append(Line(question, text, given, editable, given.by if several else None))
+            told_apart = _with_options(question, show_options(question, labels).every)
+            lines.append(Line(told_apart, text, given, editable, given.by if several else None))
         elif given is None and question is last:
             lines.append(Line(question, question.text, None))
     return tuple(lines)
@@ -264,6 +287,11 @@ def _with_label(question: Question, number: int) -> str:
     """Return a question's text with its label in front, unless that is only a number."""
     label = question.header
     return f"{label}: {question.text}" if label and label != f"Q{number}" else question.text
+
+
+def _with_options(question: Question, options: tuple[Option, ...]) -> Question:
+    same = options == question.options
+    return question if same else question.model_copy(update={"options": options})
 
 
 def _controls(ask: Ask) -> tuple[Control, ...]:

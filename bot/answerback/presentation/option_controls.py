@@ -10,7 +10,6 @@ from typing import Final, NamedTuple
 
 from answerback.core.form import AnswerType, Option, Question
 from answerback.core.view import Prompt
-from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line
 
 MAX_BUTTONS: Final = 5
@@ -48,8 +47,8 @@ class OptionLimits(NamedTuple):
         if self.fits_buttons(question):
             return False
         if self.fits_sections(question):
-            return not self._labels_fit_buttons(question) or _look_alike(question.options)
-        return not all(map(self.fits_menu, question.options)) or _look_alike(question.options)
+            return not self._labels_fit_buttons(question)
+        return not all(map(self.fits_menu, question.options))
 
     def fits_menu(self, option: Option) -> bool:
         """Whether a menu shows an option in full."""
@@ -73,8 +72,3 @@ def chosen_indexes(prompt: Prompt) -> list[int]:
 
 def _has_descriptions(question: Question) -> bool:
     return any((each.description or "").strip() for each in question.options)
-
-
-def _look_alike(options: Iterable[Option]) -> bool:
-    labels = [one_line(each.label) for each in options]
-    return len(set(labels)) < len(labels)

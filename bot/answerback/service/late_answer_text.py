@@ -7,13 +7,12 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status
-from answerback.core.labels import Labels
+from answerback.core.labels import ENGLISH
 from answerback.core.view import answer_lines, view_of
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.service.serialize import ask_json
 
-_ENGLISH: Final = Labels()
 _MAX_QUESTION_CHARS: Final = 200
 """Characters of a question that are enough to remind a model of it."""
 
@@ -57,5 +56,5 @@ def _answer(ask: Ask) -> str:
         text
         for line in answered
         if line.given
-        for text in answer_lines(line.question, line.given, _ENGLISH)
+        for text in answer_lines(line.question, line.given, ENGLISH)
     )

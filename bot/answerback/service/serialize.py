@@ -12,14 +12,13 @@ from pydantic import JsonValue
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status, asker_label, options_json
 from answerback.core.clarification import pending_question
-from answerback.core.labels import Labels
+from answerback.core.labels import ENGLISH
 from answerback.core.view import View, answer_lines, view_of
 from answerback.core.walker import Person
 from answerback.dialects import registry
 from answerback.dialects.interim_results import render_interim_result
 from answerback.ports.store_values import Delivery, StoredDelivery, StoredEntry
 
-_ENGLISH: Final = Labels()
 EVENT_NAMES: Final = {
     "request": "prompt",
     "answered": "answer",
@@ -103,7 +102,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "context_format": view.prompt.context_format,
         "header": question.header,
         "answer_type": question.answer_type.value,
-        "options": options_json(question),
+        "options": options_json(view.prompt.every_option),
         "other": question.other,
         "other_beside": question.other_beside,
         "schema": question.json_schema,
@@ -138,7 +137,7 @@ def _answers_so_far(view: View) -> JsonValue:
         {
             "question_id": line.question.id,
             "text": line.text,
-            "answer": [*answer_lines(line.question, line.given, _ENGLISH)],
+            "answer": [*answer_lines(line.question, line.given, ENGLISH)],
             "by": person_json(line.given.by),
             "at": None if line.given.at is None else iso(line.given.at),
         }

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from answerback.core.ask import Status
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.labels import ENGLISH as LABELS
 from answerback.presentation.sanitize import visible
 from answerback.testing.simulated_people import (
     Capability,
@@ -101,6 +102,37 @@ class TextsContract:
         await create_viewed_ask(stage, [question, AGAIN], ada)
         text = await ada.read_all_text()
         assert [each for each in expected if text.count(each) < 2] == []
+
+    @pytest.mark.rule("TEXT-8")
+    @pytest.mark.parametrize("kind", [AnswerType.SELECT, AnswerType.MULTI_SELECT])
+    async def test_options_that_look_alike_are_told_apart_and_come_back_as_sent(
+        self, stage: Stage, ada: SimulatedPerson, kind: AnswerType
+    ) -> None:
+        names = {"one": "Yes", "two": "Ｙ\u200bes", "three": "No", "four": "back"}
+        options = tuple(Option(value=value, label=name) for value, name in names.items())
+        question = Question(id="q", text="Which?", answer_type=kind, options=options)
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        text = await ada.read_all_text()
+        assert [each for each in ("Yes (1)", "es (2)", "back (1)") if each not in text] == []
+        value: JsonValue = "two" if kind is AnswerType.SELECT else ["two", "four"]
+        await ada.answer(question, value)
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == [value]
+        assert "es (2)" in await ada.read_all_text()
+
+    @pytest.mark.rule("TEXT-8")
+    @pytest.mark.parametrize("kind", [AnswerType.SELECT, AnswerType.MULTI_SELECT])
+    async def test_an_option_like_the_control_for_own_words_is_that_control(
+        self, stage: Stage, ada: SimulatedPerson, kind: AnswerType
+    ) -> None:
+        options = tuple(Option(value=name, label=name) for name in ("a", "b", LABELS.other))
+        base = Question(id="q", text="Which?", answer_type=kind, options=options[:2], other=True)
+        await create_viewed_ask(stage, [base, AGAIN], ada)
+        expected = (await ada.read_all_text()).count(LABELS.other)
+        question = base.model_copy(update={"options": options})
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        assert (await ada.read_all_text()).count(LABELS.other) == expected > 0
+        await ada.answer_other("my own words")
+        assert answered_values(await wait_for_steps(stage, ask, ada, after=1)) == ["my own words"]
 
     @requires_capability(Capability.MENTIONS)
     @pytest.mark.rule("TEXT-1")

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
-from tests.unit.adapters.all_surfaces import SURFACES, case
+from answerback.core.form import AnswerType
+from answerback.service.submission_request import read_submission
+from tests.unit.adapters.all_surfaces import LABELS, SURFACES, case
+from tests.unit.bot.terminal_support import open_terminal
+from tests.unit.cases import case_call
 
 
 @pytest.fixture(params=SURFACES)
@@ -26,3 +33,50 @@ def surface(request: pytest.FixtureRequest) -> str:
 )
 def test_a_request_is_shown_whole(surface: str, name: str, expected: str) -> None:
     assert expected in SURFACES[surface](case(name))
+
+
+@pytest.mark.rule("TEXT-8")
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("acp-two-options-of-one-name", ["Yes (allow once)", "Yes (always allow)"]),
+        ("plain-options-that-look-alike", [" (1)", " (2)"]),
+    ],
+)
+def test_options_that_look_alike_are_told_apart(
+    surface: str, name: str, expected: list[str]
+) -> None:
+    text = SURFACES[surface](case(name))
+    assert [each for each in expected if each not in text] == []
+
+
+@pytest.mark.rule("TEXT-8")
+@pytest.mark.parametrize("several", [False, True])
+def test_an_option_named_like_our_control_is_shown_once(surface: str, several: bool) -> None:
+    ask = case("option-named-like-our-other")
+    [question] = ask.form.questions
+    if several:
+        form = ask.form.model_copy(
+            update={
+                "questions": (question.model_copy(update={"answer_type": AnswerType.MULTI_SELECT}),)
+            }
+        )
+        ask = replace(ask, request=ask.request.model_copy(update={"form": form}))
+    without = question.model_copy(update={"options": question.options[:1]})
+    plain_form = ask.form.model_copy(update={"questions": (without,)})
+    plain = replace(ask, request=ask.request.model_copy(update={"form": plain_form}))
+    text = SURFACES[surface](ask)
+    assert text.count(LABELS.other) == SURFACES[surface](plain).count(LABELS.other) > 0
+
+
+@pytest.mark.rule("TEXT-8")
+async def test_in_the_terminal_such_an_option_opens_the_text_entry(tmp_path: Path) -> None:
+    call = case_call("option-named-like-our-other")
+    call["arguments"]["questions"][0]["options"].insert(0, {"label": "other", "description": "-"})
+    async with open_terminal(tmp_path) as terminal:
+        submitted = await terminal.service.running.service.submit(
+            read_submission({**call, "to": "web"})
+        )
+        ask = await terminal.client.get(submitted.ask.id)
+        ended = await terminal.walked(ask, "2\rmy own words\r")
+    assert [*ended.answers.values()] == ["my own words"]

@@ -6,13 +6,14 @@ https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
 from answerback.core.form import MAX_OPTIONS, Option
+from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
@@ -142,12 +143,20 @@ def _copilot_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -
 # --- ACP and opencode -----------------------------------------------------------------------------
 
 
+_ACP_KINDS: Final = {
+    "allow_once": "allow once",
+    "allow_always": "always allow",
+    "reject_once": "deny once",
+    "reject_always": "always deny",
+}
 _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
 
 
 def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     offered: list[Option] = []
-    for node in call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
+    nodes = call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options")
+    kinds: list[JsonValue] = []
+    for node in nodes:
         if not node.is_object():
             continue
         value, label = node.label("optionId"), node.label("name")
@@ -158,6 +167,7 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             node.fail("duplicate_option", message, "optionId")
         if value is not None and label is not None:
             offered.append(Option(value=value, label=label))
+            kinds.append(node.at("kind").value)
     subject = call.at("subject")
     tool_call = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
     name_fields = [
@@ -171,9 +181,21 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             **_subject(subject.value),
             **notes(tool_call, "title", "kind", "locations", "content"),
         },
-        options=tuple(offered),
+        options=tuple(_with_kinds(offered, kinds)),
     )
     return [request]
+
+
+def _with_kinds(options: Sequence[Option], kinds: Sequence[JsonValue]) -> Iterator[Option]:
+    """Yield the options, saying what kind they are: those that look alike, and those that hold for good unsaid."""
+    labels = [option.label for option in options]
+    for option, told, kind in zip(options, tell_apart(labels), kinds, strict=True):
+        said = _ACP_KINDS.get(str(kind), "")
+        unsaid = "always" in said and "always" not in option.label.casefold()
+        if said and (unsaid or told != option.label):
+            yield option.model_copy(update={"label": f"{option.label} ({said})"})
+        else:
+            yield option
 
 
 def _subject(subject: JsonValue) -> Json:

@@ -1,0 +1,73 @@
+"""The labels of options as people see them: what is alike is told apart. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from answerback.core.form import Option, Question
+from answerback.core.invisible_characters import INVISIBLE
+from answerback.core.labels import Labels
+from answerback.core.typed_text import fold
+
+
+class ShownOptions(NamedTuple):
+    """A question's options as people see them."""
+
+    options: tuple[Option, ...]
+    """Those that answer."""
+    others: tuple[Option, ...]
+    """Those that only say "something else": their control opens the text entry instead of sending their label."""
+    every: tuple[Option, ...]
+    """All of them, in the order sent."""
+
+
+def show_options(question: Question, labels: Labels) -> ShownOptions:
+    """Return a question's options with labels that people can tell apart, from our own controls too."""
+    sent = question.options
+    others = [each for each in sent if question.other and means_other(each.label, labels)]
+    if len(others) == len(sent):
+        others = []  # something has to be left to choose
+    answers = [each for each in sent if each not in others]
+    shown = tell_apart([each.label for each in answers], _controls(labels))
+    told = {
+        each.value: each if each.label == label else each.model_copy(update={"label": label})
+        for each, label in zip(answers, shown, strict=True)
+    }
+    every = tuple(told.get(each.value, each) for each in sent)
+    return ShownOptions(tuple(told.values()), tuple(others), every)
+
+
+def means_other(label: str, labels: Labels) -> bool:
+    """Whether an option is called "Other", or like the control for one's own words."""
+    return _key(label).rstrip(" .:") in {"other", _key(labels.other).rstrip(" .:")}
+
+
+def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
+    """Number the labels that look alike, or like one of the texts that are ``taken``."""
+    keys = [_key(label) for label in labels]
+    counts = Counter([*keys, *{_key(text) for text in taken}])
+    shown, numbers = [], Counter[str]()
+    for label, key in zip(labels, keys, strict=True):
+        told = label
+        while counts[key] > 1 and (told == label or counts[_key(told)]):
+            numbers[key] += 1
+            told = f"{label} ({numbers[key]})"
+        shown.append(told)
+    return shown
+
+
+def _key(label: str) -> str:
+    """Return what is equal for labels that look alike: without case, blanks, and characters that draw nothing."""
+    if label.isascii() and label.isprintable():
+        return " ".join(label.casefold().split())  # the same, faster
+    return fold(INVISIBLE.sub("", label))
+
+
+def _controls(labels: Labels) -> tuple[str, ...]:
+    """The controls that are next to options."""
+    return (
+        labels.other, labels.answer_with_note, labels.back, labels.ask_back, labels.reply, labels.end_turn,
+        labels.submit, labels.answer, labels.choose, labels.details,
+    )  # fmt: skip
