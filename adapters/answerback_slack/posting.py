@@ -209,8 +209,8 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     def _view(self, ask: Ask) -> View:
         view = view_of(ask, self._labels)
-        direct = (ask.destination.channel or "").startswith("D")
-        return view._replace(responders=()) if direct and ANYONE in view.responders else view
+        direct = (ask.destination.channel or "").startswith("D") and ANYONE in view.responders
+        return view._replace(responders=()) if direct else view
 
     async def post(self, ask: Ask, ref: MessageRef, payload: Message) -> MessageRef:
         """See `LiveMessages.post`."""
@@ -289,9 +289,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def post_reminder(self, ask: Ask, ref: MessageRef, number: int) -> None:
         """See `LiveMessages.post_reminder`."""
         url = await self._url(ask, ref)
-        message = reminders.build_reminder(
-            view_of(ask, self._labels), ask.responders, url, self._labels
-        )
+        message = reminders.build_reminder(view_of(ask), ask.responders, url, self._labels)
         payload = {"ask_id": ask.id, "number": number}
         await self._post(ref.channel, ref.thread or ref.ts, message, REMINDER_EVENT, payload)
 
@@ -307,7 +305,7 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
-        ending = record_text.ending_mrkdwn(view_of(ask, self._labels), self._labels)
+        ending = record_text.ending_mrkdwn(view_of(ask), self._labels)
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)
 

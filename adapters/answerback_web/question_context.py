@@ -14,6 +14,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import get_lexer_by_name
 
 from answerback.core.ask import Ask
+from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import (
     Block,
@@ -31,7 +32,8 @@ from answerback.core.markdown import (
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation import asides as chat
-from answerback.presentation.context_blocks import context_blocks
+from answerback.presentation.context_blocks import context_blocks, hides_marks
+from answerback.presentation.sanitize import visible
 from answerback_web import limits
 
 _LANGUAGES: Final = {
@@ -68,7 +70,7 @@ _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 def render_context(prompt: Prompt, labels: Labels) -> Markup | None:
     """Render the context of a question; None if there is none."""
     source = prompt.question.context
-    return render_blocks(context_blocks(source, prompt.context_format), labels) if source else None
+    return _with_source(source, prompt.context_format, labels) if source else None
 
 
 def is_slow_to_render(ask: Ask) -> bool:
@@ -81,12 +83,27 @@ def is_slow_to_render(ask: Ask) -> bool:
 
 def render_preview(source: str, labels: Labels) -> Markup:
     """Render an option's preview as Markdown, as the tools that have previews specify."""
-    return render_blocks(context_blocks(source, "markdown"), labels)
+    return _with_source(source, "markdown", labels)
 
 
 def render_asides(view: View, labels: Labels) -> Markup:
     """Render the questions and explanations about the open question; empty if there are none."""
-    return render_blocks(chat.asides(view, labels), labels)
+    rendered = render_blocks(chat.asides(view, labels), labels)
+    if not chat.asides_hide_marks(view):
+        return rendered
+    return rendered + _original(chat.asides_text(view, labels), labels)
+
+
+def _with_source(source: str, context_format: ContextFormat, labels: Labels) -> Markup:
+    """Render a text from an agent and, where marks are rendered away, the text as it was written."""
+    rendered = render_blocks(context_blocks(source, context_format), labels)
+    return rendered + _original(source, labels) if hides_marks(source, context_format) else rendered
+
+
+def _original(source: str, labels: Labels) -> Markup:
+    return Markup('\n<details class="original"><summary>{}</summary>{}</details>').format(
+        labels.original, _pre(visible(source), "")
+    )
 
 
 def render_blocks(blocks: Iterable[Block], labels: Labels) -> Markup:

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.cli import people_text
+from answerback.cli import people_text, question_context
 from answerback.cli.line_input import PressedKey
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other
@@ -112,6 +112,8 @@ def control_keys(prompt: Json, labels: Labels) -> Keys:
         "end_turn": ("s", Choice(labels.end_turn, "end_turn")),
     }
     keys = dict(controls[control] for control in controls if control in offered)
+    if question_context.original_texts(prompt):
+        keys["o"] = Choice(labels.original, "original")
     return {**keys, "q": Choice("Leave it open", "leave")}
 
 

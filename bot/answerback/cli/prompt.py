@@ -220,6 +220,9 @@ class TerminalPrompter:
         match chosen:
             case "leave":
                 return None
+            case "original":
+                print_lines(map(text_line, question_context.original_texts(prompt)))
+                return _AGAIN
             case "ask_back":
                 return await self._read_ask_back()
             case "reply":

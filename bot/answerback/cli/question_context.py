@@ -26,7 +26,7 @@ from answerback.core.markdown import (
     spans_to_text,
 )
 from answerback.presentation import asides as chat
-from answerback.presentation.context_blocks import context_blocks
+from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.wording import sentence
 
@@ -45,8 +45,23 @@ def render_lines(blocks: Iterable[Block]) -> Iterator[Fragments]:
 
 def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
     """Render the context of a prompt."""
-    context_format: ContextFormat = "text" if prompt["context_format"] == "text" else "markdown"
-    yield from render_lines(context_blocks(str(prompt["context"]), context_format))
+    yield from render_lines(context_blocks(str(prompt["context"]), _context_format(prompt)))
+
+
+def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
+    """Return the context and the explanations of a prompt whose marks are rendered away, as they were written."""
+    texts = [str(prompt.get("context") or "")]
+    texts += [str(row["text"]) for row in _asides(prompt) if row["by"] is None]
+    return [text for text in texts if hides_marks(text, _context_format(prompt))]
+
+
+def _context_format(prompt: Mapping[str, JsonValue]) -> ContextFormat:
+    return "text" if prompt.get("context_format") == "text" else "markdown"
+
+
+def _asides(prompt: Mapping[str, JsonValue]) -> list[dict[str, JsonValue]]:
+    asides = prompt.get("asides")
+    return [row for row in asides if isinstance(row, dict)] if isinstance(asides, list) else []
 
 
 def render_below_question(
@@ -56,15 +71,12 @@ def render_below_question(
     if note := prompt.get("prefill_note"):
         text = labels.noted.format(text=one_line(str(note)))
         yield [(_DIM, labels.prefilled.format(text=text))]
-    asides = prompt.get("asides")
-    rows = [row for row in asides if isinstance(row, dict)] if isinstance(asides, list) else []
     last: JsonValue = None
-    for row in rows:
+    for row in _asides(prompt):
         last = row["by"]
         name = str(last.get("name") or labels.somebody) if isinstance(last, dict) else None
-        is_text = prompt.get("context_format") == "text"
         yield from render_lines(
-            chat.aside(name, str(row["text"]), "text" if is_text else "markdown", label, labels)
+            chat.aside(name, str(row["text"]), _context_format(prompt), label, labels)
         )
     if last is not None:
         yield [(_DIM, sentence(labels.explaining, label, labels))]

@@ -54,6 +54,7 @@ class Labels(BaseModel):
     details: str = "Show in full"
     show_all_lines: str = "Show all {n} lines"
     preview: str = "Preview"
+    original: str = "Original text"
     as_written: str = "Original text:"
 
     # headings and text within messages
@@ -281,7 +282,7 @@ class Labels(BaseModel):
         "number, or use the controls."
     )
     text_for_other: str = (
-        "“{words}” stands for an answer of your own: write that answer, or use the controls."
+        "“{text}” stands for an answer of your own: write that answer, or use the controls."
     )
     text_for_multi_select: str = (
         "Not everything you wrote matches an option, so nothing was changed. Write labels or numbers, "

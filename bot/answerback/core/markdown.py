@@ -109,6 +109,7 @@ _ADDRESS: Final = re.compile(
 """Allowed link targets: only the characters of https://www.rfc-editor.org/rfc/rfc3986#section-2."""
 _MARKUP: Final = str.maketrans("", "", string.punctuation + string.whitespace)
 _NESTING: Final = 20
+_UNMARKED: Final = frozenset({"paragraph_open", "paragraph_close", "fence", "code_block"})
 
 
 def parse_context(context: str, context_format: ContextFormat) -> tuple[Block, ...]:
@@ -118,7 +119,15 @@ def parse_context(context: str, context_format: ContextFormat) -> tuple[Block, .
 
 def parse(source: str) -> tuple[Block, ...]:
     """Parse a Markdown context into blocks."""
-    return _parse_short(source) if len(source) <= MAX_RENDERED_CHARS else _parse(source)
+    return _document(source).blocks
+
+
+def hides_marks(source: str) -> bool:
+    """Whether a Markdown context has marks that its blocks do not show, such as those of emphasis, or a backslash.
+
+    A fence is none: what it encloses is shown as code, verbatim.
+    """
+    return _document(source).hides_marks
 
 
 def parse_start(source: str) -> tuple[tuple[Block, ...], bool]:
@@ -227,17 +236,38 @@ def _is_allowed_link(address: str) -> bool:
 _READER: Final = _markdown_reader()
 
 
+class _Document(NamedTuple):
+    blocks: tuple[Block, ...]
+    hides_marks: bool
+
+
+def _document(source: str) -> _Document:
+    return _read_short(source) if len(source) <= MAX_RENDERED_CHARS else _read(source)
+
+
 @lru_cache(maxsize=_CACHED)
-def _parse_short(source: str) -> tuple[Block, ...]:
-    return _parse(source)
+def _read_short(source: str) -> _Document:
+    return _read(source)
 
 
-def _parse(source: str) -> tuple[Block, ...]:
+def _read(source: str) -> _Document:
     source = source.replace("\r\n", "\n").replace("\r", "\n")
-    blocks = tuple(_blocks(iter(_READER.parse(source))))
+    tokens = _READER.parse(source)
+    blocks = tuple(_blocks(iter(tokens)))
     if blocks_to_text(blocks).translate(_MARKUP) != source.translate(_MARKUP):
-        return (Verbatim(source),)
-    return blocks
+        return _Document((Verbatim(source),), hides_marks=False)
+    return _Document(blocks, any(map(_hides_mark, tokens)))
+
+
+def _hides_mark(token: Token) -> bool:
+    if token.type == "inline":
+        shown = "".join(child.content for child in token.children or ())
+        return _squeeze(shown) != _squeeze(token.content)
+    return token.type not in _UNMARKED
+
+
+def _squeeze(text: str) -> str:
+    return "".join(text.split())
 
 
 def _blocks(tokens: Iterator[Token]) -> Iterator[Block]:

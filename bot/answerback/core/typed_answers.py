@@ -113,27 +113,27 @@ class _OptionNames:
 
     def __init__(self, question: Question, labels: Labels) -> None:
         self.options = show_options(question, labels).options
-        self._labels = [option.label.strip() for option in self.options]
-        self._items = [split_list(label) for label in self._labels]
+        sent = {option.value: option.label.strip() for option in question.options}
+        # Also as sent: a label of several options is ambiguous, not somebody's own words.
+        self._labels = [{each.label.strip(), sent[each.value]} for each in self.options]
+        self._items = [set(map(split_list, each)) for each in self._labels]
         self._by_label: dict[tuple[str, ...], list[int]] = {}
-        sent = {option.value: split_list(option.label) for option in question.options}
-        for i, option in enumerate(self.options):
-            # As sent too: a label that several options look like is ambiguous, not somebody's own words.
-            for items in {_fold_items(self._items[i]), _fold_items(sent[option.value])}:
+        for i, names in enumerate(self._items):
+            for items in set(map(_fold_items, names)):
                 self._by_label.setdefault(items, []).append(i)
         self.lengths = sorted({1, *map(len, self._by_label)} - {0})
         """The numbers of list items that the labels consist of."""
 
     def find(self, text: str) -> list[int]:
         """Return the indexes of the options that this text can name. A label counts before a number."""
-        exact = [i for i, label in enumerate(self._labels) if label == text]
+        exact = [i for i, names in enumerate(self._labels) if text in names]
         items = split_list(text)
         return exact or self.find_labels(items) or self.find_items(items)
 
     def find_labels(self, items: tuple[str, ...]) -> list[int]:
         """Return the indexes of the options whose label consists of these list items."""
         named = self._by_label.get(_fold_items(items), [])
-        return [i for i in named if self._items[i] == items] or named
+        return [i for i in named if items in self._items[i]] or named
 
     def find_items(self, items: tuple[str, ...]) -> list[int]:
         """Return the indexes of the options that these list items name, by their label or else by their number."""
@@ -199,7 +199,7 @@ def _free_text(
     ask: Ask, question: Question, text: str, labels: Labels
 ) -> Action | UnclearText | None:
     if question.other and means_other(text, labels):
-        return UnclearText(labels.text_for_other.format(words=text.strip()))
+        return UnclearText(labels.text_for_other.format(text=text.strip()))
     if is_only_numbers(text):  # meant as options that do not exist
         return None
     if ask.form.reply_is_free_text:

@@ -6,7 +6,7 @@ from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import Block, Verbatim
 from answerback.core.view import View
-from answerback.presentation.context_blocks import context_blocks
+from answerback.presentation.context_blocks import context_blocks, hides_marks
 from answerback.presentation.sanitize import visible
 from answerback.presentation.wording import sentence
 
@@ -33,6 +33,14 @@ def aside(
         return (Verbatim(visible(labels.asked_back.format(name=name, text=text))),)
     heading = Verbatim(visible(sentence(labels.explained, label, labels)))
     return (heading, *context_blocks(text, context_format))
+
+
+def asides_hide_marks(view: View) -> bool:
+    """Whether the blocks of the asides leave out marks of what the agent explained."""
+    prompt = view.prompt
+    return prompt is not None and any(
+        each.by is None and hides_marks(each.text, prompt.context_format) for each in prompt.asides
+    )
 
 
 def asides_text(view: View, labels: Labels) -> str:

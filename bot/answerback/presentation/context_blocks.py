@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from answerback.core import markdown
 from answerback.core.form import ContextFormat
 from answerback.core.markdown import Block, map_texts, parse_context, parse_start
 from answerback.presentation.sanitize import show_blanks, show_invisible
@@ -18,6 +19,11 @@ def first_context_blocks(text: str) -> tuple[tuple[Block, ...], bool]:
     source = show_invisible(text)
     blocks, whole = parse_start(source)
     return _with_blanks_shown(blocks, source), whole
+
+
+def hides_marks(text: str, context_format: ContextFormat) -> bool:
+    """Whether the blocks of a text leave out some of its marks, so that the text itself has to be offered too."""
+    return context_format == "markdown" and markdown.hides_marks(show_invisible(text))
 
 
 def _with_blanks_shown(blocks: tuple[Block, ...], source: str) -> tuple[Block, ...]:

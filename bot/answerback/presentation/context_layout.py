@@ -28,8 +28,8 @@ from answerback.core.markdown import (
     spans_to_text,
 )
 from answerback.core.view import Prompt, View
-from answerback.presentation.asides import asides
-from answerback.presentation.context_blocks import first_context_blocks
+from answerback.presentation.asides import asides, asides_hide_marks
+from answerback.presentation.context_blocks import first_context_blocks, hides_marks
 from answerback.presentation.sanitize import visible
 from answerback.presentation.text_fitting import ELLIPSIS, shorten, utf16_length
 
@@ -45,10 +45,12 @@ class FittedBlocks(NamedTuple):
     """Whether nothing was cut."""
     lines: int | None = None
     """The total lines of the code block that was cut."""
+    hides_marks: bool = False
+    """Whether they leave out marks of the Markdown source, though nothing was cut."""
 
     def more_label(self, labels: Labels) -> str | None:
-        """Return the label of the button that shows the rest; None if nothing was cut."""
-        if self.whole:
+        """Return the label of the button that shows the source; None if all of it is shown as written."""
+        if self.whole and not self.hides_marks:
             return None
         return labels.details if self.lines is None else labels.show_all_lines.format(n=self.lines)
 
@@ -68,7 +70,9 @@ def fit_text(text: str, budget: int, *, is_markdown: bool = True) -> FittedBlock
         blocks, whole = (Verbatim(visible(text)),) if text.strip() else (), True
     cut = _Cut(budget)
     fitted = tuple(cut.blocks(blocks))
-    return FittedBlocks(fitted, whole and cut.whole, cut.lines)
+    whole = whole and cut.whole
+    hidden = whole and hides_marks(text, "markdown" if is_markdown else "text")
+    return FittedBlocks(fitted, whole, cut.lines, hidden)
 
 
 def fit_asides(view: View, labels: Labels, budget: int) -> FittedBlocks:
@@ -80,7 +84,8 @@ def fit_asides(view: View, labels: Labels, budget: int) -> FittedBlocks:
         blocks, whole = blocks[1:], False
     cut = _Cut(budget)
     fitted = tuple(cut.blocks(blocks))
-    return FittedBlocks(fitted, whole and cut.whole, cut.lines)
+    whole = whole and cut.whole
+    return FittedBlocks(fitted, whole, cut.lines, whole and asides_hide_marks(view))
 
 
 def align_columns(table: Table) -> str:

@@ -39,6 +39,16 @@ HOSTILE = {
     "long word": "Donaudampfschiff" * 60,
 }
 
+MARKED = (
+    "Replace src/__init__.py and app/__main__.py",
+    r"Delete C:\new\*.* and C:\_old\[1]",
+    "# rm -rf /srv",
+    "See `a*b`, [the docs](https://example.org/x) and ~~nothing~~",
+    "| from | to |\n|------|----|\n| *.py | b  |",
+    "- one\n- **two**\n\n> quoted",
+)
+"""Contexts with marks that their rendering leaves out."""
+
 
 def hostile_form(text: str) -> Form:
     """Return a form with this text in every text field."""
@@ -102,6 +112,17 @@ class TextsContract:
         await create_viewed_ask(stage, [question, AGAIN], ada)
         text = await ada.read_all_text()
         assert [each for each in expected if text.count(each) < 2] == []
+
+    @pytest.mark.rule("TEXT-6")
+    @pytest.mark.parametrize("source", MARKED)
+    async def test_a_context_whose_marks_are_rendered_away_can_be_read_as_written(
+        self, stage: Stage, ada: SimulatedPerson, source: str
+    ) -> None:
+        question = Question(
+            id="q", text="Delete it?", context=source, answer_type=AnswerType.BOOLEAN
+        )
+        await create_viewed_ask(stage, [question, AGAIN], ada)
+        assert source in await ada.read_all_text()
 
     @pytest.mark.rule("TEXT-8")
     @pytest.mark.parametrize("kind", [AnswerType.SELECT, AnswerType.MULTI_SELECT])

@@ -276,7 +276,6 @@ _IN_PLACE: Final = (
 
 https://www.postgresql.org/docs/current/storage-hot.html. Older replicas only read more slowly.
 """
-
 _CONTENT: Final = {
     "requests": ("request",),
     "asks": ("conversation", "message", "thread", "state"),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.asides import Aside
 from answerback.core.form import AnswerType
 from answerback.service.submission_request import read_submission
-from tests.unit.adapters.all_surfaces import LABELS, SURFACES, case
+from tests.unit.adapters.all_surfaces import LABELS, SURFACES, asked, case
 from tests.unit.bot.terminal_support import open_terminal
 from tests.unit.cases import case_call
 
@@ -80,3 +81,54 @@ async def test_in_the_terminal_such_an_option_opens_the_text_entry(tmp_path: Pat
         ask = await terminal.client.get(submitted.ask.id)
         ended = await terminal.walked(ask, "2\rmy own words\r")
     assert [*ended.answers.values()] == ["my own words"]
+
+
+@pytest.mark.rule("TEXT-6")
+@pytest.mark.parametrize(
+    ("context", "offered"),
+    [
+        ("Replace src/__init__.py", True),
+        (r"C:\new\*.*", True),
+        ("# Plan", True),
+        ("- one", True),
+        ("a `b`", True),
+        ("<https://example.org>", True),
+        ("a\\\nb", True),
+        ("Title\n===", True),
+        ("Replace src/init.py at https://example.org/a_b and 2 * 3", False),
+        ("one\n\ntwo  three\n", False),
+        ("Run it:\n\n```sh\nrm -rf *.py\n```\n", False),
+        ("    code\n", False),
+        (r"C:\new", False),
+    ],
+)
+def test_the_source_is_offered_exactly_where_marks_are_rendered_away(
+    surface: str, context: str, offered: bool
+) -> None:
+    question = {"id": "q", "text": "Go?", "answer_type": "boolean", "context": context}
+    ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
+    names = {"slack": LABELS.details, "discord": LABELS.details}
+    assert (names.get(surface, LABELS.original) in SURFACES[surface](ask)) == offered
+    form = ask.form.model_copy(update={"context_format": "text"})
+    plain = replace(ask, request=ask.request.model_copy(update={"form": form}))
+    assert names.get(surface, LABELS.original) not in SURFACES[surface](plain)
+
+
+@pytest.mark.rule("TEXT-6")
+def test_the_source_of_an_explanation_is_offered_too(surface: str) -> None:
+    question = {"id": "q", "text": "Go?", "answer_type": "boolean"}
+    ask = asked({"name": "ask_user", "arguments": {"questions": [question]}})
+    name = LABELS.details if surface in {"slack", "discord"} else LABELS.original
+    for text, offered in (("src/init.py", False), ("src/__init__.py", True)):
+        explained = replace(ask, asides=(Aside(question_id="q", text=text, at=1.0),))
+        assert (name in SURFACES[surface](explained)) == offered
+
+
+@pytest.mark.rule("TEXT-6")
+async def test_the_terminal_prints_the_source_on_request(tmp_path: Path) -> None:
+    question = {"id": "q", "text": "Go?", "answer_type": "boolean", "context": r"C:\new\*.* __x__"}
+    async with open_terminal(tmp_path) as terminal:
+        ask = await terminal.asked(question)
+        ended = await terminal.walked(ask, "o\ry\r")
+        assert r"C:\new\*.* __x__" in terminal.screen.text
+    assert [*ended.answers.values()] == [True]

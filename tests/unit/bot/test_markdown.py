@@ -179,4 +179,4 @@ def test_a_long_context_is_rendered_up_to_a_line_break() -> None:
 )  # fmt: skip
 def test_parsing_the_start_of_a_context_never_blocks_the_loop(piece: str) -> None:
     source = (piece * MAX_RENDERED_CHARS)[:MAX_RENDERED_CHARS]
-    assert seconds(lambda: markdown._parse(source)) < BLOCKED
+    assert seconds(lambda: markdown._read(source)) < BLOCKED

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from answerback.core.actions import Answer, Other
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import means_other, show_options, tell_apart
 from answerback.core.typed_answers import UnclearText, parse_typed_answer
 from answerback.core.view import view_of
-from answerback.core.walker import Answer, Other
 from answerback.service.serialize import ask_json
 from tests.unit.adapters.all_surfaces import asked, case
 from tests.unit.adapters.slack.asks import ask_of
@@ -96,12 +96,13 @@ def test_other_options_answer_as_they_are(
 
 
 def test_typed_text_names_what_is_shown_and_an_ambiguous_label_is_not_taken() -> None:
-    ask = ask_of(Form(questions=(question("Yes", "yes ", "No", other=True),)))
+    ask = ask_of(Form(questions=(question("Yes", "Yes ", "No", other=True),)))
     assert parse_typed_answer(ask, "Yes (2)", ENGLISH) == Answer(value="v1")
     assert parse_typed_answer(ask, "yes (1)", ENGLISH) == Answer(value="v0")
     assert parse_typed_answer(ask, "2", ENGLISH) == Answer(value="v1")
     assert isinstance(parse_typed_answer(ask, "Yes", ENGLISH), UnclearText)
-    several = ask_of(Form(questions=(question("Yes", "yes ", "No", kind=AnswerType.MULTI_SELECT),)))
+    assert isinstance(parse_typed_answer(ask, "YES", ENGLISH), UnclearText)
+    several = ask_of(Form(questions=(question("Yes", "Yes ", "No", kind=AnswerType.MULTI_SELECT),)))
     assert parse_typed_answer(several, "yes (2), no", ENGLISH) == Answer(value=["v1", "v2"])
     assert isinstance(parse_typed_answer(several, "yes, no", ENGLISH), UnclearText)
 
@@ -111,7 +112,7 @@ def test_typed_text_names_what_is_shown_and_an_ambiguous_label_is_not_taken() ->
 def test_the_name_of_the_control_is_nobodys_own_words(text: str, kind: AnswerType) -> None:
     ask = ask_of(Form(questions=(question("a", "Other", "b", other=True, kind=kind),)))
     unclear = parse_typed_answer(ask, text, ENGLISH)
-    assert unclear == UnclearText(ENGLISH.text_for_other.format(words=text.strip()))
+    assert unclear == UnclearText(ENGLISH.text_for_other.format(text=text.strip()))
     assert parse_typed_answer(ask, "another", ENGLISH) == Other(text="another")
     numbered = parse_typed_answer(ask, "2", ENGLISH)
     assert isinstance(numbered, Answer)
