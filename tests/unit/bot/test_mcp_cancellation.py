@@ -1,0 +1,63 @@
+"""Which calls over MCP can be cancelled, and for how long; and what a session's id says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from answerback.mcp import cancellation
+from answerback.mcp.cancellation import CancellableCall, CancellableCalls, call_key
+
+
+@pytest.mark.rule("MCP-14")
+async def test_a_call_that_was_answered_a_while_ago_is_not_cancelled(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cancellation, "_CROSSING_SECONDS", 0.0)
+    calls, first, second = CancellableCalls(), CancellableCall(None), CancellableCall(None)
+    key = call_key(None, "session", 1)
+    with calls.track(key, first):
+        pass
+    # The client uses the number again before the first call is forgotten.
+    with calls.track(key, second):
+        await asyncio.sleep(0.01)
+        await calls.cancel(key)
+    assert (first.scope.cancel_called, second.scope.cancel_called) == (False, True)
+    third = CancellableCall(None)
+    with calls.track(key, third):
+        pass
+    await asyncio.sleep(0.01)
+    await calls.cancel(key)
+    assert not third.scope.cancel_called
+
+
+@pytest.mark.parametrize(
+    ("session", "request_id"), [(None, 1), ("s", None), ("s", True), ("s", [1]), ("s", 1.5)]
+)
+async def test_a_call_without_a_session_or_a_number_is_not_tracked(
+    session: str | None, request_id: Any
+) -> None:
+    key = call_key("agent", session, request_id)
+    assert key is None
+    calls, call = CancellableCalls(), CancellableCall(None)
+    with calls.track(key, call):
+        await calls.cancel(key)
+    assert not call.scope.cancel_called
+
+
+def test_a_number_and_its_text_are_the_same_call() -> None:
+    assert call_key("agent", "s", 7) == call_key("agent", "s", "7") != call_key("other", "s", 7)
+
+
+def test_a_sessions_id_has_its_clients_name() -> None:
+    def name_of(params: Any) -> str | None:
+        return cancellation.client_name_in(cancellation.new_session_id(params))
+
+    assert name_of({"clientInfo": {"name": "Zed é"}}) == "Zed é"
+    assert name_of({"clientInfo": {"name": "x" * 500}}) == "x" * 100
+    for nameless in (None, {}, {"clientInfo": 1}, {"clientInfo": {"name": 7}}):
+        assert name_of(nameless) is None
+    for foreign in (None, "", "abc", "abc.!", "abc._w==", "abc.A"):
+        assert cancellation.client_name_in(foreign) is None
