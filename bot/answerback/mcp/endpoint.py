@@ -132,20 +132,18 @@ class McpEndpoint:
 
     def _backend_of(self, ctx: Context) -> AskBackend:
         handled = _handled(ctx)
-        if handled is None:
-            return ServiceBackend(self._service, self._callers, None)
         return ServiceBackend(self._service, self._callers, handled.agent, handled.call.tracker)
 
 
-def _handled(ctx: Context) -> _Request | None:
-    """The request that the SDK handles; None while it looks something up on its own."""
-    return ctx.request.scope[_REQUEST] if isinstance(ctx.request, Request) else None
+def _handled(ctx: Context) -> _Request:
+    """The request that the SDK handles."""
+    assert isinstance(ctx.request, Request)
+    handled: _Request = ctx.request.scope[_REQUEST]
+    return handled
 
 
 def _options_of(ctx: Context) -> CallOptions:
     handled = _handled(ctx)
-    if handled is None:
-        return CallOptions()
     return CallOptions(handled.tools, handled.wait, _caller(ctx), handled.call.scope)
 
 
