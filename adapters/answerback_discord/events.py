@@ -34,6 +34,7 @@ class Event(_Part):
 
     id: Snowflake | None = None
     ids: tuple[Snowflake, ...] = Field((), strict=False)
+    channel_id: Snowflake | None = None
     guild_id: Snowflake | None = None
     parent_id: Snowflake | None = None
     role_id: Snowflake | None = None

@@ -14,7 +14,12 @@ from typing import Final
 from pydantic import JsonValue, ValidationError
 
 from answerback.core.ask import Ask
-from answerback.core.errors import DestinationGoneError, PlatformError, StoreError
+from answerback.core.errors import (
+    DestinationGoneError,
+    PlatformError,
+    PlatformUnavailableError,
+    StoreError,
+)
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.retry import retry
 from answerback_discord.api_client import DiscordApi
@@ -65,16 +70,20 @@ class EventHandler:
     # --- deleted ---------------------------------------------------------------------------------
 
     async def _message_deleted(self, data: Event) -> None:
-        await self._deleted(data.id)
+        await self._deleted(data.id, data.channel_id)
 
     async def _messages_deleted(self, data: Event) -> None:
         for message_id in data.ids:
-            await self._deleted(message_id)
+            await self._deleted(message_id, data.channel_id)
 
-    async def _deleted(self, message_id: str | None) -> None:
+    async def _deleted(self, message_id: str | None, channel: str | None) -> None:
         ask = await self._asks.find_by_message(SURFACE, message_id or "")
         if ask is not None:
             await self._asks.show_again(ask.id, deleted=True)
+            return
+        async for each in self._asks.each_open(SURFACE, channel or ""):
+            if each.message is not None and "id" not in each.message:
+                raise PlatformUnavailableError("It is not stored yet whose message was deleted")
 
     async def _channel_deleted(self, data: Event) -> None:
         """Fail the asks whose message was in it, once Discord confirms that it is not merely hidden from the app."""
@@ -128,6 +137,10 @@ class EventHandler:
             if data.id in {message.get("channel"), message.get("parent"), message.get("thread")}:
                 await self._asks.show_again(ask.id)
 
+    async def _guild_added(self, data: Event) -> None:
+        """Show what could not be shown while the app was not in the server."""
+        await self._guild_changed(data.model_copy(update={"guild_id": data.id}))
+
     async def _guild_changed(self, data: Event) -> None:
         async for ask in self._asks.each_outdated(SURFACE):
             if _guild_of(ask) == data.guild_id:
@@ -156,6 +169,7 @@ _HANDLERS: Final[Mapping[str, Callable[[EventHandler, Event], Awaitable[None]]]]
     "MESSAGE_DELETE_BULK": EventHandler._messages_deleted,
     "CHANNEL_DELETE": EventHandler._channel_deleted,
     "THREAD_DELETE": EventHandler._channel_deleted,
+    "GUILD_CREATE": EventHandler._guild_added,
     "GUILD_DELETE": EventHandler._guild_deleted,
     "GUILD_ROLE_DELETE": EventHandler._role_deleted,
     "CHANNEL_UPDATE": EventHandler._channel_changed,

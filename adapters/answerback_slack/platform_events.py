@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from answerback.core.errors import DestinationGoneError
+from answerback.core.errors import DestinationGoneError, PlatformUnavailableError
 from answerback.ports.surface import Asks
 from answerback.presentation import responders
 from answerback_slack.agent_status import AgentSession
@@ -20,7 +20,7 @@ from answerback_slack.errors import advice
 from answerback_slack.events import ChangedMessage, Event, RevokedTokens, Subteam, parse_event
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.parse import BotIdentity
-from answerback_slack.posting import MessageRef
+from answerback_slack.posting import MessageRef, may_be_message_of
 
 logger = logging.getLogger(__name__)
 
@@ -74,6 +74,7 @@ class EventHandler:
 
         Raises:
             StoreError: not all of its effects could be stored.
+            PlatformUnavailableError: it is not known yet which ask it concerns.
         """
         try:
             event = parse_event(payload)
@@ -116,6 +117,10 @@ class EventHandler:
             ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:
                 await self._asks.show_again(ask.id, deleted=True)
+                return True
+        async for ask in self._asks.each_open("slack", channel):
+            if may_be_message_of(ask, ts):
+                raise PlatformUnavailableError("It is not stored yet whose message was deleted")
         return True
 
     async def _handle_workspace_event(self, event: Event) -> None:

@@ -47,6 +47,7 @@ _IMMEDIATELY: Final = Retry()
 _OUTRUN: Final = Retry(1.0, firm=True)
 """For a message whose ask changed while it was edited: it is edited once a second, as often as Slack may allow
 (https://docs.slack.dev/reference/methods/chat.update), and no more often than people can read it."""
+_SECOND_LOOK: Final = Retry(2.0, firm=True)
 _ASK_CHANGED: Final = (_IMMEDIATELY, _OUTRUN)
 """Retries which mean that the ask has changed since it was shown."""
 _REFILL_LIMIT: Final = 1_000
@@ -73,6 +74,8 @@ class MessageSync:
         """The asks with an edit of unknown outcome, which may still be carried out after a later one."""
         self._repeats: set[str] = set()
         """The asks to show once more, now that such an edit has been carried out or never will be."""
+        self._doubted: set[str] = set()
+        """The asks whose place was gone at the latest attempt."""
         self._outages: dict[str, Outage] = {}
         self._stopping = False
         self.show_counts: dict[tuple[str, str], int] = {}
@@ -221,6 +224,8 @@ class MessageSync:
         self._updating_elsewhere.pop(ask.id, None)  # the old place is checked when somebody acts
         if isinstance(shown, BaseException):
             raise shown
+        if isinstance(retired, RateLimitedError):
+            return Retry(retired.retry_after)  # the place where the ask is now is not limited
         if isinstance(retired, BaseException):
             raise retired
         if retired:
@@ -251,26 +256,27 @@ class MessageSync:
         try:
             async with self._hold_message_claim(ask, since):
                 shown = await surface.show(ask, save)
-        except (DestinationGoneError, PayloadRejectedError) as error:
-            self._count(surface, "gone" if isinstance(error, DestinationGoneError) else "refused")
-            await self._give_up(ask, error, surface)
-            return _IMMEDIATELY
+        except DestinationGoneError as error:
+            return await self._look_again_or_give_up(ask, error, surface)
+        except PayloadRejectedError as error:
+            self._count(surface, "refused")
+            return await self._give_up(ask, error, surface)
         except UnauthorizedError as error:
             self._count(surface, "unauthorized")
             if ask.seen and (ask.open or not isinstance(error, ForbiddenError)):
                 raise  # the operator can fix that; people who see the message wait for it
-            await self._give_up(ask, error, surface)
-            return _IMMEDIATELY
+            return await self._give_up(ask, error, surface)
         except RateLimitedError as error:
             self._count(surface, "limited")
             self._outage_of(surface).record_success(ask.id)
-            if not error.alone:  # the platform limits the app, and therefore every process
-                await self._service.store.set_retry_after(bucket, error.retry_after)
+            pause = 0.0 if error.alone else error.retry_after  # the app's limit is every process's
+            await self._service.store.set_retry_after(bucket, pause)
             raise
         except (PlatformError, TimeoutError) as error:
             self._record_unavailable(ask, surface, error)
             raise
         self._outage_of(surface).record_success(ask.id)
+        self._doubted.discard(ask.id)
         if isinstance(shown, RetryLater):
             self._updating_elsewhere[ask.id] = ask.message
             return Retry(shown.seconds)
@@ -300,7 +306,27 @@ class MessageSync:
 
         return hold_claim(renew, claim, SHOW_TIMEOUT, since)
 
-    async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> None:
+    async def _look_again_or_give_up(
+        self, ask: Ask, error: PlatformError, surface: Surface
+    ) -> Retry:
+        """Look twice for a message that people have seen: the platform may tell only later that its place has moved.
+
+        A place that is gone concerns every ask in it: each is shown again, and so finds out.
+        """
+        self._count(surface, "gone")
+        if ask.seen and ask.open and ask.id not in self._doubted:
+            self._doubted.add(ask.id)
+            return _SECOND_LOOK
+        self._doubted.discard(ask.id)
+        done = await self._give_up(ask, error, surface)
+        channel = (ask.thread and ask.thread.channel) or ask.destination.channel
+        if ask.seen and channel is not None:
+            async for other in self._service.each_open(surface.name, channel):
+                if other.id not in self._queues:
+                    await self._service.show_again(other.id, deleted=True)
+        return done
+
+    async def _give_up(self, ask: Ask, error: PlatformError, surface: Surface) -> Retry:
         """Fail an ask that cannot be shown (or whose last state cannot), and treat it as shown."""
         self._outage_of(surface).record_success(ask.id)
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
@@ -310,6 +336,7 @@ class MessageSync:
         if latest.destination == ask.destination:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
             await self._service.store.save_shown(ask.id, shown, latest)
+        return _IMMEDIATELY
 
     async def _retire_old_message(self, ask: Ask, left: AbandonedMessage, since: float) -> bool:
         """Turn the message at a place that the ask has left into a note, as far as possible.
@@ -327,6 +354,8 @@ class MessageSync:
             logger.warning(
                 "Could not update the message that an ask left behind: %s", error, extra=extra
             )
+        except RateLimitedError:
+            raise
         except (PlatformError, TimeoutError) as error:
             extra |= {"action": "note_again", "code": getattr(error, "code", None)}
             logger.warning(
@@ -348,12 +377,7 @@ class MessageSync:
 
     def _warn(self, ask_id: str, error: Exception, wait: float) -> None:
         extra = {"action": "show_again", "ask_id": ask_id, "code": getattr(error, "code", None)}
-        logger.warning(
-            "Showing an ask will be retried in %.1f s: %s",
-            wait,
-            str(error) or "it timed out",
-            extra=extra,
-        )
+        logger.warning("Showing an ask will be retried in %.1f s: %s", wait, error, extra=extra)
 
 
 def _mark_outdated(ask: Ask | None) -> Decision[None]:

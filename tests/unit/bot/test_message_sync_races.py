@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 
 import pytest
 from pydantic import JsonValue
 
 from answerback.core.actions import Answer
-from answerback.core.ask import Ask, Change, Destination
+from answerback.core.ask import Ask, Change, Destination, Status
 from answerback.core.errors import (
     DestinationGoneError,
     PlatformUnavailableError,
+    RateLimitedError,
     StoreError,
     UnauthorizedError,
 )
 from answerback.ports.claims import Claim
-from answerback.ports.surface import Shown
+from answerback.ports.surface import RetryLater, Shown
 from answerback.workers import message_sync
+from answerback.workers.message_queues import Retry
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import WAIT, actor, boolean
 from tests.unit.bot.background_support import (
@@ -258,3 +260,74 @@ async def test_there_is_a_bound_to_the_messages_that_are_shown_once_more(
         await service.act(ask.id, Answer(value=True), actor())
         await sync.wait_until_idle()
         assert sync._late_edits == {}
+
+
+@pytest.mark.rule("SURFACE-13")
+async def test_the_message_that_an_escalated_ask_left_waits_only_for_its_rate_limit(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, limits = parts.chat.retire_message, [RateLimitedError("429", retry_after=0.05)]
+
+    async def limited_once(ask: Ask, left: Mapping[str, JsonValue], to: Destination) -> None:
+        if limits:
+            raise limits.pop()
+        await moved(ask, left, to)
+
+    monkeypatch.setattr(parts.chat, "retire_message", limited_once)
+    async with running(parts, routes=ESCALATED) as (service, sync):
+        ask = await submit(service, to=None, responders=None)
+        await sync.wait_until_idle()
+        await parts.clock.advance(61)
+        await parts.chat.until(lambda: bool(parts.chat.notes))
+        await sync.wait_until_idle()
+        assert await parts.store.list_outdated(10) == []
+        now = await service.get(ask.id)
+    assert now is not None
+    assert now.left is None
+
+
+@pytest.mark.rule("PLACE-2")
+async def test_a_place_that_is_found_to_be_gone_fails_all_of_its_asks(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_SECOND_LOOK", Retry(0.05, firm=True))
+    shows_elsewhere = parts.chat.show
+
+    async def gone(ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown | RetryLater:
+        if closed and ask.destination.channel == "C1":
+            raise DestinationGoneError("archived")
+        return await shows_elsewhere(ask, save)
+
+    closed = False
+    monkeypatch.setattr(parts.chat, "show", gone)
+    async with running(parts) as (service, sync):
+        asks = [await submit(service, boolean("a"), boolean("b")) for _ in range(3)]
+        other = await submit(service, boolean("a"), boolean("b"), to="chat:C9")
+        await sync.wait_until_idle()
+        closed = True
+        await service.act(asks[0].id, Answer(value=True), actor())
+        for ask in asks:
+            ended = await service.wait(ask.id, WAIT)
+            assert ended is not None
+            assert ended.status is Status.FAILED
+        await sync.wait_until_idle()
+        still = await service.get(other.id)
+    assert still is not None
+    assert still.open
+
+
+@pytest.mark.rule("PLACE-2")
+async def test_a_place_whose_id_changes_during_an_edit_fails_no_ask(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_SECOND_LOOK", Retry(0.05, firm=True))
+    async with running(parts) as (service, sync):
+        ask = await submit(service, boolean("a"), boolean("b"))
+        await sync.wait_until_idle()
+        parts.chat.failures = [DestinationGoneError("channel_not_found")]
+        await service.act(ask.id, Answer(value=True), actor())
+        await parts.chat.until(shows(parts, ask, 2))
+        await sync.wait_until_idle()
+        now = await service.get(ask.id)
+    assert now is not None
+    assert now.open

@@ -293,3 +293,19 @@ async def test_an_ask_is_posted_even_if_its_roles_cannot_be_looked_up(up: Rig) -
     up.discord.faults.server_error(f"GET /guilds/{up.guild.id}/roles", times=9)
     ask = await up.shown(await up.submit(TWO, responders=["@123456789012345678"]))
     assert ask.open
+
+
+@pytest.mark.rule("PLACE-1")
+async def test_once_the_app_is_back_in_a_server_what_waited_there_is_shown(up: Rig) -> None:
+    ask = await submit_ask(up)
+    roles = up.guild.members.pop(up.discord.bot.id)
+    await act(up, ask)
+    await up.message_sync.wait_until_idle()
+    stored = await up.store.get(ask.id)
+    assert stored is not None
+    assert stored.shown_revision < stored.revision
+    up.guild.members[up.discord.bot.id] = roles
+    up.discord.gateway.guild_added(up.guild)
+    await up.discord.faults.called(EDIT, 2)
+    stored = await up.shown(ask)
+    assert stored.shown_revision == stored.revision

@@ -61,6 +61,24 @@ async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: 
     assert (await up.shown(ask)).status is Status.ANSWERED
 
 
+@pytest.mark.rule("PLACE-1")
+@pytest.mark.parametrize("up", ["http"], indirect=True)
+async def test_a_message_that_is_deleted_before_its_post_is_recorded_is_posted_again(
+    up: Rig,
+) -> None:
+    hanging = up.slack.faults.add("chat.postMessage", hang=True, when="after")
+    submitting = asyncio.create_task(up.submit(APPLY))
+    await up.slack.until(lambda: up.slack.messages(CHANNEL))
+    [gone] = up.slack.messages(CHANNEL)
+    up.slack.queue.delays = (0.05,) * 40
+    await up.ada.delete(gone)
+    await up.slack.until(lambda: up.slack.queue.events[-1].started > 1)
+    hanging.release()
+    ask = await submitting
+    await up.slack.until(lambda: up.slack.count("chat.postMessage") == 2)
+    assert up.live(await up.shown(ask)).ts != gone.ts
+
+
 async def test_an_event_whose_handling_crashes_is_logged_and_handled_when_slack_sends_it_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
