@@ -48,7 +48,7 @@ test-agents: venv ## Run the tests with real agents and frameworks, installed in
 	@timeout 1200 $(BIN)/python -m $(PYTEST) --numprocesses=auto --maxprocesses=4 --timeout=300 --durations=5 tests/agents tests/recipes/frameworks $(ARGS)
 
 .PHONY: check
-check: style types imports docs audit test test-agents ## Run every check that a change has to pass: what .ci/run runs
+check: style types imports docs audit test mutants-quick test-agents ## Run every check that a change has to pass: what .ci/run runs
 
 .PHONY: style
 style: venv ## Check formatting and lint
@@ -77,6 +77,15 @@ coverage: venv ## Run all tests with branch coverage; bot/ and storage/ need 100
 	@$(BIN)/coverage combine --quiet
 	@$(BIN)/coverage report
 	@$(BIN)/coverage report --include='bot/*,storage/*' --fail-under=100
+
+.PHONY: mutants
+mutants: venv ## Change one line of the product at a time, and see the named tests fail (ARGS=--quick leaves out slow ones)
+	@.ci/system-packages
+	@$(BIN)/python -m tests.mutants $(ARGS)
+
+.PHONY: mutants-quick
+mutants-quick: venv
+	@$(BIN)/python -m tests.mutants --quick
 
 .PHONY: soak
 soak: venv ## Repeat the tests in which processes and connections race, to find flaky ones (ARGS=5 sets how often)

@@ -63,7 +63,7 @@ TOKEN_REFUSED: Final = "401"
 """The code of the error for an invalid bot token."""
 LIMIT_PAUSE: Final = 5.0
 """Seconds to wait if Discord limits requests without saying for how long."""
-_TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
+TABLE: Final[Mapping[int, ErrorMeaning]] = error_table(
     {
         RateLimitedError: without_advice(
             ErrorCode.SLOW_MODE, ErrorCode.CHANNEL_WRITE_LIMIT, ErrorCode.GUILD_WRITE_LIMIT, ErrorCode.OLD_EDITS_LIMIT
@@ -115,7 +115,7 @@ def error_from_response(
     number = code if isinstance(code, int) and not isinstance(code, bool) else 0
     name = str(number or status)
     message_text = str(answer.get("message") or f"HTTP {status}")[:300]
-    kind, advice = _TABLE.get(number, ErrorMeaning(_KINDS.get(status, PayloadRejectedError)))
+    kind, advice = TABLE.get(number, ErrorMeaning(_KINDS.get(status, PayloadRejectedError)))
     if status == 429 or kind is RateLimitedError:
         pauses = answer.get("retry_after"), headers.get("Retry-After")
         wait = retry_after_of(*pauses, default=LIMIT_PAUSE)

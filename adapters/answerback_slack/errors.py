@@ -1,4 +1,4 @@
-"""Map Slack's errors to ours, in one table (`_TABLE`), with advice for the operator.
+"""Map Slack's errors to ours, in one table (`TABLE`), with advice for the operator.
 
 Codes: the method pages under https://docs.slack.dev/reference/methods
 """
@@ -21,7 +21,7 @@ from answerback.core.errors import (
 )
 from answerback_chat.platform_errors import error_table, retry_after_of, without_advice
 
-_TABLE: Final = error_table(
+TABLE: Final = error_table(
     {
         # Temporary; the call may have taken effect.
         PlatformUnavailableError: without_advice(
@@ -97,7 +97,7 @@ def advice(code: str) -> str:
     """Advice for an error code, as a clause to put after "Slack says …:"; empty if there is none."""
     if code.startswith(_RESTRICTED_PREFIX):
         return "the settings do not let the app post there: ask the administrators, or ask somewhere else"
-    return _TABLE[code].advice if code in _TABLE else ""
+    return TABLE[code].advice if code in TABLE else ""
 
 
 def error_from_code(
@@ -105,7 +105,7 @@ def error_from_code(
 ) -> PlatformError:
     """Convert a response with ``ok: false`` to our error."""
     message, hint = f"Slack refused {method} ({code})", advice(code)
-    kind = _TABLE[code].kind if code in _TABLE else DestinationGoneError
+    kind = TABLE[code].kind if code in TABLE else DestinationGoneError
     if code == "missing_scope" and data and data.get("needed"):
         hint = f"add the scope {data['needed']} under OAuth & Permissions and install the app again"
     elif kind is PayloadRejectedError:

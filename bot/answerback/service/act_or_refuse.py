@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from answerback.core import ask as asks
-from answerback.core import clarification
+from answerback.core import clarification, refusals
 from answerback.core.actions import Action, Answer
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.clarification import CLARIFY, AskBack
-from answerback.core.errors import Problem
 from answerback.core.intents import Intent, Unclear, UnresolvedAction, resolve_action
 from answerback.core.labels import Labels
 from answerback.core.view import can_remember
@@ -276,11 +275,7 @@ class AskActions:
                 return Decision(None, Rejected(why, ask, (resolved.problem,)))
             action = resolved
         if isinstance(action, Answer) and action.remember and not can_remember(ask):
-            problem = Problem(
-                pointer="/remember",
-                code="unknown_value",
-                message="This answer cannot be remembered here.",
-            )
+            problem = refusals.CANNOT_BE_REMEMBERED.problem()
             return Decision(None, Rejected(RejectReason.INVALID, ask, (problem,)))
         if isinstance(action, AskBack):
             change = clarification.apply_ask_back(ask, action, at=now, by=actor.person)

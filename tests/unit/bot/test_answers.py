@@ -50,6 +50,16 @@ def test_json_equality_is_by_type_and_value(a: Any, b: Any) -> None:
     assert json_equal(a, a)
 
 
+@pytest.mark.rule("FORM-10")
+@pytest.mark.parametrize(
+    ("a", "b", "equal"),
+    [(True, 1, False), (False, 0, False), (True, "true", False), (1, 1.0, True), (1, "1", False)],
+)
+def test_booleans_numbers_and_texts_are_different_values(a: Any, b: Any, equal: bool) -> None:
+    assert json_equal(a, b) is json_equal(b, a) is equal
+    assert json_equal([a], [b]) is json_equal({"k": a}, {"k": b}) is equal
+
+
 @pytest.mark.rule("FORM-1")
 @given(st.data())
 def test_every_value_of_a_questions_type_is_accepted_unchanged(data: Any) -> None:

@@ -80,6 +80,7 @@ def test_public_and_loopback_addresses_are_allowed(address: str) -> None:
         "http:///hook",
         "http://user@example.com/",
         "http://user:pass@example.com/",
+        "http://:pass@example.com/",
         "http://example.com@169.254.169.254/",
         "http://127.0.0.1\\@169.254.169.254/",
         "http://exa mple.com/",

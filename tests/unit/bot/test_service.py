@@ -14,13 +14,14 @@ import pytest
 from answerback.core.actions import Answer, Back, EndTurn, Reply
 from answerback.core.ask import Ask, Reason, Status
 from answerback.core.errors import InvalidCallError, PlatformUnavailableError, ProblemError
+from answerback.core.intents import Intent
 from answerback.core.walker import Source
 from answerback.dialects import registry
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.surface import Acted, Rejected, RejectReason
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
-from answerback.service.submission_request import Agent, Route, Routes
+from answerback.service.submission_request import Agent, Route, Routes, Submission
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 
@@ -70,6 +71,34 @@ async def test_a_stale_revision_changes_nothing_and_shows_who_was_faster(service
     assert late.ask is not None
     assert late.ask.acted_by == actor("FAST").person
     assert [given.value for given in late.ask.walk.answers] == [True]
+
+
+async def test_a_click_on_a_surface_finds_no_ask_of_another(service: Service) -> None:
+    ask = await submitted(service)
+    for surface, seen in [("web", Rejected), ("chat", Acted)]:
+        intent = Intent(ask.id, Answer(value=True), surface=surface)
+        assert isinstance(await service.apply(intent, actor()), seen)
+
+
+async def test_an_answer_without_a_turn_cannot_be_remembered(service: Service) -> None:
+    call = tool_question(exclusive=False, persistence="turn")
+    submission = Submission(name="tool_question", arguments=call, responders="anyone")
+    ask = (await service.submit(submission)).ask
+    refused = await service.act(ask.id, Answer(value=True, remember=True), actor())
+    assert isinstance(refused, Rejected)
+    assert [(p.pointer, p.code) for p in refused.problems] == [
+        ("/remember", "cannot_be_remembered")
+    ]
+
+
+async def test_what_would_end_an_ended_ask_is_told_so(service: Service) -> None:
+    ask = await submitted(service)
+    await service.act(ask.id, Answer(value=True), actor())
+    for late in (await service.withdraw(ask.id), await service.expire(ask.id)):
+        assert isinstance(late, Rejected)
+        assert late.why is RejectReason.ENDED
+        assert late.ask is not None
+        assert late.ask.status is Status.ANSWERED
 
 
 @pytest.mark.rule("ACT-7")

@@ -1,0 +1,219 @@
+"""One-line changes that would each break a promise, and the tests that notice them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Mutant(NamedTuple):
+    """One changed line of the product."""
+
+    file: str
+    line: str
+    """What is replaced: a part of a line that occurs once in the file."""
+    mutant: str
+    tests: tuple[str, ...]
+    """The arguments of pytest that select the tests which notice the change."""
+    slow: bool = False
+    """Whether its tests take more than some seconds."""
+
+
+_CORE = "bot/answerback/core"
+_SERVICE = "bot/answerback/service"
+_WEBHOOKS = "bot/answerback/webhooks"
+_SQLITE = "storage/answerback_storage/sqlite"
+_POSTGRES = "storage/answerback_storage/postgres"
+_UNIT = "tests/unit/bot"
+_ANSWERS = (f"{_UNIT}/test_answers.py",)
+_ACTING = (f"{_UNIT}/test_service.py", f"{_UNIT}/test_submission.py")
+_ADDRESSES = (f"{_UNIT}/test_callbacks.py", f"{_UNIT}/test_webhook_isolation.py")
+_SLACK_ERRORS = "adapters/answerback_slack/errors.py"
+_DISCORD_ERRORS = "adapters/answerback_discord/errors.py"
+_SLACK = ("tests/unit/adapters/slack/test_errors.py",)
+_DISCORD = ("tests/unit/adapters/discord/test_errors.py",)
+_STORES = ("tests/unit/storage",)
+
+MUTANTS = (
+    # Answers: what fits a question.
+    Mutant(f"{_CORE}/answers.py", "return a is b", "return a == b", _ANSWERS),
+    Mutant(
+        f"{_CORE}/answers.py",
+        "return len(a) == len(b) and all(map(json_equal, a, b))",
+        "return all(map(json_equal, a, b))",
+        _ANSWERS,
+    ),
+    # Asks: an outcome, its revision and what belongs to it.
+    Mutant(
+        f"{_CORE}/clarification.py",
+        "if question is None or not can_ask_back(ask):",
+        "if question is None:",
+        (f"{_UNIT}/test_clarification_mcp.py", f"{_UNIT}/api"),
+    ),
+    # Acting: late, stale, foreign and repeated actions.
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if ask is None or intent.surface not in {None, ask.destination.surface}:",
+        "if ask is None:",
+        (
+            *_ACTING,
+            "tests/unit/adapters/test_live_message.py",
+            f"{_UNIT}/test_service_edge_cases.py",
+        ),
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if (refused := self._refused(intent, actor, ask)) is not None:",
+        "if (refused := self._refused(intent, actor, ask)) is not None and False:",
+        _ACTING,
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "if isinstance(action, Answer) and action.remember and not can_remember(ask):",
+        "if isinstance(action, Answer) and action.remember and False:",
+        _ACTING,
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "return Decision(None, Rejected(RejectReason.ENDED, ask))",
+        "return Decision(None, Acted(ask))",
+        (*_ACTING, f"{_UNIT}/test_deadlines.py", f"{_UNIT}/test_inquiry.py"),
+    ),
+    Mutant(
+        f"{_SERVICE}/act_or_refuse.py",
+        "owed = ask.outcome is not None and ask.status is not Status.WITHDRAWN",
+        "owed = False",
+        (f"{_UNIT}/test_delivery.py", f"{_UNIT}/api", "tests/unit/bot/test_late_answers_mcp.py"),
+    ),
+    # Authorization: who is calling.
+    Mutant(
+        "bot/answerback/api/auth.py",
+        "agent for known, agent in self._agents.items() if hmac.compare_digest(known, hashed)",
+        "agent for known, agent in self._agents.items()",
+        (f"{_UNIT}/api", f"{_UNIT}/test_tokens.py"),
+    ),
+    Mutant(
+        "bot/answerback/api/auth.py",
+        "if not self.required:",
+        "if True:",
+        (f"{_UNIT}/api", f"{_UNIT}/test_tokens.py"),
+    ),
+    # Webhooks: where they go, how they are signed, and when they are sent again.
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "parsed = _effective_address(parsed)",
+        "pass",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        'if kind is None or (kind == "private" and self._is_allowed_host(host)):',
+        "if kind is None or self._is_allowed_host(host):",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        'if parsed.scheme not in {"http", "https"}:',
+        "if False:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if parsed.user is not None or parsed.password is not None:",
+        "if parsed.user is not None:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if _NUMERIC_HOST.fullmatch(host):",
+        "if False:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "if not self.secrets_of(agent.name if agent else None):",
+        "if not self._secrets:",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/address_policy.py",
+        "address for address, reason in zip(resolved, reasons, strict=True) if reason is None",
+        "address for address, reason in zip(resolved, reasons, strict=True)",
+        _ADDRESSES,
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "if (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
+        "if False and (reason := self._rules.url_refusal_reason(delivery.url)) is not None:",
+        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py"),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "allow_redirects=False,",
+        "allow_redirects=True,",
+        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py"),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets]",
+        "signatures = [Webhook(secret).sign(webhook_id, time, body) for secret in secrets[:1]]",
+        (*_ADDRESSES, f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_client.py"),
+    ),
+    Mutant(
+        f"{_WEBHOOKS}/sender.py",
+        "return min(float(value), LONGEST_RETRY_AFTER)",
+        "return float(value)",
+        (f"{_UNIT}/test_delivery.py", f"{_UNIT}/test_delivery_trouble.py", *_ADDRESSES),
+    ),
+    # Platforms' errors: each documented code, and what it causes.
+    Mutant(
+        "adapters/answerback_slack/errors.py",
+        '"is_archived": "the channel',
+        '"was_archived": "the channel',
+        _SLACK,
+    ),
+    Mutant(_SLACK_ERRORS, '"hash_conflict", ', "", _SLACK),
+    Mutant(_SLACK_ERRORS, '"fatal_error", ', "", _SLACK),
+    Mutant(_SLACK_ERRORS, '"cant_update_message", ', "", _SLACK),
+    Mutant(_DISCORD_ERRORS, "ErrorCode.SLOW_MODE, ", "", _DISCORD),
+    Mutant(
+        _DISCORD_ERRORS,
+        "UNKNOWN_WEBHOOK = 10015",
+        "UNKNOWN_WEBHOOK = 10016",
+        _DISCORD,
+    ),
+    Mutant(
+        _DISCORD_ERRORS,
+        "if status == 401 and not number:",
+        "if status == 401:",
+        (
+            *_DISCORD,
+            "tests/unit/adapters/discord/test_group_membership.py",
+            "tests/unit/adapters/discord/test_control_inputs.py",
+        ),
+    ),
+    # Stores: caches and guards.
+    Mutant(
+        f"{_SQLITE}/change_batches.py",
+        "if version != self._version:  # another connection wrote",
+        "if False:  # another connection wrote",
+        _STORES,
+    ),
+    Mutant(
+        f"{_SQLITE}/change_batches.py",
+        "if (digest := self._batch.seen(self.delivery)) is not None:",
+        "if False and (digest := self._batch.seen(self.delivery)) is not None:",
+        _STORES,
+    ),
+    Mutant(
+        f"{_SQLITE}/change_batches.py",
+        "if cached is not None and ask.open:",
+        "if cached is not None:",
+        _STORES,
+    ),
+    Mutant(
+        f"{_SQLITE}/change_batches.py",
+        "self._seen[delivery] = digest",
+        "pass",
+        _STORES,
+    ),
+)
