@@ -20,9 +20,9 @@ from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
+from answerback.testing.memory_store.store import MemoryStore, Tables
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import MessageSync
-from answerback_storage.memory.store import MemoryStore, Tables
 
 _NUMBERS = count(1)
 SWEEP = 100

@@ -13,7 +13,7 @@ from answerback.ports.store import Store
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.service.submission_request import Routes
-from answerback_storage.memory.store import MemoryStore
+from answerback.testing.memory_store.store import MemoryStore
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import FakePage, FakeSurface, ManualClock
 

@@ -17,12 +17,12 @@ from answerback.runtime.replica_lifecycle import Replica
 from answerback.service import agent_presence
 from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
+from answerback.testing.memory_store.claims import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
 from answerback.workers.message_sync import MessageSync
 from answerback.workers.scheduler import Scheduler
-from answerback_storage.memory.claims import Tables
-from answerback_storage.memory.store import MemoryStore
 from tests.service_support import WAIT, FakePage, ManualClock, ask_user
 from tests.unit.bot.test_agent_presence import StoredPresence, waiting
 

@@ -12,8 +12,8 @@ from answerback.core.actions import Answer
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
 from answerback.ports.claims import Claim, SharedClaims
+from answerback.testing.memory_store.store import MemoryStore
 from answerback_chat.leader_lease import LeaderLease, with_fence
-from answerback_storage.memory.store import MemoryStore
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
 from tests.unit.bot.replica_support import LASTING

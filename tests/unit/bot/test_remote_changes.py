@@ -15,9 +15,9 @@ from answerback.core.errors import RateLimitedError, StoreError
 from answerback.ports.claims import Claim
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
+from answerback.testing.memory_store.claims import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback.workers.message_sync import MessageSync
-from answerback_storage.memory.claims import Tables
-from answerback_storage.memory.store import MemoryStore
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
 
 AT_ONCE = 0.01

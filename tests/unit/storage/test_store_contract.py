@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
+from answerback.testing.memory_store.store import MemoryStore, Tables
 from answerback.testing.store_claims import SharedStoreContract
 from answerback.testing.store_contract import StoreContract
-from answerback_storage.memory.store import MemoryStore, Tables
 from answerback_storage.postgres.store import PostgresStore
 from answerback_storage.sqlite.store import SqliteStore
 

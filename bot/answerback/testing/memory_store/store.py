@@ -33,13 +33,13 @@ from answerback.ports.store_values import (
     StoredEntry,
 )
 from answerback.ports.surface import Shown
+from answerback.testing.memory_store.ask_limits import find_reached
+from answerback.testing.memory_store.claims import MemoryClaims, next_attempt_time
+from answerback.testing.memory_store.claims import Tables as Tables
+from answerback.testing.memory_store.erasure import MemoryErasure
+from answerback.testing.memory_store.late_answers import MemoryLateAnswers
+from answerback.testing.memory_store.search import MemorySearch, build_page, iter_newest_first
 from answerback_storage import rows
-from answerback_storage.memory.ask_limits import find_reached
-from answerback_storage.memory.claims import MemoryClaims, next_attempt_time
-from answerback_storage.memory.claims import Tables as Tables
-from answerback_storage.memory.erasure import MemoryErasure
-from answerback_storage.memory.late_answers import MemoryLateAnswers
-from answerback_storage.memory.search import MemorySearch, build_page, iter_newest_first
 
 T = TypeVar("T")
 

@@ -10,7 +10,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.ports.claims import Claim, ClaimKind, Fence
 from answerback.ports.store_values import DeliveryState, StoredDelivery, StoredEntry
-from answerback_storage.memory.late_answers import LateAnswersTable
+from answerback.testing.memory_store.late_answers import LateAnswersTable
 from answerback_storage.rate_limit_pauses import RateLimitPauses
 
 

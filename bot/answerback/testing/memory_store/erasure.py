@@ -10,8 +10,8 @@ from answerback.core.ask import Ask
 from answerback.core.erasure import erase_ask, erase_entry
 from answerback.ports.claims import Claim, ClaimKind
 from answerback.ports.store_values import DeliveryState, StoredEntry
+from answerback.testing.memory_store.claims import Tables
 from answerback_storage import rows
-from answerback_storage.memory.claims import Tables
 
 
 class _HasTables(Protocol):
