@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import JsonValue, ValidationError
 
 from answerback.api.action_bodies import ACTIONS, ActionModel, ActorBody, action_from_body
-from answerback.api.asks import ended_problem, idempotency_key, json_digest
+from answerback.api.asks import ended_problem, idempotency_key
 from answerback.api.json_bodies import read_json
 from answerback.api.operation import Call, ask_response
 from answerback.api.problems import problem_response
@@ -17,6 +17,7 @@ from answerback.core.ask import Ask
 from answerback.core.errors import IdempotencyKeyReusedError, Problem, ProblemError
 from answerback.core.walker import Person
 from answerback.ports.surface import Acted, Actor, Rejected, RejectReason
+from answerback.service.agent_requests import digest_of
 from answerback.service.body_errors import find_size_problem, problems_of
 
 _INVALID: Final = "Invalid action"
@@ -35,9 +36,9 @@ async def act(call: Call) -> web.Response:
         action_from_body(body),
         actor,
         revision=body.revision,
-        delivery=None if key is None else json_digest(["action", caller, key]),
+        delivery=None if key is None else digest_of(["action", caller, key]),
         # The key is part of the digest, so that an erased answer cannot be guessed from it.
-        digest="" if key is None else json_digest([key, ask.id, payload]),
+        digest="" if key is None else digest_of([key, ask.id, payload]),
     )
     try:
         result = await call.api.run_to_completion(change)

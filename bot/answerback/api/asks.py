@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 from collections.abc import Coroutine
 from typing import Annotated, Any, Final
@@ -21,6 +19,7 @@ from answerback.core.ask import Ask, Status
 from answerback.core.errors import ProblemError, StoreError
 from answerback.core.json_schema import schemas
 from answerback.ports.surface import Acted, RejectReason
+from answerback.service.agent_requests import digest_of
 from answerback.service.body_errors import problems_of
 from answerback.service.serialize import ask_json, entry_json
 from answerback.service.submission_request import read_submission
@@ -77,7 +76,7 @@ async def _submit(call: Call) -> tuple[Ask, int]:
     body = await read_json(call.request)
     submitted = await call.api.run_to_completion(
         call.service.submit(
-            read_submission(body), agent=call.agent, idempotency_key=key, digest=json_digest(body)
+            read_submission(body), agent=call.agent, idempotency_key=key, digest=digest_of(body)
         )
     )
     return call.mark_seen_by_agent(submitted.ask), 201 if submitted.created else 200
@@ -250,9 +249,3 @@ def idempotency_key(request: web.Request) -> str | None:
             f"An idempotency key has 1 to {MAX_IDEMPOTENCY_KEY} characters of UTF-8.",
         )
     return key
-
-
-def json_digest(body: JsonValue) -> str:
-    """A digest that is the same for equal JSON values, however they were formatted."""
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -24,7 +24,7 @@ from answerback.core.walker import Person
 from answerback.ports.person_key import KeyHolderSource, is_operator
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
-from answerback.service.agent_requests import RESPONSE_TRACKER
+from answerback.service.agent_requests import RESPONSE_TRACKER, may_see
 from answerback.service.body_errors import problems_of
 from answerback.service.inbox import concerns
 from answerback.service.serialize import ask_json
@@ -99,9 +99,8 @@ class Call:
 
     def may_see(self, ask: Ask) -> bool:
         """Whether the caller may see an ask: agents see their own, a personal link's holder those that concern them."""
-        if self.agent_scope is not None:
-            return ask.request.agent == self.agent_scope
-        return self.guest is None or concerns(ask, self.guest)
+        agent = self.agent if self.agent_scope is not None else None
+        return may_see(agent, ask) and (self.guest is None or concerns(ask, self.guest))
 
     def mark_seen_by_agent(self, ask: Ask) -> Ask:
         """Return the ask, and record that its agent sees it; reads by front ends and people do not count."""

@@ -3,7 +3,6 @@ repeats."""
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Coroutine
@@ -96,11 +95,6 @@ async def read_body(request: web.Request) -> bytes:
     except BodyError as error:
         title = HTTPStatus(error.status).phrase
         raise ProblemError(error.status, title, str(error)) from error
-
-
-async def run_to_completion(change: Coroutine[object, object, T]) -> T:
-    """A `Finish` that the end of the process does not wait for."""
-    return await asyncio.shield(asyncio.ensure_future(change))
 
 
 def digest_of(body: JsonValue) -> str:

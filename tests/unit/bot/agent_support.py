@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import aiohttp
 
@@ -17,6 +17,8 @@ from answerback.runtime import app
 from answerback.runtime.config import AgentSettings, ServerSettings, StorageSettings, settings_type
 from tests.person_keys import bearer
 from tests.service_support import WAIT
+
+T = TypeVar("T")
 
 Json = dict[str, Any]
 
@@ -98,3 +100,8 @@ async def served(
     ):
         acting = {"Authorization": f"Bearer {tokens[surface]}"} if surface else bearer(folder)
         yield Served(running, http, tokens, acting)
+
+
+async def run_to_completion(change: Coroutine[object, object, T]) -> T:
+    """Run a change to its end, even if the caller hangs up, for `Callers` without an API."""
+    return await asyncio.shield(asyncio.ensure_future(change))

@@ -19,11 +19,11 @@ from answerback.mcp.backend import PATH, AskBackend, AskToolCall, ServiceBackend
 from answerback.mcp.endpoint import McpEndpoint
 from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
 from answerback.mcp.tools import follow_up_tools
-from answerback.service.agent_requests import Callers, run_to_completion
+from answerback.service.agent_requests import Callers
 from answerback.service.question_routing import ToolRule
 from answerback_client import AsyncClient
 from tests.service_support import WAIT
-from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.agent_support import Served, run_to_completion, served
 
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
 

@@ -30,10 +30,10 @@ from answerback.core.errors import StoreError
 from answerback.mcp.backend import AskBackend, ServiceBackend
 from answerback.mcp.server import IDEMPOTENCY_KEY, build_mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
-from answerback.service.agent_requests import Callers, run_to_completion
+from answerback.service.agent_requests import Callers
 from answerback_client import AsyncClient
 from tests.mcp_clients import mcp_client
-from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.agent_support import Served, run_to_completion, served
 from tests.unit.bot.test_mcp import GO, client, text
 
 METHODS: Final = ("tasks/get", "tasks/update", "tasks/cancel")
