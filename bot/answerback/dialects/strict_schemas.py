@@ -13,16 +13,11 @@ from typing import Final
 
 from pydantic import JsonValue, TypeAdapter
 
+from answerback.dialects.tool_schema_parts import JSON_SCHEMA
+
 _DROPPED: Final = frozenset({"minLength", "maxLength", "minItems", "maxItems", "default"})
 _NULL: Final[dict[str, JsonValue]] = {"type": "null"}
-_ANY: Final[list[JsonValue]] = [
-    {"type": "string"},
-    {"type": "number"},
-    {"type": "boolean"},
-    {"type": "array", "items": {"type": "string"}},
-    _NULL,
-]
-"""Stands for any value, since strict modes require a type."""
+_ALTERNATIVES: Final = TypeAdapter(list[JsonValue])
 _OBJECT: Final = TypeAdapter(dict[str, JsonValue])
 
 
@@ -33,16 +28,19 @@ def to_strict_schema(schema: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
         return {
             **strict,
             **_closed(_OBJECT.validate_python(strict["properties"]), strict["required"]),
+            "additionalProperties": False,
         }
     if "items" in strict:
         return {**strict, "items": to_strict_schema(_OBJECT.validate_python(strict["items"]))}
-    return strict if "type" in strict else {**strict, "anyOf": _ANY}
+    if "anyOf" in strict:
+        return {**strict, "anyOf": [*_ALTERNATIVES.validate_python(strict["anyOf"]), _NULL]}
+    return strict
 
 
 def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, JsonValue]:
     """Return the properties, all required, without free-form objects, which strict modes cannot express."""
     schemas = {name: _OBJECT.validate_python(schema) for name, schema in properties.items()}
-    free_form = {name for name, schema in schemas.items() if _is_free_form(schema)}
+    free_form = {name for name, schema in schemas.items() if schema == JSON_SCHEMA}
     needed = required if isinstance(required, list) else []
     strict: dict[str, JsonValue] = {}
     for name, schema in schemas.items():
@@ -54,11 +52,6 @@ def _closed(properties: dict[str, JsonValue], required: JsonValue) -> dict[str, 
         optional = name not in needed and "anyOf" not in converted
         strict[name] = _or_null(converted) if optional else converted
     return {"properties": strict, "required": [*strict]}
-
-
-def _is_free_form(schema: Mapping[str, JsonValue]) -> bool:
-    kind = schema.get("type")
-    return "object" in (kind if isinstance(kind, list) else [kind]) and "properties" not in schema
 
 
 def _or_null(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:

@@ -18,7 +18,8 @@ _WHEN: Final = (
     "change what you do, or before something that cannot be undone. Do not ask for what you can find out "
     "yourself, to confirm what you were already told to do, or just to report; put related questions "
     "into one call. Never ask for passwords, tokens or other secrets: the answers are stored "
-    "and shown in a chat. The user may also reply with a message instead of answering, or end the turn."
+    "and shown in a chat. The user may also reply with a message instead of answering, or end the turn. "
+    "What they write in their own words overrides the options."
 )
 
 
@@ -36,6 +37,9 @@ class Tool:
     """What calls contain and return, to tell the tool from those of other dialects with the same name."""
 
 
+_BY_DEFAULT: Final = (
+    'make it the default; among options, put it first, where it may end with "(Recommended)".'
+)
 _REPLIED: Final = (
     'If the user replies instead: {"cancelled": true, "answered": {…}, "reply": "their message"}.'
 )
@@ -55,7 +59,7 @@ TOOLS: Final = (
             "Ask the user a form of typed questions and wait for the answers.",
             "an object with a key for each question's id: true or false, the chosen option, an array of the chosen "
             f"options, a string, a value that the schema allows, or null if it was skipped. {_REPLIED}",
-            "make it the question's default.",
+            _BY_DEFAULT,
         ),
         tool_schemas.ASK_USER,
         "questions with id, text and answer_type, which return a value for each id",
@@ -67,7 +71,7 @@ TOOLS: Final = (
         _description(
             "Ask the user one question and wait for the answer.",
             f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
-            "make it the default.",
+            _BY_DEFAULT,
         ),
         tool_schemas.SINGLE,
         'one question, which returns {"answer_type": …, "answer": …}',
@@ -80,7 +84,7 @@ TOOLS: Final = (
             "Ask the user one to three multiple-choice questions and wait for the answers.",
             '{"answers": […]} in the order of the questions: a label, or the user\'s own words; with multiSelect an '
             'array of them. If the user replies instead: {"freeText": "their message"}.',
-            "put it first.",
+            'put it first; its label may end with "(Recommended)".',
         ),
         host_schemas.ASK_USER_FORM,
         'questions with question and options, which return {"answers": […]} in their order',
@@ -117,7 +121,7 @@ TOOLS: Final = (
         _description(
             "Ask one question on behalf of a tool that is about to act.",
             f'{{"answer_type": …, "answer": …}}, the answer in the type of answer_type. {_REPLIED}',
-            "make it the default.",
+            _BY_DEFAULT,
         ),
         tool_schemas.TOOL_QUESTION,
     ),
@@ -190,7 +194,7 @@ TOOLS: Final = (
         _description(
             "Ask the user one question and wait for the answer.",
             "the answer itself: the option, or the user's own words, also if they reply instead.",
-            "put it first.",
+            'put it first; it may end with "(Recommended)".',
         ),
         host_schemas.CLINE,
     ),

@@ -1,4 +1,8 @@
-"""Building blocks for the schemas of the tools' arguments."""
+"""Building blocks for the schemas of the tools' arguments.
+
+They keep to what the SDKs and converters of all providers accept: each schema has a single ``type``, or only ``anyOf``
+without ``null``, whose alternatives have the descriptions. No object has ``additionalProperties``, or no properties.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,8 @@ def with_description(schema: dict[str, JsonValue], description: str) -> dict[str
 
 
 def object_schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
-    """Return the schema of an object without additional properties."""
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }
+    """Return the schema of an object."""
+    return {"type": "object", "properties": properties, "required": list(required)}
 
 
 def array_schema(
@@ -41,3 +40,10 @@ def array_schema(
 CONTEXT: Final = with_description(
     TEXT, "What the user needs to know to decide; shown above the question."
 )
+JSON_SCHEMA: Final[dict[str, JsonValue]] = {
+    "type": "object",
+    "properties": {"type": {"type": "string"}},
+    "description": "Only for schema: the JSON Schema of the answer, with any of its keywords. A flat object becomes a "
+    "form of input fields.",
+}
+"""An object with more properties than are listed."""

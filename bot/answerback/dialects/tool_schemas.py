@@ -11,6 +11,7 @@ from answerback.core.form import AnswerType
 from answerback.dialects.question_reader import NON_SCHEMA_TYPES
 from answerback.dialects.tool_schema_parts import (
     CONTEXT,
+    JSON_SCHEMA,
     LABEL,
     TEXT,
     array_schema,
@@ -43,8 +44,22 @@ def _answer_type_name(kind: AnswerType) -> str:
 _OPTIONS: Final = array_schema(
     LABEL, "The choices, all different; only for select and multi_select.", max_items=1_000
 )
+_LABELS: Final[dict[str, JsonValue]] = {"type": "array", "items": {"type": "string"}}
 _DEFAULT: Final[dict[str, JsonValue]] = {
-    "description": "Pre-selected for the user, who still has to confirm it; must fit the answer type."
+    "anyOf": [
+        {
+            "type": "boolean",
+            "description": "For boolean: pre-selected for the user, who still has to confirm it.",
+        },
+        {
+            "type": "string",
+            "description": "For select, the option that is pre-selected; for text, what is pre-filled.",
+        },
+        with_description(_LABELS, "For multi_select: the options that are pre-selected."),
+    ]
+}
+_EXPECTED: Final[dict[str, JsonValue]] = {
+    "anyOf": [{"type": "boolean"}, {"type": "string"}, _LABELS, {"type": "number"}]
 }
 
 ASK_USER: Final = object_schema(
@@ -59,15 +74,11 @@ ASK_USER: Final = object_schema(
                     "context": CONTEXT,
                     "answer_type": _answer_type(AnswerType),
                     "options": _OPTIONS,
-                    "schema": {
-                        "type": ["object", "boolean"],
-                        "description": "Only for schema: the JSON Schema of the answer. A flat object "
-                        "becomes a form of input fields.",
-                    },
+                    "schema": JSON_SCHEMA,
                     "default": _DEFAULT,
                     "when": with_description(
                         object_schema(
-                            {"question_id": LABEL, "equals": {}}, "question_id", "equals"
+                            {"question_id": LABEL, "equals": _EXPECTED}, "question_id", "equals"
                         ),
                         "Ask only if an earlier question's answer equals this value, or null if it was skipped.",
                     ),

@@ -12,6 +12,7 @@ from pydantic import JsonValue, TypeAdapter
 from answerback.core.form import MAX_TEXT
 from answerback.dialects import detection, tool_definitions
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.tool_schema_parts import object_schema
 
 DEFAULT_WAIT: Final = 50.0
 """Seconds that a call waits at most, by default: below the 60 after which common clients time out."""
@@ -94,7 +95,7 @@ class AskingTool:
             name=self.name,
             title=title,
             description=description,
-            input_schema=_schema(
+            input_schema=object_schema(
                 {**properties, **_ASKING, "wait_seconds": _wait_seconds(wait)}, *required
             ),
             annotations=ToolAnnotations(open_world_hint=True, destructive_hint=False),
@@ -166,7 +167,7 @@ def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
             title="Wait for an answer",
             description="Wait for the answer to a pending ask. Returns the answer as the asking tool would have, or "
             "pending again. Call it until there is an answer; do not ask again in the meantime.",
-            input_schema=_schema(
+            input_schema=object_schema(
                 {"ask_id": _ASK_ID, "wait_seconds": _wait_seconds(wait)}, "ask_id"
             ),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
@@ -176,7 +177,7 @@ def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
             title="Get an answer",
             description="Check, without waiting, whether an ask has been answered. Returns the answer, or pending with "
             "what has been answered so far.",
-            input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
+            input_schema=object_schema({"ask_id": _ASK_ID}, "ask_id"),
             annotations=ToolAnnotations(read_only_hint=True, open_world_hint=True),
         ),
         Tool(
@@ -184,7 +185,7 @@ def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
             title="Check for late answers",
             description="Get, without waiting, the answers that came in after you stopped waiting. Each is returned "
             "once. If a question was left open, call it when you resume after an interruption and before you finish.",
-            input_schema=_schema(
+            input_schema=object_schema(
                 {
                     "conversation": {
                         "type": "string",
@@ -207,7 +208,7 @@ def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
             title="Explain a question",
             description="Answer a person who asked back: if a result says clarify, explain what they asked about, then "
             f"call {WAIT}. They see the explanation below the question, which stays open. Do not ask again.",
-            input_schema=_schema(
+            input_schema=object_schema(
                 {
                     "ask_id": {
                         "type": "string",
@@ -232,7 +233,7 @@ def follow_up_tools(wait: float = DEFAULT_WAIT) -> list[Tool]:
             title="Withdraw an ask",
             description="Withdraw an ask that is no longer needed; the user sees that it was withdrawn. If it has "
             "been answered in the meantime, the answer is returned.",
-            input_schema=_schema({"ask_id": _ASK_ID}, "ask_id"),
+            input_schema=object_schema({"ask_id": _ASK_ID}, "ask_id"),
             annotations=ToolAnnotations(
                 open_world_hint=True, destructive_hint=True, idempotent_hint=True
             ),
@@ -271,12 +272,3 @@ def _merge_properties(shapes: Sequence[tool_definitions.Tool]) -> dict[str, Json
     either: dict[str, JsonValue] = {"anyOf": items}
     properties["questions"] = {**lists[0], "items": items[0] if len(items) == 1 else either}
     return properties
-
-
-def _schema(properties: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": list(required),
-        "additionalProperties": False,
-    }

@@ -20,6 +20,7 @@ from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
 from answerback.dialects import strict_schemas, tool_definitions
+from answerback.mcp.tools import DEFAULT_TOOLS, follow_up_tools
 from tests.meta.project import ROOT
 
 EVERY = pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
@@ -71,6 +72,24 @@ def without_type_of_enums(value: Any) -> Any:
     }
 
 
+def read_by_sdks(definitions: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    """Return definitions as the SDKs of Anthropic, Google and LangChain read them."""
+    forms = ("anthropic", "gemini", "strict", "mcp", "openai")
+    done = subprocess.run(
+        [
+            ROOT / ".venv" / "providers" / "bin" / "python",
+            Path(__file__).with_name("environments") / "read_definitions.py",
+        ],
+        input=json.dumps({form: definitions.get(form, []) for form in forms}),
+        capture_output=True,
+        text=True,
+        timeout=250,
+    )
+    assert done.returncode == 0, done.stderr
+    read: dict[str, list[Any]] = json.loads(done.stdout)
+    return read
+
+
 @pytest.mark.rule("API-11", "API-12")
 def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None) -> None:
     both = [(tool, strict) for tool in tool_definitions.TOOLS for strict in (False, True)]
@@ -83,18 +102,38 @@ def test_anthropics_and_googles_types_read_the_whole_definition(frameworks: None
     made["strict"] = [
         strict_schemas.to_strict_schema(tool.parameters) for tool in tool_definitions.TOOLS
     ]
-    done = subprocess.run(
-        [
-            ROOT / ".venv" / "providers" / "bin" / "python",
-            Path(__file__).with_name("environments") / "read_definitions.py",
-        ],
-        input=json.dumps(made),
-        capture_output=True,
-        text=True,
-        timeout=250,
-    )
-    assert done.returncode == 0, done.stderr
-    read = json.loads(done.stdout)
+    read = read_by_sdks(made)
     assert read["anthropic"] == made["anthropic"]
     assert read["gemini"] == made["gemini"]
     assert read["strict"] == without_type_of_enums(made["strict"])
+
+
+def outline(schema: Any) -> Any:
+    """Return the types in a schema, as JSON Schema or as Gemini writes them."""
+    if "anyOf" in schema:
+        return [outline(each) for each in schema["anyOf"]]
+    kind = schema["type"].lower()
+    if "properties" in schema:
+        return {name: outline(each) for name, each in schema["properties"].items()}
+    return [kind, outline(schema["items"])] if "items" in schema else kind
+
+
+@pytest.mark.rule("DIALECT-20")
+def test_converters_for_gemini_keep_the_type_of_every_property(frameworks: None) -> None:
+    enabled = {tool.dialect for tool in tool_definitions.TOOLS}
+    asking = [each.definition(enabled) for each in DEFAULT_TOOLS]
+    listed = [each for each in (*asking, *follow_up_tools()) if each]
+    made: dict[str, list[Any]] = {
+        "mcp": [each.model_dump(by_alias=True, exclude_none=True) for each in listed],
+        "openai": [],
+    }
+    for tool in tool_definitions.TOOLS:
+        made["mcp"].append(tool_definitions.format_definition(tool, "mcp"))
+        made["openai"].append(tool_definitions.format_definition(tool, "openai"))
+    read = read_by_sdks(made)
+    assert [outline(each) for each in read["mcp"]] == [
+        outline(tool["inputSchema"]) for tool in made["mcp"]
+    ]
+    assert [outline(each) for each in read["openai"]] == [
+        outline(tool["function"]["parameters"]) for tool in made["openai"]
+    ]

@@ -19,6 +19,7 @@ from answerback.service.question_routing import ToolRule
 from tests.mcp_clients import mcp_client
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.tool_schema_support import not_portable
 
 BOTH = pytest.mark.parametrize("mode", ["auto", "legacy"])
 GO: dict[str, Any] = {"question": "Deploy?", "answer_type": "boolean"}
@@ -253,6 +254,7 @@ async def test_the_tools_schemas_accept_and_refuse_what_the_service_does(
         jsonschema.Draft202012Validator.check_schema(tool.input_schema)
         assert tool.input_schema["type"] == "object"
         assert not {"anyOf", "oneOf", "allOf"} & tool.input_schema.keys()
+        assert not_portable(tool.input_schema) == []
         assert tool.description
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate({"questions": [{"id": "a"}]}, listed["ask_user"].input_schema)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.json_schema import schemas
 from answerback.dialects import registry, strict_schemas, tool_definitions
 from tests.unit.bot.dialect_support import CALLS
+from tests.unit.bot.tool_schema_support import every_schema, not_portable
 
 
 @pytest.mark.rule("DIALECT-18")
@@ -18,8 +19,15 @@ from tests.unit.bot.dialect_support import CALLS
 def test_every_definition_explains_when_to_ask_the_result_and_how_to_recommend(form: Any) -> None:
     for tool in tool_definitions.TOOLS:
         text = json.dumps(tool_definitions.format_definition(tool, form))
-        for words in ("Ask when", "secrets", "Returns ", "To recommend an answer, "):
+        for words in (
+            "Ask when",
+            "secrets",
+            "own words overrides the options",
+            "Returns ",
+            "To recommend an answer, ",
+        ):
             assert words in text
+        assert tool.dialect == "vscode" or "(recommended)" in tool.description.lower()
         assert len(tool.description) <= 1024  # OpenAI's limit
 
 
@@ -52,14 +60,6 @@ def test_a_call_valid_against_a_tools_schema_is_parsed_by_its_dialect(
     assert schemas.violations(tool.parameters, {}) != ()
 
 
-def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield a schema and all its subschemas."""
-    yield schema
-    below = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
-    for each in [*below, *([schema["items"]] if "items" in schema else [])]:
-        yield from every_schema(each)
-
-
 def spelt_out(schema: dict[str, Any], value: Any) -> Any:
     """Return a value as a model in a strict mode writes it, with null for what is missing."""
     schema = next((s for s in schema.get("anyOf", []) if "properties" in s or "items" in s), schema)
@@ -68,6 +68,28 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
     if isinstance(value, list) and "items" in schema:
         return [spelt_out(schema["items"], item) for item in value]
     return value
+
+
+@pytest.mark.rule("DIALECT-20")
+@pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
+def test_a_published_schema_is_portable(tool: tool_definitions.Tool) -> None:
+    assert not_portable(tool.parameters) == []
+
+
+@pytest.mark.rule("DIALECT-20")
+@pytest.mark.parametrize("form", ["mcp", "anthropic", "openai", "openai-responses", "gemini"])
+def test_the_default_of_a_single_question_is_typed_in_every_format(form: Any) -> None:
+    (single,) = tool_definitions.select_tools(["single"], lambda _: True)
+    made: Any = tool_definitions.format_definition(single, form)
+    made = made.get("function", made)
+    keys = ("parameters", "inputSchema", "input_schema", "parametersJsonSchema")
+    (parameters,) = [made[key] for key in keys if key in made]
+    default = parameters["properties"]["default"]
+    assert [each["type"] for each in default["anyOf"]] == ["boolean", "string", "array"]
+    values: tuple[JsonValue, ...] = (True, "a", ["a", "b"])
+    for value in values:
+        assert schemas.violations(default, value) == ()
+    assert schemas.violations(default, {"a": 1}) != ()
 
 
 @pytest.mark.rule("API-12")

@@ -1,0 +1,27 @@
+"""What every provider accepts in the schema of a tool's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+def every_schema(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield a schema and all its subschemas."""
+    yield schema
+    below = [*schema.get("properties", {}).values(), *schema.get("anyOf", [])]
+    for each in [*below, *([schema["items"]] if "items" in schema else [])]:
+        yield from every_schema(each)
+
+
+def not_portable(schema: Any) -> list[dict[str, Any]]:
+    """Return the subschemas that a provider's API or converter refuses or misreads."""
+    return [each for each in every_schema(schema) if not _is_portable(each)]
+
+
+def _is_portable(schema: dict[str, Any]) -> bool:
+    if "anyOf" in schema:  # Vertex AI refuses anything next to it
+        return schema.keys() == {"anyOf"} and {"type": "null"} not in schema["anyOf"]
+    if "additionalProperties" in schema or not isinstance(schema.get("type"), str):
+        return False
+    return bool(schema["type"] != "object" or schema["properties"])
