@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.agents import restartable
+from tests.acceptance.agents import eventually, restartable
 from tests.acceptance.process import PATIENCE
 from tests.fakes.receiver import receiving
 from tests.meta.project import PYTHONPATH
@@ -51,6 +51,12 @@ class Script:
         self._child = child
         self.events: list[dict[str, Any]] = []
 
+    async def proceed(self) -> None:
+        """Let a script go on that waits for a line."""
+        assert self._child.stdin is not None
+        self._child.stdin.write(b"\n")
+        await self._child.stdin.drain()
+
     async def until(self, name: str) -> dict[str, Any]:
         """Return the next event with this name."""
         assert self._child.stdout is not None
@@ -71,6 +77,7 @@ async def script(node: str, name: str, *arguments: str) -> AsyncIterator[Script]
         str(JS / name),
         *arguments,
         env={**os.environ, "PYTHONPATH": PYTHONPATH},
+        stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -109,6 +116,33 @@ async def test_the_typescript_client_walks_an_ask_despite_timeouts_and_a_killed_
             assert refused["is_error"] is True
             await walk.until("done")
         assert any(event["event"] == "progress" for event in walk.events)
+
+
+@pytest.mark.rule("MCP-14", "LATE-1", "WAITING-2")
+async def test_the_answer_to_a_call_that_the_typescript_client_aborted_is_late(
+    tmp_path: Path, node: str
+) -> None:
+    async with (
+        restartable(tmp_path) as service,
+        script(node, "cancel.mjs", f"{service.url}/mcp", "Which port?") as client,
+    ):
+
+        async def is_attended(*, attended: bool) -> bool:
+            asks = (await service.call("GET", "/v1/asks"))["asks"]
+            return [ask["waiting"] for ask in asks] == [attended]
+
+        await client.until("asking")
+        await eventually(lambda: is_attended(attended=True))
+        await client.proceed()
+        await client.until("cancelled")
+        await eventually(lambda: is_attended(attended=False))
+        ask_id = (await service.newest())["id"]
+        await service.answer(ask_id, "8420")
+        await client.proceed()
+        (late,) = (await client.until("late"))["answers"]
+        assert late["ask_id"] == ask_id
+        assert late["structured"] == {"answer_type": "text", "answer": "8420"}
+        assert (await client.until("again"))["answers"] == []
 
 
 @pytest.mark.rule("MCP-12", "DATA-3")

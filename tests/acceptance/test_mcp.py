@@ -16,7 +16,7 @@ from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.shared.exceptions import MCPError
 
-from tests.acceptance.agents import Service, restartable
+from tests.acceptance.agents import Service, eventually, restartable
 from tests.acceptance.process import PATIENCE
 from tests.mcp_clients import mcp_client
 from tests.meta.project import PYTHONPATH
@@ -67,6 +67,26 @@ async def test_an_ask_is_walked_despite_timeouts_and_a_killed_service(
             other_id = other.structured_content["ask_id"]
             withdrawn = await client.call_tool("withdraw_ask", {"ask_id": other_id})
     assert withdrawn.structured_content["reason"] == "withdrawn"
+
+
+@pytest.mark.rule("MCP-14", "MCP-8")
+@pytest.mark.parametrize("transport", ["http", "stdio"])
+async def test_the_answer_to_a_cancelled_call_is_late(tmp_path: Path, transport: str) -> None:
+    async with restartable(tmp_path) as service, connector(service, transport)() as client:
+        calling = asyncio.create_task(client.call_tool("ask_user", GO))
+        ask_id = (await service.newest())["id"]
+        calling.cancel()
+        await asyncio.gather(calling, return_exceptions=True)
+        await eventually(lambda: nobody_waits(service))
+        await service.answer(ask_id)
+        late = await client.call_tool("check_answers", {})
+        assert [one["ask_id"] for one in late.structured_content["answers"]] == [ask_id]
+        again = await client.call_tool("check_answers", {})
+        assert again.structured_content["answers"] == []
+
+
+async def nobody_waits(service: Service) -> bool:
+    return not (await service.newest())["waiting"]
 
 
 async def ask_and_give_up(client: Client, service: Service) -> str:

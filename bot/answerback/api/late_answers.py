@@ -9,7 +9,7 @@ from typing import Annotated
 from aiohttp import web
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
-from answerback.api.operation import Api, Call, json_response
+from answerback.api.operation import Api, Call, ask_response, json_response
 from answerback.http.response_arrival import ARRIVAL_TRACKER, ResponseArrival
 from answerback.ports.late_answers import SeenState
 from answerback.service.agent_requests import RESPONSE_TRACKER
@@ -48,6 +48,14 @@ async def answers(call: Call) -> web.Response:
         call.request[RESPONSE_TRACKER].add_outcome(answer.ask, SeenState.LISTED)
     rows: list[JsonValue] = [late_answer_json(answer.ask) for answer in late]
     return json_response({"answers": rows, "next": late[-1].number if late else query.after})
+
+
+async def undelivered(call: Call) -> web.Response:
+    """``POST /v1/asks/{id}/undelivered``."""
+    ask = await call.ask()
+    if not ask.open:
+        await call.api.run_to_completion(call.service.late_answer_tracker.undo_seen(ask))
+    return ask_response(ask)
 
 
 def response_tracker_of(api: Api, request: web.Request) -> ResponseTracker:

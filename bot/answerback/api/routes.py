@@ -253,6 +253,17 @@ OPERATIONS: Final = (
         "`after=0`, store `next` together with the answers, and pass it as `after`.",
     ),
     Operation(
+        "undelivered",
+        "POST",
+        "/v1/asks/{id}/undelivered",
+        "Return an outcome that the agent did not get",
+        late_answers.undelivered,
+        {200: _ask("The ask. Its outcome is a late answer again."), 404: _NOT_FOUND},
+        roles=AGENT_ONLY,
+        description="For programs that pass outcomes on to an agent: the agent's call was cancelled, or the agent has "
+        "gone, before it got what the response to the program reported.",
+    ),
+    Operation(
         "record",
         "GET",
         "/v1/asks/{id}/record",

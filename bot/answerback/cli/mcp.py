@@ -6,16 +6,19 @@ It connects to a running service, so an ask outlives this process, its client, a
 from __future__ import annotations
 
 import asyncio
+import logging
 import platform
 from collections.abc import Collection
 from typing import Final
 
 import typer
+from mcp.server import Server
 from mcp.server.stdio import stdio_server
+from mcp_types import CancelledNotificationParams, RequestId
 from pydantic import JsonValue
 
 from answerback.cli.service_address import resolve_url
-from answerback.core.ask import ToolResult
+from answerback.core.ask import Status, ToolResult
 from answerback.core.clarification import CLARIFY
 from answerback.mcp.backend import (
     AskJson,
@@ -24,7 +27,8 @@ from answerback.mcp.backend import (
     LateAnswerBatch,
     explanation_refused,
 )
-from answerback.mcp.server import CallOptions, build_mcp_server
+from answerback.mcp.cancellation import CANCELLED
+from answerback.mcp.server import CallOptions, OptionsSource, build_mcp_server
 from answerback.mcp.tasks import Context
 from answerback.mcp.tools import parse_asking_tools
 from answerback.runtime import logs
@@ -39,6 +43,10 @@ from answerback_client import (
     UnreachableError,
 )
 
+logger = logging.getLogger(__name__)
+
+_CANCELLABLE_CALLS: Final = 100
+"""The latest calls, which a cancellation may cross."""
 _PATIENCE: Final = 20.0
 """Seconds for which calls to a service that is down are retried within one tool call."""
 
@@ -58,10 +66,58 @@ async def _bridge(url: str, token: str | None, to: str | None, options: CallOpti
         return CallOptions(options.offered, options.wait, _caller(ctx))
 
     async with AsyncClient(url, token, patience=_PATIENCE) as client:
-        backend = ClientBackend(client, to)
-        server = build_mcp_server(lambda _ctx: backend, options_of=options_of)
+        server = build_bridge(client, to, options_of)
         async with stdio_server() as (incoming, outgoing):
             await server.run(incoming, outgoing, server.create_initialization_options())
+
+
+def build_bridge(
+    client: AsyncClient, to: str | None, options_of: OptionsSource
+) -> Server[dict[str, object]]:
+    """Build the MCP server for one client: what a call has reported is undone if it is cancelled.
+
+    The SDK cancels a call in progress; its result, and a cancellation that crosses it, are our concern.
+    """
+    reported = ReportedOutcomes(client)
+
+    async def cancelled(_ctx: Context, params: CancelledNotificationParams) -> None:
+        await reported.undo(params.request_id)
+
+    server = build_mcp_server(
+        lambda ctx: ClientBackend(client, to, reported, ctx.request_id),
+        options_of=options_of,
+    )
+    server.add_notification_handler(CANCELLED, CancelledNotificationParams, cancelled)
+    return server
+
+
+class ReportedOutcomes:
+    """The asks whose outcomes the latest calls have reported, so that a cancelled call's can become late answers."""
+
+    def __init__(self, client: AsyncClient) -> None:
+        self._client = client
+        self._calls: dict[str, list[str]] = {}
+        self._undoing = asyncio.Lock()
+
+    def add(self, request_id: RequestId | None, ask_id: str) -> None:
+        """Note that a call reports the outcome of an ask."""
+        self._calls.setdefault(str(request_id), []).append(ask_id)
+        if len(self._calls) > _CANCELLABLE_CALLS:
+            del self._calls[next(iter(self._calls))]
+
+    async def undo(self, request_id: RequestId | None) -> None:
+        """Return what a cancelled call has reported."""
+        async with self._undoing:
+            for ask_id in self._calls.pop(str(request_id), []):
+                try:
+                    await self._client.call("POST", f"/v1/asks/{ask_id}/undelivered")
+                except ClientError as error:
+                    logger.warning("The answer of a cancelled call is lost: %s", error)
+
+    async def settle(self) -> None:
+        """Return once everything is undone that was cancelled."""
+        async with self._undoing:
+            pass
 
 
 def _caller(ctx: Context) -> str | None:
@@ -75,11 +131,26 @@ class ClientBackend:
 
     Args:
         to: where to ask if the call does not say.
+        reported: gets the asks whose outcomes the service has reported.
+        request_id: the call's.
     """
 
-    def __init__(self, client: AsyncClient, to: str | None = None) -> None:
+    def __init__(
+        self,
+        client: AsyncClient,
+        to: str | None = None,
+        reported: ReportedOutcomes | None = None,
+        request_id: RequestId | None = None,
+    ) -> None:
         self._client = client
         self._to = to
+        self._reported = reported or ReportedOutcomes(client)
+        self._request_id = request_id
+
+    def _report(self, ask: AskJson) -> AskJson:
+        if ask["status"] != Status.OPEN:
+            self._reported.add(self._request_id, str(ask["id"]))
+        return ask
 
     async def enabled(self, dialects: Collection[str]) -> Collection[str]:
         """The given dialects that the service offers."""
@@ -97,6 +168,7 @@ class ClientBackend:
 
     async def submit(self, asking: AskToolCall) -> AskJson:
         """Submit an ask."""
+        await self._reported.settle()
         envelope: dict[str, JsonValue] = {
             "to": asking.to if asking.to is not None else self._to,
             "dialect": asking.dialect,
@@ -109,7 +181,7 @@ class ClientBackend:
         extra = {name: value for name, value in envelope.items() if value is not None}
         body: dict[str, JsonValue] = {"name": asking.name, "arguments": asking.arguments, **extra}
         try:
-            return (await self._client.submit_body(body, key=asking.key)).json
+            return self._report((await self._client.submit_body(body, key=asking.key)).json)
         except InvalidCallError as error:
             result = error.tool_result
             refusal = result and ToolResult(
@@ -122,7 +194,7 @@ class ClientBackend:
     async def get(self, ask_id: str, *, reported: bool = True) -> AskJson | None:
         """The current state of an ask; None if there is no such ask."""
         try:
-            return (await self._client.get(ask_id)).json
+            return self._report((await self._client.get(ask_id)).json)
         except NotFoundError:
             return None
         except ClientError as error:
@@ -132,7 +204,7 @@ class ClientBackend:
         """Wait until the ask has ended or the time is up; None if the service is down by then."""
         try:
             async with asyncio.timeout(seconds + _PATIENCE):
-                return (await self._client.wait(ask_id, timeout=seconds)).json
+                return self._report((await self._client.wait(ask_id, timeout=seconds)).json)
         except StillOpenError as error:
             return error.ask.json
         except (TimeoutError, UnreachableError, NotFoundError):
@@ -145,7 +217,7 @@ class ClientBackend:
         try:
             return (await self._client.add_context(ask_id, text)).json
         except EndedError as error:
-            return error.ask.json
+            return self._report(error.ask.json)
         except NotFoundError:
             return None
         except InvalidCallError as error:
@@ -158,7 +230,7 @@ class ClientBackend:
         try:
             return (await self._client.withdraw(ask_id)).json
         except EndedError as error:
-            return error.ask.json
+            return self._report(error.ask.json)
         except NotFoundError:
             return None
         except ClientError as error:
@@ -166,11 +238,12 @@ class ClientBackend:
 
     async def late(self, conversation: str | None, after: int | None) -> LateAnswerBatch:
         """The late answers that the agent has not received; asks without a conversation are the default."""
+        await self._reported.settle()
         try:
             answers = await self._client.answers(conversation or "", after=after)
         except ClientError as error:
             raise AskRefusedError(_error_result(_describe_error(error))) from error
-        return LateAnswerBatch([ask.json for ask in answers.asks], answers.next)
+        return LateAnswerBatch([self._report(ask.json) for ask in answers.asks], answers.next)
 
 
 def _describe_error(error: ClientError) -> str:

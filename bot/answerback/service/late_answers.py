@@ -32,6 +32,7 @@ class LateAnswerTracker:
         self._clock = clock
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
+        self._released = asyncio.Event()
 
     def track_response(self, sent: Callable[[ResponseTracker], SentResponse]) -> ResponseTracker:
         """Start tracking the outcomes in one response; see `ResponseTracker`."""
@@ -65,6 +66,12 @@ class LateAnswerTracker:
         agent = ask.request.agent or ""
         return any(ask.id in self._held.get((agent, state), ()) for state in SeenState)
 
+    async def undo_seen(self, ask: Ask) -> None:
+        """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
+        while self.is_held(ask):
+            await self._released.wait()
+        await self._store.set_seen_state([ask.id], SeenState.UNSEEN, self._clock.now())
+
     def hold(self, ask_id: str, hold_key: HoldKey) -> None:
         """Keep an ask out of the lists of late answers."""
         self._held.setdefault(hold_key, Counter())[ask_id] += 1
@@ -77,6 +84,8 @@ class LateAnswerTracker:
             del held[ask_id]
         if not held:
             del self._held[hold_key]
+        self._released.set()
+        self._released = asyncio.Event()
 
 
 class SentResponse(Protocol):

@@ -5,14 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from mcp import Client
+from mcp_types import CancelledNotification, CancelledNotificationParams
 
+from answerback.cli import mcp as bridge
+from answerback.cli.mcp import ReportedOutcomes, build_bridge
 from answerback.core.ask import Ask
+from answerback.mcp.server import CallOptions
+from answerback.ports.late_answers import SeenState
 from answerback.service import agent_presence
+from answerback_client import AsyncClient
 from tests.service_support import WAIT
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.test_late_answers_mcp import check
@@ -60,6 +68,39 @@ async def raw(service: Served) -> RawClient:
     made = RawClient(service)
     await made.connect()
     return made
+
+
+async def answered(service: Served) -> Ask:
+    """An ask that a person has answered, which nobody has been told."""
+    body = {"name": "ask_user", "arguments": GO, "to": "web"}
+    async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
+        assert response.status == 201
+    await service.act(await service.newest(), action="answer", value=True)
+    return await service.newest()
+
+
+class SentCancellations:
+    """A client's cancellations of the call that it made last."""
+
+    def __init__(self, mcp: Client) -> None:
+        self._mcp = mcp
+
+    async def cancel(self) -> None:
+        session = self._mcp.session
+        newest: int = session._dispatcher._next_id  # type: ignore[attr-defined]
+        params = CancelledNotificationParams(request_id=newest)
+        await session.send_notification(CancelledNotification(params=params))
+
+
+@asynccontextmanager
+async def bridged(service: Served) -> AsyncIterator[tuple[Client, SentCancellations]]:
+    """A client of the server that `answerback mcp` runs."""
+    async with (
+        AsyncClient(service.url, patience=0.3) as http,
+        Client(build_bridge(http, "web", lambda _: CallOptions()), mode="legacy") as mcp,
+    ):
+        await mcp.list_tools()  # or it lists them after its first call
+        yield mcp, SentCancellations(mcp)
 
 
 async def events_of(response: aiohttp.ClientResponse) -> list[dict[str, Any]]:
@@ -132,6 +173,74 @@ async def test_a_cancellation_that_crosses_the_answer_undoes_its_delivery(
     url = f"{service.url}/v1/answers?conversation=c1"
     async with service.http.get(url) as response:
         assert [one["id"] for one in (await response.json())["answers"]] == [ask.id]
+
+
+@pytest.mark.rule("MCP-14", "MCP-8", "LATE-4")
+@pytest.mark.parametrize("tool", ["ask_user", "wait_for_answer", "get_answer", "withdraw_ask"])
+async def test_the_bridge_undoes_what_a_cancellation_crosses(service: Served, tool: str) -> None:
+    async with bridged(service) as (mcp, sent):
+        if tool == "ask_user":
+            calling = asyncio.create_task(mcp.call_tool(tool, GO))
+            ask = await service.newest()
+            await service.wait_for_waiters(ask)
+            await service.act(ask, action="answer", value=True)
+            result = await calling
+        else:
+            await mcp.call_tool("ask_user", {**GO, "wait_seconds": 0})
+            ask = await service.newest()
+            await service.act(ask, action="answer", value=True)
+            result = await mcp.call_tool(tool, {"ask_id": ask.id})
+        assert result.structured_content["answer"] is True
+        await sent.cancel()
+        (given,) = (await check(mcp))["answers"]
+        assert given["ask_id"] == ask.id
+        await sent.cancel()  # of the list
+        assert (await check(mcp))["answers"] == [given]
+        assert (await check(mcp))["answers"] == []
+
+
+@pytest.mark.rule("MCP-14")
+async def test_only_the_latest_calls_can_be_cancelled(
+    service: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(bridge, "_CANCELLABLE_CALLS", 2)
+    async with AsyncClient(service.url, patience=0.1) as http:
+        reported = ReportedOutcomes(http)
+        for request_id in (1, 2, 3):
+            reported.add(request_id, "ask_unknown")
+        await reported.undo(1)
+        await reported.undo(None)
+        assert not caplog.records
+        await reported.undo(3)
+    assert "lost" in caplog.text
+
+
+@pytest.mark.rule("MCP-14")
+async def test_what_a_waiting_call_is_about_to_report_is_undone_after_it_did(
+    service: Served,
+) -> None:
+    ask = await answered(service)
+    tracker = service.running.service.late_answer_tracker
+    tracker.hold(ask.id, ("", SeenState.SEEN))
+    undoing = asyncio.create_task(tracker.undo_seen(ask))
+    await asyncio.sleep(0)
+    await tracker.save_seen([ask.id], SeenState.SEEN)
+    assert not undoing.done()
+    tracker.release(ask.id, ("", SeenState.SEEN))
+    await undoing
+    assert await service.running.service.store.get_seen_state(ask.id) is SeenState.UNSEEN
+
+
+@pytest.mark.rule("MCP-14", "LATE-1")
+async def test_an_outcome_is_returned_by_its_own_agent_once_it_has_ended(service: Served) -> None:
+    body = {"name": "ask_user", "arguments": GO, "to": "web"}
+    async with service.http.post(f"{service.url}/v1/asks", json=body) as response:
+        ask_id = (await response.json())["id"]
+    url = f"{service.url}/v1/asks/{ask_id}/undelivered"
+    async with service.http.post(url) as response:
+        assert (response.status, (await response.json())["status"]) == (200, "open")
+    async with service.http.post(url.replace(ask_id, "ask_0")) as response:
+        assert response.status == 404
 
 
 @pytest.mark.rule("MCP-14")
