@@ -27,6 +27,7 @@ from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
 from answerback_slack.api_client import SlackApi, create_web_client
+from answerback_slack.bolt_app import BoltDispatcher
 from answerback_slack.catch_up import Conversation, create_missed_message_reader
 from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
@@ -34,7 +35,6 @@ from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack, InteractionHandler
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
-from answerback_slack.payload_dispatch import PayloadDispatcher
 from answerback_slack.platform_events import EventHandler
 from answerback_slack.posting import Posting
 from answerback_slack.private_notes import PrivateNotes
@@ -104,7 +104,7 @@ class SlackSurface(ChatSurface):
         self._asks: Asks | None = None
         self._outages = Outage(logger, "Slack")
         self._outage: str | None = "Slack is not connected yet."
-        self._dispatcher = PayloadDispatcher(self._on_click, self._on_event)
+        self._dispatcher = BoltDispatcher(bot_token, self._identity, self._on_click, self._on_event)
         self._endpoint = (
             None
             if signing_secret is None

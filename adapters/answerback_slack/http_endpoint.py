@@ -23,7 +23,7 @@ from yarl import URL
 from answerback.http.platform_bodies import BodyReader
 from answerback.http.unverified_connections import mark_request_verified
 from answerback_slack import limits
-from answerback_slack.payload_dispatch import PayloadCallback
+from answerback_slack.bolt_app import PayloadCallback
 
 logger = logging.getLogger(__name__)
 

@@ -73,8 +73,8 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
         "SLACK_APP_TOKEN": "app_token",
         "SLACK_SIGNING_SECRET": "signing_secret",
     }
-    packages = ("msgspec", "slack_sdk")
-    loggers = ("slack_sdk",)
+    packages = ("msgspec", "slack_bolt", "slack_sdk")
+    loggers = ("slack_bolt", "slack_sdk")
 
     def load(self) -> None:
         """See `SurfacePlugin.load`."""

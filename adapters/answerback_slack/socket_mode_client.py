@@ -26,7 +26,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from answerback.ports.outage_log import Outage
 from answerback_client.backoff import Backoff
 from answerback_slack import errors
-from answerback_slack.payload_dispatch import PayloadCallback
+from answerback_slack.bolt_app import PayloadCallback
 
 logger = logging.getLogger(__name__)
 

@@ -31,7 +31,7 @@ LOOP_TOPS = (
     "bot/answerback/api/problems.py",
     # events from a platform, and notes sent in the background
     "adapters/answerback_chat/interactions.py",
-    "adapters/answerback_slack/payload_dispatch.py",
+    "adapters/answerback_slack/bolt_app.py",
     "adapters/answerback_chat/background_tasks.py",
     # background work
     "adapters/answerback_discord/gateway_client.py",

@@ -65,7 +65,7 @@ def test_a_configured_surface_without_its_extra_is_a_configuration_error(
     )
     settings = load_settings(file)
     check_extras(settings)
-    lack("slack_sdk")
+    lack("slack_bolt")
     with pytest.raises(ConfigError) as raised:
         check_extras(settings)
     assert str(raised.value) == _SLACK

@@ -57,7 +57,7 @@ async def main():
 asyncio.run(main())
 """
 _HEAVY = {
-    *("discord", "jsonschema", "mcp", "mcp_types", "nacl"),
+    *("discord", "jsonschema", "mcp", "mcp_types", "nacl", "slack_bolt"),
     *("slack_sdk", "sse_starlette", "starlette", "aiohttp_asgi", "rich", "typer"),
 }
 

@@ -69,7 +69,7 @@ CASES: dict[str, Ask] = {
     ),
     "boolean-default": single_question_ask(AnswerType.BOOLEAN, default=True, has_default=True),
     "boolean-for-turn": in_turn(
-        single_question_ask(AnswerType.BOOLEAN, persistence=Persistence.TURN)
+        single_question_ask(AnswerType.BOOLEAN, persistence=Persistence.TURN, exclusive=False)
     ),
     "select-buttons": single_question_ask(SELECT, options=ENVIRONMENTS),
     "select-buttons-default-other": single_question_ask(
