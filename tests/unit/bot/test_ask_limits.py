@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import math
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +14,10 @@ from typing import Any
 import aiohttp
 import pytest
 
+from answerback.agents.acp import ask_people as acp_ask_people
+from answerback.agents.acp.ask_people import AskClient
+from answerback.agents.bridges.ask_people import Request, RequestAsker
+from answerback.agents.pipe import exchange
 from answerback.agents.pipe.service_calls import RefusedError, ServiceCalls
 from answerback.core.errors import DeclinedCallError
 from answerback.dialects.registry import render_refusal
@@ -22,8 +29,9 @@ from answerback.service import ask_limits
 from answerback.service.submission_request import Agent
 from answerback_client import AsyncClient, TooManyAsksError
 from tests.service_support import WAIT, ask_user
-from tests.unit.bot.agent_support import Served, served
+from tests.unit.bot.agent_support import Json, Served, served
 from tests.unit.bot.conftest import Parts
+from tests.unit.bot.hook_support import CLAUDE_PERMISSION, CODEX_PERMISSION, GEMINI, piped
 from tests.unit.bot.test_claude_hooks import asking, decision, hook
 from tests.unit.bot.test_claude_hooks_permission import permission
 
@@ -207,6 +215,97 @@ async def test_a_hook_denies_when_its_time_is_up(
     denied, why = decision(await hook(full.service, asking(), "?wait=1"))
     assert denied == "deny"
     assert "together in one call" in why
+
+
+PIPED = pytest.mark.parametrize(
+    ("agent", "event"),
+    [("claude", CLAUDE_PERMISSION), ("codex", CODEX_PERMISSION), ("gemini", GEMINI)],
+)
+
+
+@pytest.mark.rule("LIMIT-4")
+@PIPED
+async def test_a_command_hook_asks_again_for_longer_than_a_long_poll(
+    full: Full, monkeypatch: pytest.MonkeyPatch, agent: str, event: Json
+) -> None:
+    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+    monkeypatch.setattr(exchange, "LONG_POLL", 0.2)
+    running = asyncio.create_task(asyncio.to_thread(piped, agent, event, full.service.url))
+    for _ in range(3):  # each in a long poll of its own
+        async with asyncio.timeout(WAIT):
+            await full.refused.wait()
+        full.refused.clear()
+        assert not running.done()
+    full.refused.set()
+    await full.make_room()
+    await full.service.act(await full.service.newest(2), action="reply", text="Not now.")
+    async with asyncio.timeout(WAIT):
+        assert "Not now." in str(await running)
+
+
+@pytest.mark.rule("LIMIT-4")
+@PIPED
+async def test_a_command_hook_denies_when_its_time_is_up(
+    full: Full, monkeypatch: pytest.MonkeyPatch, agent: str, event: Json
+) -> None:
+    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+    began = time.monotonic()
+    told = await asyncio.to_thread(piped, agent, event, full.service.url, wait=0.5)
+    assert "together in one call" in str(told)
+    assert time.monotonic() - began >= 0.5
+
+
+@pytest.mark.rule("LIMIT-4")
+async def test_a_bridge_asks_again_until_there_is_room(full: Full) -> None:
+    async with AsyncClient(full.service.url, patience=math.inf) as client:
+        request = Request("r1", "ask_user", "single", CALL, "thread-1")
+        asker = RequestAsker(client, {"bridge": "codex"}, None)
+        waiting = asyncio.create_task(asker.ask_and_wait(request, asyncio.Event()))
+        await full.make_room()
+        await full.service.act(await full.service.newest(2), action="answer", value=True)
+        async with asyncio.timeout(WAIT):
+            ended = await waiting
+    assert ended is not None
+    assert ended.status == "answered"
+
+
+def acp_client(full: Full, pause: Callable[[float], None]) -> AskClient:
+    """Return the client of an ACP proxy whose patience is far shorter than it may have to wait."""
+    return AskClient(ServiceCalls(full.service.url, pause=pause), patience=0.0)
+
+
+ACP_CALL = acp_ask_people.Call("ask_user", "single", CALL, "session-1")
+
+
+@pytest.mark.rule("LIMIT-4")
+async def test_an_acp_proxy_asks_again_until_there_is_room(
+    full: Full, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask_limits, "_RETRY_OPEN", 10)
+    pauses: list[float] = []
+    room = threading.Event()
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        room.wait(WAIT)
+
+    waiting = asyncio.create_task(asyncio.to_thread(acp_client(full, pause).ask, ACP_CALL))
+    await full.make_room()
+    room.set()
+    await full.service.act(await full.service.newest(2), action="answer", value=True)
+    async with asyncio.timeout(WAIT):
+        ended = (await waiting).ask
+    assert ended is not None
+    assert (ended["status"], pauses) == ("answered", [10.0])
+
+
+@pytest.mark.rule("LIMIT-4")
+async def test_an_acp_proxy_stops_asking_once_nobody_needs_the_answer(full: Full) -> None:
+    client = acp_client(full, lambda _: None)
+    needed = iter([True, False])
+    outcome = await asyncio.to_thread(client.ask, ACP_CALL, is_needed=lambda: next(needed))
+    assert outcome.ask is None
+    assert "together in one call" in outcome.words
 
 
 @pytest.mark.rule("LIMIT-4")

@@ -15,6 +15,7 @@ from answerback.agents.pipe.service_calls import (
     RefusedError,
     ServiceCalls,
     ServiceUnavailableError,
+    TooManyAsksError,
 )
 
 Json = dict[str, Any]
@@ -51,10 +52,18 @@ class AskClient:
     patience: float = 20.0
     """Seconds for which calls are retried until the service has accepted the ask."""
 
-    def ask(self, call: Call, opened: Callable[[str], None] = lambda _ask_id: None) -> AskOutcome:
-        """Ask people and return the outcome once there is one. Reports the ask's id to `opened`."""
+    def ask(
+        self,
+        call: Call,
+        opened: Callable[[str], None] = lambda _ask_id: None,
+        is_needed: Callable[[], bool] = lambda: True,
+    ) -> AskOutcome:
+        """Ask people and return the outcome once there is one. Reports the ask's id to `opened`.
+
+        If the agent has reached one of its limits, waits and tries again while the answer `is_needed`.
+        """
         try:
-            ask = self._submit(call)
+            ask = self._submit(call, is_needed)
         except ServiceUnavailableError as error:
             return AskOutcome(
                 None,
@@ -65,11 +74,17 @@ class AskClient:
         opened(ask["id"])
         return self._wait(ask)
 
-    def _submit(self, call: Call) -> Json:
+    def _submit(self, call: Call, is_needed: Callable[[], bool]) -> Json:
         body = {**call._asdict(), "to": self.to}
         fields = {key: value for key, value in body.items() if value is not None}
         key = secrets.token_hex(16)
-        return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
+        while True:
+            try:
+                return self._call("POST", "/v1/asks", fields, key, patience=self.patience)
+            except TooManyAsksError as error:
+                self.service.pause(error.retry_after)
+                if not is_needed():
+                    raise
 
     def _wait(self, ask: Json) -> AskOutcome:
         path = _path(ask["id"])

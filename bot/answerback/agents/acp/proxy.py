@@ -217,7 +217,11 @@ class Proxy:
     def _ask(self, race: _Race, call: Call) -> None:
         """Ask people about a request, and wait for the outcome."""
         try:
-            outcome = self.people.ask(call, lambda ask_id: self._record_ask_id(race, ask_id))
+            outcome = self.people.ask(
+                call,
+                lambda ask_id: self._record_ask_id(race, ask_id),
+                lambda: not race.is_over,
+            )
         except Exception as error:  # noqa: BLE001 - whatever fails, the agent waits for an answer
             failure = error
             outcome = AskOutcome(None, f"Nobody could be asked: {failure!r}.")

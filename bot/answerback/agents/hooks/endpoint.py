@@ -118,9 +118,8 @@ class HookEndpoints:
                 answer = await self._fetch_late_answers(event, caller)
             else:
                 outcome = await self._outcome(call, caller)
-                if isinstance(outcome, Ask):
-                    body = {"message": _describe_open(outcome)}
-                    return web.json_response(body, status=202, headers=headers)
+                if isinstance(outcome, str):
+                    return web.json_response({"message": outcome}, status=202, headers=headers)
                 answer = host.answer(event, outcome)
         return web.json_response(answer, headers=headers)
 
@@ -138,18 +137,19 @@ class HookEndpoints:
         texts = [describe_late_answer(late.ask) for late in unseen]
         return caller.host.tell_model(event, "\n\n".join((_LATE_ANSWERS_INTRO, *texts)))
 
-    async def _outcome(self, call: Call, caller: _Caller) -> Outcome | Ask:
-        """Ask people about a call; returns the outcome, or the open ask if the caller calls again."""
+    async def _outcome(self, call: Call, caller: _Caller) -> Outcome | str:
+        """Ask people about a call; returns the outcome, or what it waits for if the caller calls again."""
         if (answered := await self._find_answered(call, caller)) is not None:
             return Outcome(answered)
         try:
             ask = await self._ask_and_wait(call, caller)
         except (InvalidCallError, ProblemError) as error:
-            return Outcome(None, _describe_error(error))
+            reason = _describe_error(error)
+            return reason if caller.query.poll and _is_temporary(error) else Outcome(None, reason)
         if not ask.open:
             return Outcome(ask)
         if caller.query.poll and not self.service.stopping:
-            return ask
+            return _describe_open(ask)
         if caller.query.poll:
             raise ProblemError(503, "Stopping", "Call again when the service is back.")
         return Outcome(None, self._describe_unanswered(ask, caller.query))
@@ -218,7 +218,10 @@ class HookEndpoints:
     async def _submit_within_limits(
         self, call: Call, caller: _Caller, until: float
     ) -> asyncio.Future[Submitted]:
-        """Start to submit, again if the agent has reached one of its limits and there is time left."""
+        """Start to submit, again if the agent has reached one of its limits and there is time left.
+
+        A caller that calls again does so only once its time is up.
+        """
         while True:
             submitting = asyncio.ensure_future(self._submit(call, caller))
             try:
@@ -228,7 +231,10 @@ class HookEndpoints:
                 raise
             error = submitting.exception()
             pause = error.retry_after if isinstance(error, DeclinedCallError) else None
-            if pause is None or asyncio.get_running_loop().time() + pause > until:
+            left = until - asyncio.get_running_loop().time()
+            if pause is not None and pause > left and caller.query.poll:
+                await asyncio.sleep(left)
+            if pause is None or pause > left:
                 return submitting
             await asyncio.sleep(pause)
 
@@ -311,6 +317,11 @@ def _describe_open(ask: Ask) -> str:
         f"The question stays open{where} ({ask.id}). Do not assume an answer: continue with work that does not depend "
         "on it, or stop and say what you are waiting for."
     )
+
+
+def _is_temporary(error: InvalidCallError | ProblemError) -> bool:
+    """Whether the agent has reached one of its limits, and may try again."""
+    return isinstance(error, DeclinedCallError) and error.retry_after is not None
 
 
 def _describe_error(error: InvalidCallError | ProblemError) -> str:
