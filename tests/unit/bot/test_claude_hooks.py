@@ -341,7 +341,7 @@ async def test_a_waiting_hook_and_its_prompt_report_that_the_service_stops(
     service.running.service.stop_waiting()
     told, why = decision(await waiting)
     assert told == "deny"
-    assert why.startswith("Answerback was stopped before anybody answered. The question stays open")
+    assert why.startswith("Answerback was stopped before anyone answered. The question stays open")
     now = await service.running.service.get(ask.id)
     assert now is not None
     assert (now.open, now.unattended) == (True, True)
