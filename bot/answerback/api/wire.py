@@ -158,6 +158,8 @@ class AskBody(Wire):
     """Who may act on it: user ids, `@` with the id of a group or role, or `anyone`."""
     prompt: PromptBody | None
     answers: dict[str, JsonValue]
+    sources: dict[str, Source]
+    """Whose each answer is, by question id."""
     reply: str | None
     end_turn: bool
     tool_result: ToolResult | None

@@ -64,9 +64,14 @@ def run(
 
 def describe_status(ask: Mapping[str, JsonValue]) -> str:
     """Describe an ask's status; defaults taken at a deadline are no answer."""
-    if ask["source"] == Source.DEFAULT:
-        return "defaults used, nobody answered in time"
-    return str(ask["status"]).replace("_", " ")
+    status = str(ask["status"]).replace("_", " ")
+    sources = ask["sources"] if isinstance(ask["sources"], dict) else {}
+    defaults = [name for name, source in sources.items() if source == Source.DEFAULT]
+    if not defaults:
+        return status
+    if len(defaults) == len(sources):
+        return "defaults used: nobody answered in time"
+    return f"{status}, with defaults for {', '.join(defaults)}: nobody answered these in time"
 
 
 def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:

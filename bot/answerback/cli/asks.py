@@ -23,6 +23,7 @@ from answerback.cli.output import fail, print_result, say
 from answerback.cli.person_key import ServiceAccess, resolve_access
 from answerback.cli.service_address import resolve_url
 from answerback.core.ask import Status
+from answerback.core.walker import Source
 from answerback.presentation.sanitize import as_json, one_line
 from answerback.presentation.text_fitting import shorten
 from answerback.runtime.config_file import load_settings
@@ -194,6 +195,8 @@ def _record_line(entry: Json) -> str:
     if kind == "response":
         ((kind, inner),) = body.items()
         body = _OBJECT.validate_python(inner)
+    if kind == "answered" and body.get("source") == Source.DEFAULT:
+        kind = "default used"
     person = body.pop("by", None)
     by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
     details = as_json({name: value for name, value in body.items() if value is not None})

@@ -130,13 +130,12 @@ def _content(ask: Ask) -> str:
     for given in ask.walk.answers:
         question = _question(ask, given)
         answer = _answer(question, given)
-        chosen = (
-            f"user wrote: {given.value}"
-            if answer["wasCustom"]
-            else f"user selected: {answer['index']}. {answer['label']}"
-        )
+        custom = bool(answer["wasCustom"])
+        chosen = str(given.value) if custom else f"{answer['index']}. {answer['label']}"
         if remark := source_remark(given):
-            chosen = f"{answer['index']}. {answer['label']} ({remark})"
+            chosen += f" ({remark})"
+        else:
+            chosen = f"user {'wrote' if custom else 'selected'}: {chosen}"
         lines.append(f"{question.header}: {chosen}")
     if ask.status is Status.ANSWERED:
         return "\n".join(lines)

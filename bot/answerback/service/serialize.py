@@ -51,6 +51,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "responders": [*ask.responders],
         "prompt": prompt_json(view_of(ask)),
         "answers": {given.question_id: given.value for given in ask.walk.answers},
+        "sources": {given.question_id: given.source.value for given in ask.walk.answers},
         "reply": ask.walk.reply,
         "end_turn": ask.status is Status.TURN_ENDED,
         "tool_result": result.model_dump() if result else None,

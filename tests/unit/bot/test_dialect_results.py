@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from answerback.core.actions import Answer, EndTurn, Other, Reply
-from answerback.core.ask import Reason, Status, end_ask
+from answerback.core.actions import Answer, EndTurn, Other, Reply, Submit
+from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
+from answerback.core.walker import Source
 from answerback.dialects import registry
 from tests.unit.bot.dialect_support import CALLS, act, make_ask
 
@@ -131,3 +132,29 @@ def test_question_says_why_nobody_answered(how: str) -> None:
     assert (structured["cancelled"], structured["reason"]) == (True, how)
     assert [answer["id"] for answer in structured["answers"]] == ["a"]
     assert "reason" not in outcome("question", "cancelled").structured
+
+
+@pytest.mark.rule("DIALECT-15", "ASK-6")
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [(Answer(value="A"), "1. Ay"), (Other(text="mine"), "mine")],
+    ids=["an option", "own text"],
+)
+def test_question_never_says_that_the_user_gave_a_machines_answer(
+    answer: Answer | Other, text: str
+) -> None:
+    ask = act(make_ask("question"), answer)
+    for source, remark in (
+        (Source.DEFAULT, "default: nobody answered in time"),
+        (Source.CONFIG, "set by the operator"),
+        (Source.INQUIRY, "answered by a program"),
+    ):
+        filled = apply_action(ask, answer, at=1, by=None, source=source)
+        assert isinstance(filled, Change)
+        done = apply_action(filled.ask, Submit(), at=1, by=None)
+        assert isinstance(done, Change)
+        shown = registry.render_result(done.ask)
+        assert shown is not None
+        first, second = shown.content.splitlines()
+        assert first.startswith("Q1: user ")
+        assert second == f"Q2: {text} ({remark})"

@@ -350,3 +350,16 @@ async def test_each_answer_type_has_its_controls(
     }
     others = {("button", do) for do in ("answer", "reply", "end_turn", "end_turn_now")}
     assert found - others == control
+
+
+@pytest.mark.rule("WEB-9", "ASK-6")
+async def test_the_record_says_which_answers_are_defaults(web_site: Site, visitor: Reader) -> None:
+    go = {"id": "go", "text": "Go?", "answer_type": "boolean", "default": False}
+    ask = await web_site.ask(go, {**TEXT, "default": "fine"}, on_expiry="defaults")
+    await visitor.press(await visitor.open(path(ask)), path(ask), "yes")
+    await web_site.service.expire(ask.id)
+    page = await visitor.open(path(ask))
+    assert "Defaults used for the rest: nobody answered in time" in page.text
+    record = page.text[page.text.index("Record") :]
+    assert record.count("Answered") == record.count("Default used") == 1
+    assert record.index("Answered") < record.index("Default used")

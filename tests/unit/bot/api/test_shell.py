@@ -262,3 +262,44 @@ async def test_invalid_input_is_reported_with_the_services_message(api: Served) 
     assert code == 1
     assert err.startswith(f"{api.running.api_url}: ")
     assert "400" in err
+
+
+WITH_DEFAULTS: dict[str, object] = {
+    "questions": [
+        {"id": "go", "text": "Go?", "answer_type": "boolean", "default": False},
+        {"id": "port", "text": "Which port?", "answer_type": "text", "default": "8420"},
+    ]
+}
+
+
+@pytest.mark.rule("ASK-6", "SUBMIT-12")
+async def test_defaults_are_never_described_as_an_answer(api: Served) -> None:
+    ask = await api.asked(WITH_DEFAULTS, on_expiry="defaults")
+    await api.running.service.expire(ask["id"])
+    ended = "defaults used: nobody answered in time"
+    _, out, _ = await run(api, "show", ask["id"])
+    head, *lines = [line.split("  ") for line in out.splitlines()]
+    assert head[-1] == ended
+    assert [line[1] for line in lines] == [
+        *("request", "default used", "request", "default used", "ended")
+    ]
+    assert (await run(api, "wait", ask["id"]))[2] == f"{ask['id']}: {ended}.\n"
+
+
+@pytest.mark.rule("ASK-6", "SUBMIT-12")
+async def test_after_a_partly_human_answer_the_commands_name_the_questions_with_defaults(
+    api: Served,
+) -> None:
+    ask = await api.asked(WITH_DEFAULTS, on_expiry="defaults")
+    await api.act(ask, action="answer", value=True)
+    await api.running.service.expire(ask["id"])
+    assert (await api.get(f"/v1/asks/{ask['id']}"))[1]["sources"] == {
+        "go": "human",
+        "port": "default",
+    }
+    ended = "answered, with defaults for port: nobody answered these in time"
+    assert (await run(api, "wait", ask["id"]))[2] == f"{ask['id']}: {ended}.\n"
+    _, out, _ = await run(api, "show", ask["id"])
+    assert [line.split("  ")[1] for line in out.splitlines()[1:]] == [
+        *("request", "answered", "request", "default used", "ended")
+    ]
