@@ -22,7 +22,7 @@ _MAX_RATE_LIMIT_WAIT: Final = 10.0
 _TRIES: Final = 4
 
 
-def _min_retry_delay(error: Exception) -> float | None:
+def min_retry_delay(error: Exception) -> float | None:
     """The minimum delay before a retry; None if the failure is permanent."""
     if isinstance(error, RateLimitedError):
         return min(error.retry_after, _MAX_RATE_LIMIT_WAIT)
@@ -32,7 +32,7 @@ def _min_retry_delay(error: Exception) -> float | None:
 async def retry(
     work: Callable[[], Awaitable[T]],
     *,
-    passing: Callable[[Exception], float | None] = _min_retry_delay,
+    passing: Callable[[Exception], float | None] = min_retry_delay,
     backoff: Backoff | None = None,
     tries: int = _TRIES,
 ) -> T:

@@ -10,7 +10,12 @@ from collections.abc import Sequence
 from typing import Generic, Protocol, TypeVar
 
 from answerback.core.ask import Ask
-from answerback.core.errors import LeaseLostError, PlatformError, PlatformUnavailableError
+from answerback.core.errors import (
+    LeaseLostError,
+    NotDoneError,
+    PlatformError,
+    PlatformUnavailableError,
+)
 from answerback.core.intents import Intent, ShownRevision, TypedText
 from answerback.ports.surface import Acted, Actor, Asks, Rejected, RejectReason
 from answerback_chat.background_tasks import BackgroundTasks
@@ -61,7 +66,7 @@ class Platform(Protocol[M_contra]):
         """Mark a message as taken."""
 
     async def tell_author(self, message: M_contra, text: str) -> None:
-        """Notify the author, visible to as few others as possible."""
+        """Notify the author, visible to as few others as possible; retries what can be repeated without doubling it."""
 
 
 class TypedMessageHandler(Generic[M]):
@@ -106,12 +111,16 @@ class TypedMessageHandler(Generic[M]):
 
         async def tell_author_once() -> None:
             try:
-                await retry(lambda: self._platform.tell_author(message, text))
+                await self._platform.tell_author(message, text)
             except PlatformError as error:
                 extra = {"action": "note_missing", "code": error.code}
                 words = "The author of a message could not be told why it was not taken: %s"
                 logger.warning(words, error, extra=extra)
-                return
+                if isinstance(error, NotDoneError) or not isinstance(
+                    error, PlatformUnavailableError
+                ):
+                    return
+            # Also if the platform did not answer, since it may have shown the note.
             await self._asks.save_draft(_notified_key(message), value=True)
 
         self._background.spawn("note", tell_author_once())

@@ -39,7 +39,13 @@ from answerback_discord.http_endpoint import PATH, HttpEndpoint
 from answerback_discord.interaction_responses import InteractionResponse, private_response
 from answerback_discord.interactions import InteractionHandler
 from answerback_discord.option_controls import ListState
-from answerback_discord.parse import SURFACE, Interaction, can_be_answered, snowflake_time
+from answerback_discord.parse import (
+    SURFACE,
+    Interaction,
+    InteractionType,
+    can_be_answered,
+    snowflake_time,
+)
 from answerback_discord.pending_edits import PendingEdits
 from answerback_discord.platform_events import HANDLED_EVENTS, EventHandler
 from answerback_discord.posting import Posting
@@ -220,8 +226,15 @@ class DiscordSurface(ChatSurface):
 
     # --- what comes in ---------------------------------------------------------------------------
 
-    def _finish_http_response(self, body: Json, reply: InteractionResponse) -> Json:
-        """Record and return the response to an HTTP interaction; Discord never reports whether it accepted it."""
+    def _finish_http_response(self, body: Json, reply: InteractionResponse) -> Json | None:
+        """Return the response to an HTTP interaction, or None if it is sent by its callback route.
+
+        Discord never reports whether it accepted a response in the answer to its request. While a person types in a
+        modal, the message that the response updates may be deleted; then another response is needed.
+        """
+        if reply.instead is not None and body.get("type") == InteractionType.MODAL_SUBMIT:
+            self._background.spawn("response", self._respond(body, reply, self._track(reply)))
+            return None
         if reply.shown is not None:
             self._pending_edits.record_unconfirmed_response(reply.shown)
         if reply.has_followup and can_be_answered(body):
@@ -233,15 +246,22 @@ class DiscordSurface(ChatSurface):
             return
         receive = self._interactions.receive if self._interactions else self._not_started
         reply = await receive(body)
-        result = ResponseResult(None)
+        await self._respond(body, reply, self._track(reply))
+
+    def _track(self, reply: InteractionResponse) -> asyncio.Future[ResponseResult]:
+        """Register a response before anything is awaited, so that the update triggered by the commit finds it."""
         pending: asyncio.Future[ResponseResult] = asyncio.get_running_loop().create_future()
         if reply.shown is not None:
-            # Registered before anything is awaited, so that the update triggered by the commit finds it.
             self._pending_edits.track_response(reply.shown, pending)
+        return pending
+
+    async def _respond(
+        self, body: Json, reply: InteractionResponse, pending: asyncio.Future[ResponseResult]
+    ) -> None:
+        """Send a response by its callback route, and do what it calls for."""
+        result, name, token = ResponseResult(None), str(body.get("id")), str(body.get("token"))
         try:
-            result = await self.calls.respond_to_interaction(
-                str(body.get("id")), str(body.get("token")), reply.callback
-            )
+            result = await self.calls.respond_to_interaction(name, token, reply.callback)
         finally:
             if result.accepted is None and reply.shown is not None:
                 self._pending_edits.record_unconfirmed_response(
@@ -251,7 +271,13 @@ class DiscordSurface(ChatSurface):
         if not result.accepted and (ask := reply.shown) and ask.shown_revision >= ask.revision:
             # Selections and pages do not change the ask's revision, so nothing else would update the message.
             await self._show_again(ask, lost=True)
-        await self._follow_up(body, reply if result.accepted else reply._replace(note=None))
+        if result.accepted is False:
+            if result.still_awaited and reply.instead is not None:
+                instead = private_response(reply.instead).callback
+                await self.calls.respond_to_interaction(name, token, instead)
+            reply = reply._replace(note=None)
+        # If it is unknown whether the response was accepted, the note is: it needs an accepted response.
+        await self._follow_up(body, reply)
 
     async def _follow_up(self, body: Json, reply: InteractionResponse) -> None:
         """Do what an interaction calls for after its response."""

@@ -20,8 +20,13 @@ from typing import Final, NamedTuple
 import aiohttp
 from pydantic import JsonValue
 
-from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
-from answerback_chat.retry import retry
+from answerback.core.errors import (
+    NotDoneError,
+    PlatformError,
+    PlatformUnavailableError,
+    RateLimitedError,
+)
+from answerback_chat.retry import min_retry_delay, retry
 from answerback_client.backoff import Backoff
 from answerback_discord import limits, parse
 from answerback_discord.components import Json
@@ -60,6 +65,8 @@ class ResponseResult(NamedTuple):
     """Whether Discord accepted it; None: that is unknown, and it may still accept it a moment later."""
     updated_at: float | None = None
     """When the message was updated by it, by Discord's clock, as far as Discord says so."""
+    still_awaited: bool = False
+    """Whether Discord refused it and still accepts another."""
 
 
 class DiscordApi:
@@ -154,37 +161,53 @@ class DiscordApi:
         what = f"the answer to interaction {interaction_id}"
         try:
             async with asyncio.timeout(ANSWER_TIMEOUT):
-                return await self._send_response(url, callback, what)
+                return await self._respond(url, callback, what)
+        except PlatformUnavailableError as error:
+            self._log_unanswered(what, error)
+            return ResponseResult(None)
         except PlatformError as error:
             if has_code(error, ErrorCode.ALREADY_ACKNOWLEDGED):
-                return ResponseResult(
-                    False
-                )  # another delivery of the same click was faster: the person has a response
+                # Another delivery of the same click was faster: the person has a response.
+                return ResponseResult(False)
             self._log_unanswered(what, error)
-            return ResponseResult(None if isinstance(error, PlatformUnavailableError) else False)
+            return ResponseResult(
+                False, still_awaited=not has_code(error, ErrorCode.UNKNOWN_INTERACTION)
+            )
         except (aiohttp.ClientError, TimeoutError) as failure:
             self._log_unanswered(what, failure)
         return ResponseResult(None)
 
-    async def _send_response(self, url: str, callback: Json, what: str) -> ResponseResult:
-        for last in (False, True):
-            try:
-                async with self._http.post(
-                    url, json=callback, headers={"User-Agent": USER_AGENT}
-                ) as response:
-                    answer = _json(await response.text())
-                    if response.status < 400:
-                        return ResponseResult(True, parse.response_updated_at(answer))
-                    raise error_from_response(response.status, answer, response.headers, what)
-            except aiohttp.ClientConnectionError:
-                if last:
-                    raise
-        return ResponseResult(False)
+    async def _respond(self, url: str, callback: Json, what: str) -> ResponseResult:
+        """Respond, twice if need be: Discord accepts only one response, so the second does no harm."""
+        try:
+            return await self._respond_once(url, callback, what)
+        except (aiohttp.ClientConnectionError, PlatformUnavailableError):
+            pass
+        try:
+            return await self._respond_once(url, callback, what)
+        except PlatformError as error:
+            if has_code(error, ErrorCode.ALREADY_ACKNOWLEDGED):
+                return ResponseResult(None)  # by the first try: its result was lost
+            raise
+
+    async def _respond_once(self, url: str, callback: Json, what: str) -> ResponseResult:
+        return ResponseResult(
+            True, parse.response_updated_at(await self._post(url, callback, what))
+        )
+
+    async def _post(self, url: str, body: Json, what: str) -> JsonValue:
+        headers = {"User-Agent": USER_AGENT}
+        async with self._http.post(url, json=body, headers=headers) as response:
+            answer = _json(await response.text())
+            if response.status < 400:
+                return answer
+            raise error_from_response(response.status, answer, response.headers, what)
 
     async def send_followup(self, interaction: Json, message: Json) -> None:
-        """Send a further message to the author of an interaction.
+        """Send a further message to the author of an interaction; never twice.
 
-        Discord knows the interaction's token only once it has accepted the response.
+        Discord knows the interaction's token only once it has accepted the response, and takes each follow-up that it
+        gets for a new one. So one is sent again only if Discord says that it did not take it.
         https://docs.discord.com/developers/interactions/receiving-and-responding#followup-messages
         """
         number = interaction.get("id")
@@ -192,11 +215,16 @@ class DiscordApi:
         path = f"/webhooks/{interaction.get('application_id')}/{interaction.get('token')}"
 
         async def send() -> None:
-            async with asyncio.timeout(TIMEOUT):
-                await self._send_response(self._url + path, message, what)
+            try:
+                async with asyncio.timeout(TIMEOUT):
+                    await self._post(self._url + path, message, what)
+            except aiohttp.ClientConnectorError as error:
+                raise NotDoneError(f"Discord could not be reached for {what}: {error}") from error
 
         try:
-            await retry(send, passing=_too_early, backoff=Backoff(0.1, 2.0, factor=3.0), tries=5)
+            await retry(
+                send, passing=_untaken_delay, backoff=Backoff(0.1, 2.0, factor=3.0), tries=5
+            )
         except (PlatformError, aiohttp.ClientError, TimeoutError) as error:
             self._log_unanswered(what, error)
 
@@ -266,10 +294,13 @@ class DiscordApi:
             self._buckets = {k: b for k, b in self._buckets.items() if b.until > now}
 
 
-def _too_early(error: Exception) -> float | None:
-    """Retry a follow-up that overtook the response that it follows, which Discord accepts for 3 s."""
+def _untaken_delay(error: Exception) -> float | None:
+    """The minimum delay before a follow-up that Discord did not take is sent again; None if that would not help.
+
+    It may have overtaken the response that it follows, which Discord accepts for 3 s.
+    """
     early = isinstance(error, PlatformError) and has_code(error, ErrorCode.UNKNOWN_WEBHOOK)
-    return 0.0 if early else None
+    return 0.0 if early else min_retry_delay(error)
 
 
 def query_after(message_id: str) -> dict[str, str]:

@@ -39,7 +39,7 @@ class HttpEndpoint:
     Args:
         public_key: the application's public key, in hex.
         receive: returns the response to an interaction, and never raises. It may be replaced later.
-        finish: does whatever a response requires besides being sent, and returns its callback.
+        finish: does whatever a response requires besides being sent, and returns its callback; None if it sends it.
         now: seconds since the epoch.
     """
 
@@ -47,7 +47,7 @@ class HttpEndpoint:
         self,
         public_key: str,
         receive: Callable[[Json], Awaitable[InteractionResponse]],
-        finish: Callable[[Json, InteractionResponse], Json],
+        finish: Callable[[Json, InteractionResponse], Json | None],
         now: Callable[[], float] = time.time,
     ) -> None:
         self._key = bytes(VerifyKey(bytes.fromhex(public_key)))
@@ -70,7 +70,8 @@ class HttpEndpoint:
             return web.Response(status=400, text="not a JSON object")
         if body.get("type") == InteractionType.PING:
             return _json({"type": int(InteractionResponseType.PONG)})
-        return _json(self._finish(body, await self.receive(body)))
+        callback = self._finish(body, await self.receive(body))
+        return web.Response(status=202) if callback is None else _json(callback)
 
     def _is_signed(self, signature: str, timestamp: str, raw: bytes) -> bool:
         try:

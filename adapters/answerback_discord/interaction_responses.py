@@ -47,6 +47,8 @@ class InteractionResponse(NamedTuple):
     """The ask of which the person saw an older state; its live message needs to be checked."""
     reselected: Ask | None = None
     """The ask whose selection changed on a private message; its live message still shows the old selection."""
+    instead: Json | None = None
+    """A private message to respond with, ``note`` included, if the message to update has been deleted."""
 
     @property
     def has_followup(self) -> bool:
@@ -62,16 +64,16 @@ def private_response(message: Json) -> InteractionResponse:
 def note_response(message: Json, used: Interaction) -> InteractionResponse:
     """Respond with a private message, which replaces the clicked one if that was private already."""
     if used.private:
-        return update_response(message | {"flags": limits.COMPONENTS_V2})
+        return update_response(message | {"flags": limits.COMPONENTS_V2}, instead=message)
     return private_response(message)
 
 
 def update_response(
-    message: Json, shown: Ask | None = None, note: Json | None = None
+    message: Json, shown: Ask | None = None, instead: Json | None = None
 ) -> InteractionResponse:
     """Respond by updating the clicked message."""
     return InteractionResponse(
-        {"type": int(InteractionResponseType.UPDATE), "data": message}, shown, note
+        {"type": int(InteractionResponseType.UPDATE), "data": message}, shown, instead=instead
     )
 
 
@@ -121,7 +123,8 @@ class ResponseBuilder:
         """
         if used.private or used.kind == InteractionType.MODAL_SUBMIT:
             return note_response(note, used)._replace(outdated=ask)
-        return (await self._current_message(ask, used))._replace(note=note, outdated=ask)
+        current = await self._current_message(ask, used)
+        return current._replace(note=note, outdated=ask, instead=note)
 
     async def _current_message(self, ask: Ask, used: Interaction) -> InteractionResponse:
         list_state = await self.list_state(ask)
@@ -139,11 +142,16 @@ class ResponseBuilder:
         live = live_message_id(ask) if on_discord else ""
         if on_discord and (live == used.message_id or not (live or ask.escalated)):
             return update_response(
-                render.message(view_of(ask, self._labels), self._labels, list_state), ask
+                render.message(view_of(ask, self._labels), self._labels, list_state),
+                ask,
+                private_notes.message_deleted_note(ask, self._labels),
             )
         moved_to = (
             private_notes.message_url(ask.message or {})
             if live
             else private_notes.destination_text(ask.destination, self._labels)
         )
-        return update_response(private_notes.moved_note(moved_to, self._labels))
+        return update_response(
+            private_notes.moved_message(moved_to, self._labels),
+            instead=private_notes.moved_note(moved_to, self._labels),
+        )

@@ -254,7 +254,7 @@ class Posting(LiveMessages[Json, Json]):
 
     async def show_moved_note(self, ref: Json, to: Destination) -> None:
         """See `LiveMessages.show_moved_note`."""
-        body = private_notes.moved_note(
+        body = private_notes.moved_message(
             private_notes.destination_text(to, self._labels), self._labels
         )
         await self._in_open_thread(ref, *_edit_request(ref), body)

@@ -150,6 +150,11 @@ def action_taken_note(ask: Ask, labels: Labels) -> Json:
     return note(f"☑ {done}{_link_to(ask) if ask.open else ''}")
 
 
+def message_deleted_note(ask: Ask, labels: Labels) -> Json:
+    """Render the response to an action that was applied while its message was being deleted."""
+    return note(f"☑ {escape(wording.ending(view_of(ask), labels) or labels.taken_elsewhere)}")
+
+
 def _link_to(ask: Ask) -> str:
     return f" {message_url(ask.message)}" if ask.message and "id" in ask.message else ""
 
@@ -168,9 +173,14 @@ def retry_note(sentence: str, again: str, labels: Labels, typed: str = "") -> Js
     return note(content, buttons)
 
 
-def moved_note(where: str, labels: Labels) -> Json:
+def moved_message(where: str, labels: Labels) -> Json:
     """Render what a former live message becomes; ``where`` is the new place as markdown of our own."""
     return c.message([c.text(fill(labels.escalated, escape, where=where))])
+
+
+def moved_note(where: str, labels: Labels) -> Json:
+    """Render a private message that says the same."""
+    return note(fill(labels.escalated, escape, where=where))
 
 
 def destination_text(to: Destination, labels: Labels) -> str:

@@ -161,9 +161,8 @@ class TypedMessageListener:
             logger.info("A message could not be marked: %s", error, extra=extra)
         if typed.guild_id is not None:
             try:
-                direct = await self._channels.resolve_destination(
-                    Destination(surface=SURFACE, user=typed.actor.person.user_id)
-                )
+                to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
+                direct = await retry(lambda: self._channels.resolve_destination(to))
                 await self._send(direct.id, typed, f"{_url_of(typed)}\n{text}")
             except (RateLimitedError, PlatformUnavailableError):
                 raise
@@ -182,7 +181,8 @@ class TypedMessageListener:
         }
         if channel_id == typed.channel_id:
             body["message_reference"] = {"message_id": typed.id, "fail_if_not_exists": False}
-        await self._calls.request("POST", f"/channels/{channel_id}/messages", body)
+        path = f"/channels/{channel_id}/messages"
+        await retry(lambda: self._calls.request("POST", path, body))
 
     async def mark_taken(self, typed: TypedMessage) -> None:
         """See `answerback_chat.typed_messages.Platform.mark_taken`."""

@@ -196,7 +196,7 @@ class Posting(LiveMessages[MessageRef, Message]):
 
     async def render(self, ask: Ask) -> Message:
         """See `LiveMessages.render`."""
-        view = self._view(ask)
+        view = await self._names.name_people(self._view(ask))
         names = await self._names.look_up(view)
         selected = await self.selections.load(ask) if self.selections and ask.asides else None
         return render(
@@ -305,7 +305,8 @@ class Posting(LiveMessages[MessageRef, Message]):
     async def close_reminder(self, ask: Ask, ref: MessageRef, reminder: str) -> None:
         """See `LiveMessages.close_reminder`."""
         url = await self._url(ask, ref)
-        ending = record_text.ending_mrkdwn(view_of(ask), self._labels)
+        view = await self._names.name_people(view_of(ask))
+        ending = record_text.ending_mrkdwn(view, self._labels)
         closed = Message(f"{ending} <{url}>" if url else ending, [])
         await self._update(replace(ref, ts=reminder), closed)
 

@@ -7,12 +7,14 @@ from typing import Final
 
 import aiohttp
 
+from answerback.core.errors import NotDoneError, PlatformError, PlatformUnavailableError
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected
 from answerback.presentation import wording
 from answerback.presentation.attribution import AttributionFormat
+from answerback_chat.retry import min_retry_delay, retry
 from answerback_slack import record_text
 from answerback_slack.api_client import CALL_SECONDS, SlackApi
 from answerback_slack.blocks import (
@@ -28,6 +30,8 @@ from answerback_slack.parse import MessageLocation
 
 _NOTE_ROOM: Final = 2_000
 """Units of a note without the names in it; a section holds both."""
+_NO_RESPONSE: Final = frozenset({"timeout", "connection"})
+"""The codes of calls without a response, whose outcome is unknown."""
 
 
 class PrivateNotes:
@@ -45,26 +49,31 @@ class PrivateNotes:
         response_url: str | None = None,
         blocks: Sequence[Block] | None = None,
     ) -> None:
-        """Show a text (mrkdwn, escaped) to one person, where they acted.
+        """Show a text (mrkdwn, escaped) to one person, where they acted; never twice.
+
+        Slack takes each note that it gets for a new one, so one is sent again only if Slack did not take it.
 
         Raises:
-            PlatformError: the note could not be shown.
+            PlatformError: the note could not be shown, or it is unknown whether it was.
         """
         if response_url and await self._respond(response_url, text, where):
             return
         if where is None:
             return
         client = self._calls.client
-        await self._calls.call(
-            "chat.postEphemeral",
-            lambda: client.chat_postEphemeral(
-                channel=where.channel,
-                user=user,
-                text=text,
-                thread_ts=where.thread,
-                blocks=blocks,
+        await retry(
+            lambda: self._calls.call(
+                "chat.postEphemeral",
+                lambda: client.chat_postEphemeral(
+                    channel=where.channel,
+                    user=user,
+                    text=text,
+                    thread_ts=where.thread,
+                    blocks=blocks,
+                ),
+                where.channel,
             ),
-            where.channel,
+            passing=_untaken_delay,
         )
 
     async def dismiss(self, response_url: str) -> None:
@@ -72,7 +81,7 @@ class PrivateNotes:
         await self._post(response_url, {"delete_original": True})
 
     async def _respond(self, url: str, text: str, where: MessageLocation | None) -> bool:
-        """Respond at the click's ``response_url``; return whether Slack accepted it."""
+        """Respond at the click's ``response_url``; return False if Slack certainly did not take it."""
         body = {"response_type": "ephemeral", "replace_original": False, "text": text}
         if where is not None and where.thread:
             body["thread_ts"] = where.thread
@@ -85,8 +94,19 @@ class PrivateNotes:
                 url, json=body, timeout=timeout, allow_redirects=False
             ) as response:
                 return response.status == 200
-        except (aiohttp.ClientError, TimeoutError, ValueError):
+        except (aiohttp.ClientConnectorError, ValueError):
             return False
+        except (aiohttp.ClientError, TimeoutError) as error:
+            raise PlatformUnavailableError(
+                f"It is unknown whether Slack took a note: {error!r}", code="connection"
+            ) from error
+
+
+def _untaken_delay(error: Exception) -> float | None:
+    """The minimum delay before a note that Slack did not take is sent again; None if Slack may have taken it."""
+    if isinstance(error, PlatformError) and error.code in _NO_RESPONSE:
+        return 0.0 if isinstance(error, NotDoneError) else None
+    return min_retry_delay(error)
 
 
 def _person_mention(person: Person) -> str:

@@ -1,4 +1,4 @@
-"""How to name responders: by a mention if they should be notified, else by a name that notifies nobody.
+"""How to name people: responders by a mention if they should be notified, all others by a name that notifies nobody.
 
 A mention in a new message notifies; one in an edit does not. Without the scope ``users:read`` or ``usergroups:read``,
 or if Slack does not respond in time, a name is left out, and the message says how many people may answer.
@@ -7,11 +7,13 @@ or if Slack does not respond in time, a name is left out, and the message says h
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from answerback.core.errors import PlatformError
 from answerback.core.view import View
+from answerback.core.walker import Person
 from answerback.presentation.attribution import MAX_NAMED
 from answerback.presentation.text_fitting import shorten
 from answerback_chat.coalesced_lookups import CoalescedLookups
@@ -28,6 +30,8 @@ LOOKUP_TIMEOUT_SECONDS: Final = 1.0
 """How long a message waits for the names in it."""
 _ALL_GROUPS: Final = "@"
 """The lookup key for the list of all user groups."""
+MAX_PEOPLE: Final = 20
+"""How many people who answered are looked up for one message."""
 
 
 class ResponderNames:
@@ -42,20 +46,26 @@ class ResponderNames:
         ids = [responder for responder in view.responders[:MAX_NAMED] if is_id(responder)]
         if view.mention:
             return {responder: mention(responder) for responder in ids}
-        keys = {
-            responder: _ALL_GROUPS if responder.startswith("@") else responder for responder in ids
+        return {
+            responder: escape(shorten(name, NAME_ROOM))
+            for responder, name in (await self._names(ids)).items()
         }
+
+    async def name_people(self, view: View) -> View:
+        """Return the view with the people in it named as its responders are: payloads only have their handles."""
+        people = {person.user_id: None for person in _people(view) if _has_only_handle(person)}
+        return _rename_people(view, await self._names([*people][:MAX_PEOPLE])) if people else view
+
+    async def _names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Look up people and groups by id; those without a known name are left out."""
+        keys = {each: _ALL_GROUPS if each.startswith("@") else each for each in ids}
         tasks = {key: self._lookups.start(key) for key in keys.values()}
         if tasks:
             await asyncio.wait(tasks.values(), timeout=LOOKUP_TIMEOUT_SECONDS)
         names = {
-            responder: tasks[key].result().get(responder)
-            for responder, key in keys.items()
-            if tasks[key].done()
+            each: tasks[key].result().get(each) for each, key in keys.items() if tasks[key].done()
         }
-        return {
-            responder: escape(shorten(name, NAME_ROOM)) for responder, name in names.items() if name
-        }
+        return {each: name for each, name in names.items() if name}
 
     async def stop(self) -> None:
         """Cancel running lookups."""
@@ -85,3 +95,37 @@ def _name(user: object) -> str:
     profile = person.get("profile")
     shown = profile if isinstance(profile, dict) else {}
     return str(shown.get("display_name") or shown.get("real_name") or person.get("name") or "")
+
+
+def _people(view: View) -> Iterator[Person]:
+    """Yield the people who answered, ended or asked back."""
+    given = (line.given.by for line in view.lines if line.given)
+    asked = (aside.by for aside in view.prompt.asides) if view.prompt else ()
+    ended = (view.outcome.ended_by,) if view.outcome else ()
+    yield from filter(None, (*given, *asked, *ended))
+
+
+def _has_only_handle(person: Person) -> bool:
+    """Whether a lookup can improve a name: it is a handle of this workspace, without the id of another in brackets."""
+    return person.surface == "slack" and "(" not in (person.name or "")
+
+
+def _rename_people(view: View, names: Mapping[str, str]) -> View:
+    def renamed(person: Person | None) -> Person | None:
+        name = names.get(person.user_id) if person and _has_only_handle(person) else None
+        return replace(person, name=name) if person and name else person
+
+    lines = [
+        line._replace(
+            by=renamed(line.by), given=line.given and replace(line.given, by=renamed(line.given.by))
+        )
+        for line in view.lines
+    ]
+    asides = (
+        [replace(each, by=renamed(each.by)) for each in view.prompt.asides] if view.prompt else []
+    )
+    return view._replace(
+        lines=tuple(lines),
+        prompt=view.prompt and view.prompt._replace(asides=tuple(asides)),
+        outcome=view.outcome and replace(view.outcome, ended_by=renamed(view.outcome.ended_by)),
+    )

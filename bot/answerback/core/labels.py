@@ -104,6 +104,7 @@ class Labels(BaseModel):
     page_of: str = "Page {page} of {pages}"
     kept_going: str = "You chose to keep going."
     taken: str = "Thank you. The questions continue here:"
+    taken_elsewhere: str = "Thank you. The questions continue in a new message."
 
     # how it ended
     answered: str = "Answered"

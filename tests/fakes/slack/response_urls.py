@@ -43,6 +43,8 @@ async def handle(slack: "FakeSlack", request: web.Request) -> web.StreamResponse
             return _refused("invalid_blocks", 400)
     _apply(slack, entry, body)
     slack.changed()
+    if fault is not None and fault.drop and request.transport is not None:
+        request.transport.abort()  # after it was done
     return web.Response(text="ok")
 
 

@@ -229,7 +229,7 @@ async def test_pages_turn_for_one_person_and_the_message_shows_their_selection(
     await bob.click("Submit", on=live_message(up))
     assert await answers(up, ask) == [["number 30"]]
     await up.ann.click("Submit", on=mine)
-    assert "bob" in up.ann.sees(mine).text.casefold()
+    assert f"<@{bob.id}>" in up.ann.sees(mine).text
 
 
 @pytest.mark.rule("DISCORD-2")

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from answerback.core.actions import Answer
 from answerback.core.ask import ANYONE, Ask, Change, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.core.walker import Person
+from answerback.ports.surface import Actor
 from answerback_slack import api_client, responder_names
 from tests.unit.adapters.slack.rig import CHANNEL, Rig, rig
 
@@ -94,3 +97,35 @@ async def test_a_reminder_repeats_the_question_and_later_says_who_answered(up: R
     await up.ada.click(up.live(ask), LABELS.yes)
     assert (await up.shown(ask)).status is Status.ANSWERED
     assert "Answered by ada · " in up.ada.sees(reminder).text
+
+
+@pytest.mark.rule("SURFACE-17", "WHO-5")
+async def test_people_have_one_name_in_a_message_and_its_reminder(up: Rig) -> None:
+    alice, bob = up.slack.person("U0ALICE", "Alice Liddell"), up.slack.person("U0BOBBY", "Bob Roe")
+    for person in (alice, bob):
+        up.slack.workspace.channels[CHANNEL].members.add(person.id)
+    note = {"id": "note", "text": "A note?", "answer_type": "text"}
+    ask = await up.submit(APPLY, note, responders=[alice.id, bob.id], accepts=["clarify"])
+    await up.app.surface.remind(ask, 0)
+    await up.app.service.update(ask.id, lambda latest, _: Change(replace(latest, reminded=1), ()))
+    await bob.click(up.live(ask), LABELS.ask_back)
+    await bob.sees_modal()
+    await bob.submit({LABELS.ask_back_label.format(label="the assistant"): "Why?"})
+    ask = await up.shown(ask)
+    assert "Bob Roe asked: Why?" in read(up, ask)
+    await bob.click(up.live(ask), LABELS.yes)
+    ask = await up.shown(ask)
+    assert "For Alice Liddell, Bob Roe" in read(up, ask)
+    assert "Answered by Bob Roe" in read(up, ask)
+    await up.app.service.act(
+        ask.id,
+        Answer(value="fine"),
+        Actor(Person(surface="slack", user_id=alice.id, name="alice.liddell")),
+    )
+    ask = await up.shown(ask)
+    assert "(by Bob Roe)" in read(up, ask)
+    [reminder] = [m for m in up.slack.messages(CHANNEL) if m.thread_ts == up.live(ask).ts]
+    for text in (read(up, ask), up.ada.sees(reminder).text):
+        assert "Alice Liddell" in text
+        assert "alice.liddell" not in text
+        assert "bob.roe" not in text
