@@ -300,6 +300,12 @@ def live_message_control(message: Mapping[str, JsonValue]) -> Control | None:
     return next((control for control in controls if control is not None), None)
 
 
+def linked_message(content: str) -> tuple[str, str] | None:
+    """Return the channel and the id of the message to which a link ends a note or a reminder."""
+    link = _LINK.search(content)
+    return (link[1], link[2]) if link else None
+
+
 def _referenced_message(
     body: Mapping[str, JsonValue], channel_id: str, bot_id: str
 ) -> ReferencedMessage | None:
@@ -307,9 +313,9 @@ def _referenced_message(
     message = _object(body.get("referenced_message"))
     if number is None or _object(message.get("author")).get("id") not in {None, bot_id}:
         return None
-    link = _LINK.search(_text(message.get("content")) or "")
-    if link is not None:
-        return ReferencedMessage(link[1], link[2])
+    linked = linked_message(_text(message.get("content")) or "")
+    if linked is not None:
+        return ReferencedMessage(*linked)
     control = live_message_control(message)
     return ReferencedMessage(channel_id, number, bool(message), control.ask_id if control else None)
 

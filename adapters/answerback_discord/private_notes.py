@@ -18,7 +18,14 @@ from answerback_chat.control_codec import Control, Verb, encode
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import ButtonStyle, Json
-from answerback_discord.markdown_text import escape, fit_button, fit_line, shorten, split_into_pages
+from answerback_discord.markdown_text import (
+    escape,
+    fit_button,
+    fit_line,
+    shorten,
+    shorten_line,
+    split_into_pages,
+)
 from answerback_discord.mentions import NOTE_MARKS, mention
 from answerback_discord.option_controls import button
 from answerback_discord.parse import CONFIRMED, SURFACE
@@ -26,6 +33,7 @@ from answerback_discord.parse import CONFIRMED, SURFACE
 _BUDGET: Final = limits.MESSAGE_TEXT - 100
 _SENTENCE_BUDGET: Final = 900
 _WORDS_BUDGET: Final = 2_800
+_QUESTION_BUDGET: Final = 200
 _MAX_PROBLEMS: Final = 10
 KEEP_GOING: Final = "no"
 """The argument of the End Turn control that does not end the turn."""
@@ -86,12 +94,20 @@ def rejection_note(
         version: the version of the message that they acted on.
     """
     sentence = _rejection_sentence(why, labels, reader, version)
-    return typed_input_note(entered, 0, labels, sentence) if entered else note(sentence)
+    if entered is None or not entered.words.strip():
+        return note(sentence)
+    return typed_input_note(entered, 0, labels, fill(labels.not_sent, escape, reason=sentence))
 
 
 def rejection_text(why: Rejected, labels: Labels, reader: str) -> str:
-    """Return why a typed message was not accepted, as markdown, with a link to the question."""
-    return _rejection_sentence(why, labels, reader) + (_link_to(why.ask) if why.ask else "")
+    """Return why a typed message was not accepted, as markdown, below the question and with a link to it."""
+    sentence = _rejection_sentence(why, labels, reader)
+    if why.ask is None or not (link := _link_to(why.ask)):
+        return sentence
+    view = view_of(why.ask)
+    asked = view.prompt.question if view.prompt else view.lines[-1].question if view.lines else None
+    named = f"**{shorten_line(asked.text, _QUESTION_BUDGET)[0]}**\n" if asked else ""
+    return f"{named}{sentence}{link}"
 
 
 def _rejection_sentence(

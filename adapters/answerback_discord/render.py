@@ -139,6 +139,8 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
         parts += option_controls.sections(view, prompt, labels, option_texts)
     else:
         parts += _answer_controls(view, prompt, labels, list_state)
+    if any(option.preview for option in question.options):
+        parts += c.rows([button(view, labels.preview, Verb.PREVIEW, 0)])
     full = short or header_short or so_far_short or left_out or modal_inputs.needs_full_view(prompt)
     more = labels.details if full else context.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
@@ -192,13 +194,9 @@ def _controls(view: View, labels: Labels, more: str | None) -> list[Json]:
     Args:
         more: the label of the button that shows everything in full; None for no button.
     """
-    options = view.prompt.question.options if view.prompt else ()
-    preview = bool(options) and any(o.preview for o in options)
     plan = _walk_buttons(view.controls, labels.back, labels.ask_back, labels.reply, labels.end_turn)
     if more:
         plan += plan_button(more, Verb.SHOW_IN_FULL, "0")
-    if preview:
-        plan += plan_button(labels.preview, Verb.PREVIEW, "0")
     return render_buttons(view, plan)
 
 

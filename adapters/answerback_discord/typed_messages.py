@@ -24,6 +24,7 @@ from answerback.core.errors import (
 from answerback.core.intents import ShownRevision
 from answerback.core.labels import Labels
 from answerback.ports.surface import Asks, Rejected
+from answerback.presentation.attribution import fill
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_chat.retry import retry
 from answerback_chat.typed_messages import TypedMessageHandler
@@ -163,7 +164,7 @@ class TypedMessageListener:
             try:
                 to = Destination(surface=SURFACE, user=typed.actor.person.user_id)
                 direct = await retry(lambda: self._channels.resolve_destination(to))
-                await self._send(direct.id, typed, f"{_url_of(typed)}\n{text}")
+                await self._send(direct.id, typed, self._about(typed, text))
             except (RateLimitedError, PlatformUnavailableError):
                 raise
             except PlatformError:
@@ -171,6 +172,13 @@ class TypedMessageListener:
             else:
                 return
         await self._send(typed.channel_id, typed, text)
+
+    def _about(self, typed: TypedMessage, text: str) -> str:
+        """Return a note for a direct message, which must say what it is about: with one link."""
+        if parse.linked_message(text) is not None:
+            return text  # it is about a question, and says which one
+        about = fill(self._labels.about_message, escape, link=_url_of(typed))
+        return f"{about}\n{text}"
 
     async def _send(self, channel_id: str, typed: TypedMessage, content: str) -> None:
         body: Json = {

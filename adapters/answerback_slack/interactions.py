@@ -120,7 +120,7 @@ class InteractionHandler:
         reason = private_notes.rejection_mrkdwn(rejected, used.person, self._labels, copy)
         if isinstance(used, Submission):
             view = modals.rejected_submission_modal(
-                reason, modals.text_to_give_back(used), self._labels
+                used.control, reason, modals.text_to_give_back(used), self._labels
             )
             return Ack(body={"response_action": "update", "view": view})
         self._send_note(reason, used)

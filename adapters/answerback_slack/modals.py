@@ -21,6 +21,7 @@ from answerback.core.schema_field_values import value_from_entries
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
 from answerback.presentation import text_fitting
+from answerback.presentation.attribution import fill
 from answerback.presentation.option_controls import chosen_indexes
 from answerback.presentation.sanitize import as_json
 from answerback_chat.control_codec import Control, Verb
@@ -33,6 +34,7 @@ from answerback_chat.text_entries import (
 from answerback_slack import limits, modal_inputs, option_controls, show_in_full
 from answerback_slack.blocks import (
     Block,
+    escape,
     input_block,
     json_bytes,
     modal_view,
@@ -69,42 +71,56 @@ def build_modal(
     entry = text_entry(view, control.verb, labels)
     if entry is None or view.outcome is not None:
         return None
-    if prompt is None or control.verb is Verb.REPLY:
-        return _message_modal(labels.reply_title, entry, control, labels, metadata)
-    if control.verb is Verb.ASK_BACK:
-        return _message_modal(labels.ask_back, entry, control, labels, metadata)
+    title = _title(control.verb, labels)
+    if prompt is None or control.verb in {Verb.REPLY, Verb.ASK_BACK}:
+        return _message_modal(title, entry, control, labels, metadata)
     match control.verb:
         case Verb.OTHER:
             inputs = _free_text_inputs(prompt, entry, control, labels, selected)
             title = prompt.other_label(labels)
-            return _question_modal(prompt, control, labels, metadata, title, inputs)
         case Verb.NOTE:
             inputs = _options_and_text(prompt, entry, control, labels, selected)
-            title = labels.answer_with_note
-            return _question_modal(prompt, control, labels, metadata, title, inputs)
         case Verb.FILL:
-            return _schema_modal(prompt, entry, control, labels, metadata)
+            inputs = _schema_inputs(prompt, entry, labels)
         case _:
             inputs = modal_inputs.spell_out_invisible(_entry_inputs(entry), labels)
-            return _question_modal(prompt, control, labels, metadata, labels.answer, inputs)
+    return _question_modal(prompt, control, labels, metadata, title, inputs)
 
 
-def rejected_submission_modal(text: str, typed: str, labels: Labels) -> Block:
+def rejected_submission_modal(control: Control, reason: str, typed: str, labels: Labels) -> Block:
     """The modal that replaces one whose submission was rejected: the reason, and what was typed, to be copied.
 
-    ``text`` is mrkdwn, so that it can show people's names. Everything that was typed is shown, unless it exceeds what
+    ``reason`` is mrkdwn, so that it can show people's names. Everything that was typed is shown, unless it exceeds what
     Slack accepts in one view.
+
+    Args:
+        control: the control that opened the modal, whose name stays its title.
     """
-    reason = mrkdwn(text_fitting.shorten(text, limits.SECTION_TEXT))
-    blocks: list[Block] = [{"type": "section", "text": reason, "expand": True}]
+    about = fill(labels.not_sent, escape, reason=reason) if typed.strip() else reason
+    shown = mrkdwn(text_fitting.shorten(about, limits.SECTION_TEXT))
+    blocks: list[Block] = [{"type": "section", "text": shown, "expand": True}]
+    blocks += [small_text(labels.entered)] if typed.strip() else []
     rest, more = sections(typed), small_text(text_fitting.ELLIPSIS)
-    frame = modal_view(labels.answer, "ab1:notice", "", blocks, close=labels.close)
+    title = _title(control.verb, labels)
+    frame = modal_view(title, "ab1:notice", "", blocks, close=labels.close)
     room = limits.MODAL_BYTES - json_bytes(frame)
     if sum(map(_item_bytes, rest)) > room:
         room -= _item_bytes(more)
         totals = accumulate(map(_item_bytes, rest))
         rest = [*(block for block, total in zip(rest, totals, strict=True) if total <= room), more]
     return frame | {"blocks": [*blocks, *rest]}
+
+
+def _title(verb: Verb, labels: Labels) -> str:
+    """The title of the modal that a control opens: what was pressed."""
+    return {
+        Verb.REPLY: labels.reply_title,
+        Verb.ASK_BACK: labels.ask_back,
+        Verb.OTHER: labels.other,
+        Verb.NOTE: labels.answer_with_note,
+        Verb.FILL: labels.fill_in,
+        Verb.CHOOSE: labels.choose,
+    }.get(verb, labels.answer)
 
 
 def _item_bytes(block: Block) -> int:
@@ -236,7 +252,8 @@ def _message_modal(
 
 def _choose_modal(prompt: Prompt, control: Control, labels: Labels, metadata: str) -> Block:
     inputs = _menus(prompt, control, labels, chosen_indexes(prompt))
-    return _question_modal(prompt, control, labels, metadata, labels.choose, inputs)
+    title = _title(control.verb, labels)
+    return _question_modal(prompt, control, labels, metadata, title, inputs)
 
 
 def _menus(
@@ -277,15 +294,12 @@ def _first_menu(control: Control) -> str:
     return Control(control.ask_id, control.revision, Verb.CHOOSE, "0").encode()
 
 
-def _schema_modal(
-    prompt: Prompt, entry: TextEntry, control: Control, labels: Labels, metadata: str
-) -> Block:
+def _schema_inputs(prompt: Prompt, entry: TextEntry, labels: Labels) -> list[Block]:
     fields = _native_fields(prompt)
     if fields is not None:
-        inputs = modal_inputs.field_inputs(fields, prompt.prefill, labels)
-    else:  # the JSON editor: the schema to read, and an input that starts from the prefill
-        inputs = [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
-    return _question_modal(prompt, control, labels, metadata, labels.fill_in, inputs)
+        return modal_inputs.field_inputs(fields, prompt.prefill, labels)
+    # The JSON editor: the schema to read, and an input that starts from the prefill.
+    return [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
 
 
 def _entry_inputs(entry: TextEntry) -> list[Block]:

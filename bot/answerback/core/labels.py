@@ -247,7 +247,7 @@ class Labels(BaseModel):
     )
     not_allowed: str = "Only {who} may answer here. Nothing was changed."
     moved_to_people: str = "This question has moved to {who}. Nothing was changed."
-    not_sent: str = "Your message was not sent."
+    not_sent: str = "Your message was not sent: {reason}"
     for_others: str = "Only {who} may answer this."
     those_asked: str = "the people who were asked"
     unchecked: str = (
@@ -310,6 +310,7 @@ class Labels(BaseModel):
         "Answerback cannot tell whether you wrote that before or after this question was asked, so your "
         "message was not used as an answer. Please use the controls."
     )
+    about_message: str = "About your message {link}:"
     text_not_saved: str = "Your message could not be saved just now. Please write it again."
     use_text: str = "Use as the answer"
     offer_text: str = (

@@ -68,6 +68,13 @@ async def test_a_preview_is_shown_privately_as_markdown_with_the_button_that_cho
     assert up.ann.sees(card.message).controls == []
 
 
+@pytest.mark.rule("DISCORD-16")
+async def test_previews_are_offered_beside_the_options_they_show(up: Rig) -> None:
+    await submit_ask(up)
+    labels = up.ann.latest(up.channel).labels
+    assert labels.index(LABELS.preview) < labels.index(LABELS.reply) < labels.index(LABELS.end_turn)
+
+
 @pytest.mark.rule("DISCORD-16", "TEXT-2")
 async def test_a_preview_longer_than_a_page_is_shown_as_written_on_several_pages(up: Rig) -> None:
     await submit_ask(up)

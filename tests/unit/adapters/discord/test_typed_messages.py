@@ -17,7 +17,7 @@ from answerback.core.labels import Labels
 from answerback.ports.store import Decision, Write
 from answerback.service.service import Service
 from answerback_chat import retry
-from answerback_discord import typed_messages
+from answerback_discord import private_notes, typed_messages
 from answerback_discord.markdown_text import escape
 from tests.fakes.discord.world import Channel, Message
 from tests.service_support import WAIT
@@ -186,8 +186,13 @@ async def test_in_a_thread_with_several_questions_the_text_must_say_which(up: Ri
     thread = up.discord.add_thread(up.channel)
     to = f"discord:{up.channel.id}/{thread.id}"
     asks = [await up.shown(await up.submit(TEXT, to=to)) for _ in range(2)]
-    await wait_for_mark(up, up.ann.mention_bot(thread, "go on"), "❌")
-    await find_note(up, LABELS.which_one_quote)
+    unclear = up.ann.mention_bot(thread, "go on")
+    await wait_for_mark(up, unclear, "❌")
+    note = await find_note(up, LABELS.which_one_quote)
+    place = {"guild": str(up.guild.id), "channel": str(thread.id), "id": str(unclear.id)}
+    link = private_notes.message_url(place)
+    assert note.content.splitlines()[0] == LABELS.about_message.format(link=link)
+    assert note.content.count("https://") == 1
     await wait_for_mark(up, up.ann.replies(prompt(up, asks[0]), "go on"), "✅")
     assert await answers(up, *asks) == [["go on"], []]
 
@@ -213,8 +218,9 @@ async def test_a_mention_that_cannot_be_accepted_is_answered_directly_with_what_
     message = up.ann.mention_bot(own_thread(up, ask), words)
     await wait_for_mark(up, message, "❌")
     note = await find_note(up, said)
-    assert note.content.splitlines()[0].endswith(f"/{message.id}")
-    assert note.content.endswith(f"/{prompt(up, ask).id}")
+    assert note.content.startswith("**What?**\n")
+    assert note.content.count("https://") == 1
+    assert note.content.endswith(f" {private_notes.message_url(ask.message or {})}")
     assert (await up.shown(ask)).revision == ask.revision
 
 

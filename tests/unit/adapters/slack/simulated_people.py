@@ -135,7 +135,7 @@ class SimulatedSlackPerson:
         self._slack = slack
         self._person = person
         self.user_id = person.id
-        self.name = person.user.name.lower()  # as in the payloads of this person's clicks
+        self.name = person.user.name
         self._ask_id = ""
         self._copy: Snapshot
 

@@ -23,6 +23,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
 from answerback_chat.control_codec import Control, Verb
 from answerback_slack import home_view, modals, private_notes
+from answerback_slack.blocks import Block
 from answerback_slack.render import render
 from tests.fakes.slack.checks import check_message, check_view
 from tests.unit.adapters.slack.asks import after, ask_of, single_question_ask
@@ -164,6 +165,48 @@ def test_modal(name: str, as_json: SnapshotAssertion) -> None:
 
 
 EVE = Person(surface="slack", user_id="U0EVE", name="Eve")
+REPLY = Control("ask_1", 1, Verb.REPLY)
+
+
+def texts_of(modal: Block) -> list[str]:
+    """The title of a modal, and the texts in it."""
+    read = json.loads(json.dumps(modal))
+    parts = [block.get("text") or block["elements"][0] for block in read["blocks"]]
+    return [part["text"] for part in (read["title"], *parts)]
+
+
+@pytest.mark.rule("SURFACE-10")
+@pytest.mark.parametrize(
+    ("verb", "title"),
+    [
+        (Verb.REPLY, LABELS.reply_title),
+        (Verb.ASK_BACK, LABELS.ask_back),
+        (Verb.OTHER, LABELS.other),
+        (Verb.NOTE, LABELS.answer_with_note),
+        (Verb.FILL, LABELS.fill_in),
+        (Verb.WRITE, LABELS.answer),
+    ],
+)
+def test_a_refused_modal_is_titled_as_what_was_pressed_and_gives_back_what_was_typed(
+    verb: Verb, title: str
+) -> None:
+    control = Control("ask_1", 1, verb)
+    made = modals.rejected_submission_modal(
+        control, "Bob was {reason} faster.", "my *text*", LABELS
+    )
+    assert texts_of(made) == [
+        title,
+        "Your message was not sent: Bob was {reason} faster.",
+        LABELS.entered,
+        "my *text*",
+    ]
+
+
+@pytest.mark.rule("SURFACE-10")
+def test_a_refused_choice_has_no_text_to_give_back() -> None:
+    control = Control("ask_1", 1, Verb.CHOOSE)
+    made = modals.rejected_submission_modal(control, "Bob was faster.", "", LABELS)
+    assert texts_of(made) == [LABELS.choose, "Bob was faster."]
 
 
 @pytest.mark.rule("WHO-1")
@@ -175,7 +218,7 @@ def test_no_person_is_shown_as_an_id() -> None:
     note = private_notes.rejection_mrkdwn(Rejected(RejectReason.ENDED, change.ask), EVE, LABELS)
     refused = private_notes.rejection_mrkdwn(Rejected(RejectReason.NOT_ALLOWED, ask), EVE, LABELS)
     message = render(view_of(change.ask), LABELS)
-    modal = modals.rejected_submission_modal(refused, "what was typed", LABELS)
+    modal = modals.rejected_submission_modal(REPLY, refused, "what was typed", LABELS)
     for shown in (note, message.text, json.dumps(message.blocks)):
         assert "<@U0ADA>" in shown
         assert "U0ADA" not in shown.replace("<@U0ADA>", "")

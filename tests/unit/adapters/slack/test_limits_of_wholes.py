@@ -21,7 +21,7 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.view import View, view_of
 from answerback.core.walker import Person
 from answerback.ports.surface import Rejected, RejectReason
-from answerback_chat.control_codec import Verb
+from answerback_chat.control_codec import Control, Verb
 from answerback_slack import fallback_text, modals, private_notes, record_text, reminders
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack
@@ -81,7 +81,9 @@ def test_the_total_text_of_a_message() -> None:
 def test_a_rejected_submission_is_given_back_as_far_as_a_view_holds_it() -> None:
     def notice(last: int) -> Any:
         typed = "x" * 3_000 * 80 + "y" * last
-        return as_sent(modals.rejected_submission_modal("Why", typed, LABELS))
+        return as_sent(
+            modals.rejected_submission_modal(Control("ask_1", 1, Verb.REPLY), "Why", typed, LABELS)
+        )
 
     least = rules.VIEW_BYTES - len(json.dumps(notice(1))) + 1
     assert 0 < least < 3_000
@@ -112,6 +114,20 @@ def test_an_ending_fits_a_message_whoever_asked() -> None:
             message = render(view, LABELS)
             assert is_accepted(*message.blocks, text=message.text)
             assert is_accepted(text=record_text.ending_mrkdwn(view, LABELS) + "x" * 200)
+
+
+def ending_sentence(label: str) -> str:
+    """How an ask that this agent withdrew ended, without the mark before it and the time after it."""
+    [view, _] = endings(label)
+    return record_text.ending_mrkdwn(view, LABELS).removeprefix("↩ ").partition(" · ")[0]
+
+
+def test_an_ending() -> None:
+    before = len("Withdrawn by ")
+    assert ending_sentence("x" * (300 - before)) == "Withdrawn by " + "x" * (300 - before)
+    shortened = ending_sentence("x" * (301 - before))
+    assert (units(shortened), shortened[-1]) == (300, "…")
+    assert 300 - len("&amp;") < units(ending_sentence("&" * 1_000)) <= 300
 
 
 def test_a_reminder_is_a_single_message_whoever_asked() -> None:

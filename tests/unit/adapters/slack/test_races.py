@@ -12,6 +12,7 @@ import pytest
 from answerback.core.ask import Status
 from answerback.core.errors import PlatformUnavailableError
 from answerback.core.walker import Person
+from answerback_chat.control_codec import Control, Verb
 from answerback_slack import group_membership, modals
 from tests.fakes.slack.checks import check_view
 from tests.unit.adapters.slack.rig import CHANNEL, LABELS, MODES, Rig, rig
@@ -93,7 +94,11 @@ def test_a_rejected_submission_is_shown_as_far_as_a_view_holds_it(
     character: str, all_of_it: bool
 ) -> None:
     view = json.loads(
-        json.dumps(modals.rejected_submission_modal("Too late.", character * 120_000, LABELS))
+        json.dumps(
+            modals.rejected_submission_modal(
+                Control("ask_1", 1, Verb.REPLY), "Too late.", character * 120_000, LABELS
+            )
+        )
     )
     assert check_view(view, foreign=False) == []
     assert len(json.dumps(view)) > 120_000
