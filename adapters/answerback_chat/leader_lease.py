@@ -13,7 +13,7 @@ from typing import Any, Final, cast
 
 from answerback.core.errors import StoreError
 from answerback.core.intents import Intent
-from answerback.ports.claims import Claim, Fence, SharedClaims
+from answerback.ports.claims import Claim, Fence, SharedLeases
 from answerback.ports.surface import Acted, Actor, Asks, Rejected
 
 logger = logging.getLogger(__name__)
@@ -40,14 +40,14 @@ class LeaderLease:
 
     def __init__(
         self,
-        shared: SharedClaims,
+        shared: SharedLeases,
         name: str,
         begin: Callable[[], Coroutine[Any, Any, None]],
         end: Callable[[], Coroutine[Any, Any, None]],
         *,
         seconds: float = LEASE,
     ) -> None:
-        self._store, holder = shared
+        self._leases, holder = shared
         self._claim = Claim(holder, seconds)
         self._name = name
         self._begin = begin
@@ -81,7 +81,7 @@ class LeaderLease:
         if self._epoch:
             await self._lose()
             try:
-                await self._store.release_lease(self._name, self._claim.holder)
+                await self._leases.release(self._name, self._claim.holder)
             except StoreError as error:
                 self._warn("released", error)
 
@@ -100,7 +100,7 @@ class LeaderLease:
         since = loop.time()
         try:
             async with asyncio.timeout_at(self._until if self._epoch else None):
-                epoch = await self._store.lease(self._name, self._claim)
+                epoch = await self._leases.take(self._name, self._claim)
         except StoreError as error:
             self._warn("renewed" if self._epoch else "taken", error)
             if self._epoch and not self.is_held:

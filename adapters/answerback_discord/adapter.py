@@ -18,7 +18,7 @@ from aiohttp import web
 from answerback.core.ask import Ask, Destination
 from answerback.core.errors import PlatformError, StoreError
 from answerback.core.labels import Labels
-from answerback.ports.claims import SharedClaims
+from answerback.ports.claims import SharedLeases
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks
 from answerback_chat.background_tasks import BackgroundTasks
@@ -93,7 +93,7 @@ class DiscordSurface(ChatSurface):
         shards: Shards = 1,
         confirm_after: float = 3.5,
         now: Callable[[], float] = time.time,
-        shared: SharedClaims | None = None,
+        shared: SharedLeases | None = None,
     ) -> None:
         self._now = now
         self.calls = DiscordApi(http, bot_token, api_url, self._token_refused)

@@ -113,7 +113,7 @@ async def fill(database: Path, prompts: int) -> None:
     await store.open()
     for first in range(0, prompts, 500):
         batch = range(first, min(first + 500, prompts))
-        await asyncio.gather(*(store.create(Write(ask_number(n)), None) for n in batch))
+        await asyncio.gather(*(store.asks.create(Write(ask_number(n)), None) for n in batch))
     await store.close()
 
 

@@ -134,7 +134,7 @@ async def service(
         store = SqliteStore(folder / "asks.db")
         await store.open()
         for number in range(CLIENTS):
-            await store.create(Write(shown(number, form)), None)
+            await store.asks.create(Write(shown(number, form)), None)
         await store.close()
         async with process(*arguments, environment=environment(folder, api_url) | more) as up:
             yield up, await up.line(), await up.line(), folder

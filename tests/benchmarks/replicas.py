@@ -94,13 +94,12 @@ async def stores(server: Server, figures: Figures) -> None:
                 await store.open()
                 stack.push_async_callback(store.close)
                 for number in range(PEOPLE):
-                    await store.create(Write(new_ask(number, form=WORDS)), None)
+                    await store.asks.create(Write(new_ask(number, form=WORDS)), None)
                 calls[kind] = _clicks(store)
             for _ in range(ROUNDS):
                 for kind, call in calls.items():
-                    rates[kind].append(
-                        await _rate(MAX_CONNECTIONS if kind == "bare" else PEOPLE, call)
-                    )
+                    clients = MAX_CONNECTIONS if kind == "bare" else PEOPLE
+                    rates[kind].append(await _rate(clients, call))
     figures.rate(
         "PostgreSQL, beside a bare compare-and-set", rates["bare"], rates["postgresql"], "≥ 0.5"
     )
@@ -109,7 +108,8 @@ async def stores(server: Server, figures: Figures) -> None:
 
 def _clicks(store: Store) -> Callable[[int], Awaitable[object]]:
     def one(number: int) -> Awaitable[object]:
-        return store.change(f"ask_{number}", click, delivery=f"Ev{number}-{time.perf_counter_ns()}")
+        event = f"Ev{number}-{time.perf_counter_ns()}"
+        return store.asks.change(f"ask_{number}", click, delivery=event)
 
     return one
 
@@ -207,7 +207,7 @@ async def running_services(
     store = store_at(url)
     await store.open()
     for number in range(PEOPLE):
-        await store.create(Write(shown(number, FORM)), None)
+        await store.asks.create(Write(shown(number, FORM)), None)
     await store.close()
     given = environment(folder, api_url) | {"ANSWERBACK_STORAGE__URL": url}
     cores = os.sched_getaffinity(0)
@@ -354,7 +354,7 @@ async def _fill(server: Server, database: str, count: int) -> None:
     await store.open()
     web, who = Destination(surface="web"), (ANYONE,)
     ask = new_ask(form=WORDS, to=web, responders=who, shown_revision=1, expires_at=1e10)
-    await store.create(Write(ask), None)
+    await store.asks.create(Write(ask), None)
     await store.close()
     found = server.run(
         "SELECT column_name FROM information_schema.columns WHERE table_name = 'asks'"

@@ -150,7 +150,7 @@ async def _answerback(
     service = Service(store, SystemClock(), {"slack": surface}, known_surfaces=frozenset({"slack"}))
     shower = MessageSync(service)
     for number in range(ASKS):
-        await store.create(Write(ask_number(number)), None)
+        await store.asks.create(Write(ask_number(number)), None)
     if kind != "http":
         service.hooks.show = shower.request_sync
         await shower.sweep(ASKS)
@@ -295,7 +295,7 @@ async def verify_all_stored(database: Path, clickers: Sequence[Clicker]) -> None
     store = SqliteStore(database)
     await store.open()
     for clicker in clickers:
-        stored = await store.get(clicker.ask.id)
+        stored = await store.asks.get(clicker.ask.id)
         assert stored is not None
         assert stored.revision == clicker.revision, "a click was acknowledged and did not count"
     await store.close()

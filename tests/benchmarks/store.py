@@ -106,7 +106,7 @@ async def fill(store: SqliteStore, count: int, form: Form) -> None:
     for first in range(0, count, 200):
         numbers = range(first, min(first + 200, count))
         many = (new_ask(n, form=form, expires_at=1e10 + n) for n in numbers)
-        await asyncio.gather(*(store.create(Write(ask), None) for ask in many))
+        await asyncio.gather(*(store.asks.create(Write(ask), None) for ask in many))
 
 
 class Report:
@@ -143,10 +143,14 @@ async def clicks(directory: Path, report: Report) -> None:
     for clients in (1, 32, 256):
         times = await hammer(
             clients,
-            lambda number, n: store.change(f"ask_{number}", click, delivery=_delivery(number, n)),
+            lambda number, n: store.asks.change(
+                f"ask_{number}", click, delivery=_delivery(number, n)
+            ),
         )
         report.add(f"change, {clients} at once", times)
-    report.add("get, 32 at once", await hammer(32, lambda number, _: store.get(f"ask_{number}")))
+    report.add(
+        "get, 32 at once", await hammer(32, lambda number, _: store.asks.get(f"ask_{number}"))
+    )
     await store.close()
 
 
@@ -160,8 +164,8 @@ async def forms_of_200_kb(directory: Path, report: Report) -> None:
     await store.open()
     await fill(store, 10, BIG_FORM)
     for what, cache in (("kept", RequestCache()), ("parsed each time", RequestCache(0))):
-        store._requests = cache
-        times = await hammer(10, lambda number, _: store.change(f"ask_{number}", click))
+        store.database.requests = cache
+        times = await hammer(10, lambda number, _: store.asks.change(f"ask_{number}", click))
         report.add(f"change, 10 at once, 200 kB form {what}", times)
     await store.close()
 
@@ -183,11 +187,11 @@ async def open_asks(directory: Path, count: int) -> list[float]:
     firsts = []
     for ask_id in some:
         start = time.perf_counter()
-        await store.change(ask_id, click)
+        await store.asks.change(ask_id, click)
         firsts.append(time.perf_counter() - start)
     calls: tuple[Callable[[int, int], Awaitable[object]], ...] = (
-        lambda _, n: store.change(some[n % 100], click),
-        lambda _, n: store.next_due(1e10 + n),
+        lambda _, n: store.asks.change(some[n % 100], click),
+        lambda _, n: store.claims.next_due(1e10 + n),
         lambda *_: store.counts(),
     )
     medians = [median(firsts), *[median(await hammer(1, call)) for call in calls]]

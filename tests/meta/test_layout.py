@@ -1,8 +1,11 @@
 """The project's rules for its files: where they are, how long they are, and what they start with."""
 
 import ast
+import importlib
+import inspect
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -100,25 +103,35 @@ def test_every_module_has_a_docstring() -> None:
 @pytest.mark.parametrize("package", SOURCE_FOLDERS)
 def test_every_public_class_and_function_has_a_docstring(package: str) -> None:
     undocumented = [
-        f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+        f"{path.relative_to(ROOT)}:{node.lineno} {name}"
         for path in sources(package)
-        for node in _public(tree(path))
-        if not ast.get_docstring(node)
+        for name, node in _public(tree(path))
+        if not ast.get_docstring(node) and not _inherits_docstring(path, name)
     ]
     assert undocumented == []
 
 
+def _inherits_docstring(path: Path, name: str) -> bool:
+    """Return whether a definition is a method with the docstring of the one that it overrides."""
+    owner, _, method = name.rpartition(".")
+    if not owner:
+        return False
+    module = ".".join(path.relative_to(ROOT).with_suffix("").parts[1:])
+    found = attrgetter(owner)(importlib.import_module(module))
+    return any(inspect.getdoc(vars(base).get(method)) for base in found.__mro__)
+
+
 def _public(
-    within: ast.Module | ast.ClassDef,
-) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    within: ast.Module | ast.ClassDef, prefix: str = ""
+) -> Iterator[tuple[str, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]]:
     """Yield the public definitions, including methods of public classes, but no tests: their names explain them."""
     for node in within.body:
         if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             if node.name.startswith(("_", "test_")):
                 continue
-            yield node
+            yield f"{prefix}{node.name}", node
             if isinstance(node, ast.ClassDef):
-                yield from _public(node)
+                yield from _public(node, f"{prefix}{node.name}.")
 
 
 def test_broad_exception_handlers_reraise_store_or_log() -> None:

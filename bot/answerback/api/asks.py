@@ -100,7 +100,7 @@ async def page(call: Call) -> web.Response:
     """``GET /v1/asks``."""
     query = call.query(AsksQuery)
     try:
-        results = await call.api.store.page(
+        results = await call.api.store.asks.page(
             status=query.status,
             surface=query.surface,
             conversation=query.conversation,
@@ -166,7 +166,7 @@ async def _erase(call: Call, ask: Ask) -> Ask:
     if result.open:
         return result
     try:
-        await call.api.store.scrub_erased()
+        await call.api.store.erasure.scrub()
     except StoreError as error:
         logger.warning("Traces of an erased ask are left: %s", error, extra={"ask_id": ask.id})
         detail = (
@@ -181,7 +181,7 @@ async def record(call: Call) -> web.Response:
     """``GET /v1/asks/{id}/record``."""
     query = call.query(RecordQuery)
     ask = await call.ask()
-    rows = await call.api.store.record(ask.id, query.after, query.limit)
+    rows = await call.api.store.record.read(ask.id, query.after, query.limit)
     next_seq = rows[-1].seq if len(rows) == query.limit else None
     entries: list[JsonValue] = [entry_json(row) for row in rows]
     return json_response(

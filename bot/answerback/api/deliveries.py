@@ -30,7 +30,7 @@ async def page(call: Call) -> web.Response:
     """``GET /v1/deliveries``."""
     query = call.query(DeliveriesQuery)
     try:
-        results = await call.api.store.deliveries(
+        results = await call.api.store.outbox.page(
             state=query.state, agent=call.agent_scope, after=query.after or None, limit=query.limit
         )
     except ValueError as error:
@@ -45,7 +45,7 @@ async def page(call: Call) -> web.Response:
 async def redeliver(call: Call) -> web.Response:
     """``POST /v1/deliveries/{id}/redeliver``."""
     delivery_id = call.request.match_info["id"]
-    stored = await call.api.store.delivery(delivery_id)
+    stored = await call.api.store.outbox.get(delivery_id)
     if stored is None or call.agent_scope not in {None, stored.delivery.agent}:
         raise ProblemError(404, "Not found", f"There is no delivery {delivery_id[:100]}.")
     if not stored.delivery.body:

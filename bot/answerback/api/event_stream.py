@@ -30,7 +30,7 @@ async def events(call: Call) -> web.StreamResponse:
     presence = call.service.presence.track_wait(ask) if call.is_from_agent else nullcontext()
     with call.service.follow(ask.id) as follower:
         follower.known = ask.revision
-        rows = await call.api.store.record(ask.id, last_id, _BATCH)
+        rows = await call.api.store.record.read(ask.id, last_id, _BATCH)
         unsent = len(rows) == _BATCH or any(row.entry.kind in EVENT_NAMES for row in rows)
         if last_id and not (ask.open or unsent):
             # Everything was sent already: 204 stops an EventSource from reconnecting.
@@ -46,7 +46,7 @@ async def events(call: Call) -> web.StreamResponse:
                     call.service.stopping or await follower.next_commit() is None
                 ):
                     break
-                rows = await call.api.store.record(ask.id, last_id, _BATCH)
+                rows = await call.api.store.record.read(ask.id, last_id, _BATCH)
             return stream
 
 

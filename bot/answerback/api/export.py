@@ -40,14 +40,14 @@ async def _lines(store: Store, owner: str | None) -> AsyncIterator[dict[str, Jso
     """Yield the asks, newest first, each followed by its record; then the deliveries, newest first."""
     after: str | None = None
     while True:
-        asks = await store.page(agent=owner, after=after, limit=_ASKS)
+        asks = await store.asks.page(agent=owner, after=after, limit=_ASKS)
         for ask in asks.rows:
             async for line in _ask_lines(store, ask):
                 yield line
         if (after := asks.after) is None:
             break
     while True:
-        page = await store.deliveries(state=None, agent=owner, after=after, limit=_ROWS)
+        page = await store.outbox.page(state=None, agent=owner, after=after, limit=_ROWS)
         for delivery in page.rows:
             yield {"type": "delivery", "delivery": delivery_json(delivery)}
         if (after := page.after) is None:
@@ -59,7 +59,7 @@ async def _ask_lines(store: Store, ask: Ask) -> AsyncIterator[dict[str, JsonValu
     call: JsonValue = {"name": request.name, "arguments": request.arguments}
     yield {"type": "ask", "agent": request.agent, "call": call, "ask": ask_json(ask)}
     seq = 0
-    while entries := await store.record(ask.id, seq, _ROWS):
+    while entries := await store.record.read(ask.id, seq, _ROWS):
         for entry in entries:
             yield {"type": "entry", "ask_id": ask.id, "entry": entry_json(entry)}
         seq = entries[-1].seq

@@ -87,7 +87,7 @@ async def inbox(call: Call) -> web.Response:
     api = call.api
     try:
         results = await list_waiting_for(
-            api.store, api.surfaces, Actor(person), query.after or None, query.limit
+            api.store.search, api.surfaces, Actor(person), query.after or None, query.limit
         )
     except ValueError as error:
         raise bad_cursor_error() from error

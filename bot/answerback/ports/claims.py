@@ -12,7 +12,6 @@ from enum import StrEnum
 from typing import Final, NamedTuple, Protocol
 
 from answerback.core.ask import Ask
-from answerback.ports.store_values import StoredDelivery
 
 
 class ClaimKind(StrEnum):
@@ -52,7 +51,7 @@ take."""
 
 
 class Claims(Protocol):
-    """The part of the store that processes use to share its work. Every method but `listen` may raise StoreError."""
+    """The claims on showing asks and on their timers. `answerback.ports.store.Outbox` has those on deliveries."""
 
     async def claim_message(self, ask_id: str, claim: Claim) -> Ask | None:
         """Claim an ask's message and return the ask; None if there is no such ask or another holder has its message.
@@ -69,32 +68,31 @@ class Claims(Protocol):
         when the ask's next deadline changes.
         """
 
-    async def claim_deliveries(
-        self, claim: Claim, now: float, limit: int
-    ) -> Sequence[StoredDelivery]:
-        """Claim due pending deliveries that nobody holds and return them, oldest first.
+    async def next_due(self, after: float) -> float | None:
+        """When, after ``after``, the next timer is due (seconds since the epoch), or None."""
 
-        Only the first undelivered one of each ask can be claimed. A claim ends when `save_delivery_results` stores the
-        result.
-        """
+    async def release_messages(self, holder: str) -> None:
+        """Release every message that the holder has claimed."""
 
-    async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        """Renew a claim, even an expired one that nobody else has taken; False if the holder has lost it."""
+    async def release_timers(self, holder: str) -> None:
+        """Release every timer that the holder has claimed."""
 
-    async def release(self, work: ClaimKind, holder: str) -> None:
-        """Release everything of one kind that the holder has claimed."""
 
-    async def lease(self, name: str, claim: Claim) -> int | None:
+class Leases(Protocol):
+    """Named leases, each held by one process at a time."""
+
+    async def take(self, name: str, claim: Claim) -> int | None:
         """Take or renew the lease of this name; return its epoch, or None while another holds it.
 
         The epoch increases each time the lease is taken, even by the same holder after it had expired.
         """
 
-    async def release_lease(self, name: str, holder: str) -> None:
+    async def release(self, name: str, holder: str) -> None:
         """End a lease if this holder has it, so that another need not wait for it to expire."""
 
-    async def time(self) -> float | None:
-        """The store's own clock, in seconds since the epoch; None if it has none other than this process's."""
+
+class RateLimits(Protocol):
+    """The pauses that platforms' rate limits ask for."""
 
     async def set_retry_after(self, bucket: str, seconds: float) -> None:
         """Note that a platform accepts nothing for a rate-limit bucket for at least this many seconds."""
@@ -102,20 +100,27 @@ class Claims(Protocol):
     async def get_retry_after(self, bucket: str) -> float:
         """The seconds for which a bucket must still be left alone; 0 if it need not be."""
 
+
+class RemoteChanges(Protocol):
+    """How a process learns what others with the same store change."""
+
     def listen(self, callback: Callable[[str | None], None]) -> None:
         """Call ``callback``, on the event loop, with each ask that another process changes, until the store closes.
 
         An id of None means that notifications may have been lost; `revisions` shows what has changed in the meantime. A
         store that belongs to one process notifies nobody: those who wait in this process learn of a commit from
-        `change`.
+        `answerback.ports.store.AskStore.change`.
         """
 
     async def revisions(self, ask_ids: Collection[str]) -> Mapping[str, int]:
         """The revisions of several asks, read together; asks that do not exist are left out."""
 
+    async def time(self) -> float | None:
+        """The store's own clock, in seconds since the epoch; None if it has none other than this process's."""
 
-class SharedClaims(NamedTuple):
-    """What this process shares with others: the store's claims, and its own name as a holder."""
 
-    claims: Claims
+class SharedLeases(NamedTuple):
+    """What this process shares with others: the store's leases, and its own name as a holder."""
+
+    leases: Leases
     holder: str

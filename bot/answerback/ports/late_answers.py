@@ -49,9 +49,9 @@ class LateAnswerQuery:
 
 
 class LateAnswerStore(Protocol):
-    """Keeps track of which outcomes agents have seen. A `Write` marks an ask as owed to its agent; see `Store`."""
+    """Keeps track of which outcomes agents have seen. A `Write` marks an ask as owed to its agent."""
 
-    async def list_late_answers(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+    async def list_owed(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
         """The ended asks whose outcomes an agent has not seen, in the order of their numbers.
 
         An ask gets its number when it is first listed, and keeps it; numbers increase and are never reused. The numbers

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # commands that only list the plug-ins do not need these
 
     from answerback.core.ask import Ask
     from answerback.core.labels import Labels
-    from answerback.ports.claims import SharedClaims
+    from answerback.ports.claims import SharedLeases
     from answerback.ports.person_key import KeyHolderSource
     from answerback.ports.surface import Surface
 
@@ -73,7 +73,7 @@ class Host:
     """Returns the time in seconds since the epoch."""
     agents: Mapping[str, str] = field(default_factory=dict)
     """Agents' display names, by the agents' names; empty if agents need no tokens."""
-    shared: SharedClaims | None = None
+    shared: SharedLeases | None = None
     """What is shared with other processes; None if this process has its store to itself."""
 
 

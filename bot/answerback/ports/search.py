@@ -112,7 +112,7 @@ class Search(NamedTuple):
 class AskSearch(Protocol):
     """The store's queries on behalf of people. Each may raise StoreError, and ValueError for an invalid cursor."""
 
-    async def search(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
+    async def find(self, wanted: Search, after: str | None, limit: int) -> Page[Ask]:
         """Asks, newest first."""
 
     async def list_for_responder(

@@ -1,6 +1,7 @@
-"""The store: what is kept, and what a change to it consists of.
+"""The store: what is kept, in parts, and what a change to it consists of.
 
-Proved by `answerback.testing.store_contract`, a class of tests that every store's own tests inherit.
+Whoever needs one part takes that part. Proved by `answerback.testing.store_contract`, a class of tests that every
+store's own tests inherit.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, RecordEntry, Status
-from answerback.ports.claims import Claim, Claims, Fence
+from answerback.ports.claims import Claim, Claims, Fence, Leases, RateLimits, RemoteChanges
 from answerback.ports.late_answers import LateAnswerStore
 from answerback.ports.live_messages import MessageQueries
 from answerback.ports.search import AskSearch
@@ -54,27 +55,8 @@ class Decision(NamedTuple, Generic[T]):
     result: T
 
 
-class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
-    """Where asks are stored. Every write is one durable transaction; every method may raise StoreError."""
-
-    async def open(self) -> None:
-        """Open and migrate; DatabaseTooNewError if a newer Answerback wrote it."""
-
-    async def close(self) -> None:
-        """Finish what is in progress and close."""
-
-    async def last_entry_time(self) -> float | None:
-        """When the last line of the record was written, by the clock at that time; None if there is none."""
-
-    async def shift_schedule(self, seconds: float, at: float) -> None:
-        """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.
-
-        Pending deliveries, reminders and escalations happen when they would have happened anyway; a deadline stays at
-        the time that was announced.
-        """
-
-    async def check(self) -> None:
-        """Prove that the store can be read and written; StoreError if it cannot."""
+class AskStore(Protocol):
+    """The asks themselves."""
 
     async def create(
         self, write: Write, idempotency: Idempotency | None, limits: AskLimits = NO_LIMITS
@@ -111,20 +93,6 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
     async def get(self, ask_id: str) -> Ask | None:
         """An ask, or None."""
 
-    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        """Erase what people and agents wrote in an ended ask, everywhere; return the ask after that, or None.
-
-        `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
-        lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key
-        and the late answer that its agent has not seen. An open or already erased ask stays as it is.
-        """
-
-    async def scrub_erased(self) -> None:
-        """Remove all traces of erased data from the store's own files, as far as that is quick."""
-
-    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
-        """Ids of asks that ended before then and have not been erased, first to end first."""
-
     async def page(
         self,
         *,
@@ -137,12 +105,6 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
     ) -> Page[Ask]:
         """Asks, newest first. ``after`` is a cursor from an earlier page; an invalid one raises ValueError."""
 
-    async def record(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
-        """An ask's record after a given number, oldest first."""
-
-    async def add_entry(self, ask_id: str | None, entry: RecordEntry) -> None:
-        """Add a line to the record that does not belong to a change of an ask."""
-
     async def save_shown(self, ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
         """Note what the live message shows, by `answerback.ports.message_state.record_shown`; return the ask after
         that.
@@ -150,24 +112,44 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
         ``of`` is the ask as it was when it was shown; the default is its current state.
         """
 
-    async def next_due(self, after: float) -> float | None:
-        """When, after ``after``, the next timer is due (seconds since the epoch), or None."""
-
     async def get_remembered(
         self, agent: str, conversation: str, turn: str, tool: str, question: str
     ) -> tuple[JsonValue] | None:
         """The remembered answer in a tuple of one, or None."""
 
-    async def draft(self, key: str) -> JsonValue:
-        """A draft, or None."""
 
-    async def save_draft(self, key: str, value: JsonValue, at: float) -> None:
-        """Store or (with None) drop a draft."""
+class Record(Protocol):
+    """What happened, line by line. Most lines are stored with a change of an ask; see `Write.entries`."""
 
-    async def next_delivery(self, after: float = 0.0) -> float | None:
+    async def read(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        """An ask's record after a given number, oldest first."""
+
+    async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
+        """Add a line that does not belong to a change of an ask."""
+
+    async def last_time(self) -> float | None:
+        """When the last line was written, by the clock at that time; None if there is none."""
+
+
+class Outbox(Protocol):
+    """The webhooks to send, stored with the outcomes that they report (`Write.deliveries`), and their progress."""
+
+    async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
+        """Claim due pending deliveries that nobody holds and return them, oldest first.
+
+        Only the first undelivered one of each ask can be claimed. A claim ends when `save_results` stores the result.
+        """
+
+    async def renew(self, delivery_id: str, claim: Claim) -> bool:
+        """Renew a claim, even an expired one that nobody else has taken; False if the holder has lost it."""
+
+    async def release(self, holder: str) -> None:
+        """Release every delivery that the holder has claimed."""
+
+    async def next_due(self, after: float = 0.0) -> float | None:
         """When, after ``after``, the next pending delivery is due, or None."""
 
-    async def save_delivery_results(
+    async def save_results(
         self,
         results: Sequence[StoredDelivery],
         entries: Sequence[tuple[str, RecordEntry]],
@@ -179,16 +161,45 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
         delivery that another has claimed in the meantime is left alone; if all have been claimed, no line is written.
         """
 
-    async def delivery(self, delivery_id: str) -> StoredDelivery | None:
+    async def get(self, delivery_id: str) -> StoredDelivery | None:
         """One delivery, or None."""
 
-    async def deliveries(
+    async def page(
         self, *, state: DeliveryState | None, agent: str | None, after: str | None, limit: int
     ) -> Page[StoredDelivery]:
-        """Deliveries, newest first."""
+        """Deliveries, newest first. ``after`` is a cursor from an earlier page; an invalid one raises ValueError."""
 
-    async def secret(self, name: str) -> bytes:
-        """The 32 random bytes of this name, generated once and kept."""
+
+class Drafts(Protocol):
+    """Values that are kept for a while under keys of their owners' choice."""
+
+    async def get(self, key: str) -> JsonValue:
+        """A draft, or None."""
+
+    async def save(self, key: str, value: JsonValue, at: float) -> None:
+        """Store or (with None) drop a draft."""
+
+
+class Erasure(Protocol):
+    """Erases what people and agents wrote."""
+
+    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+        """Erase what was written in an ended ask, everywhere; return the ask after that, or None.
+
+        `answerback.core.erasure` decides what stays, with ``opaque``. One transaction erases the ask's request, the
+        lines of its record, its deliveries (which are no longer sent), drafts, remembered answers, its idempotency key
+        and the late answer that its agent has not seen. An open or already erased ask stays as it is.
+        """
+
+    async def scrub(self) -> None:
+        """Remove all traces of erased data from the store's own files, as far as that is quick."""
+
+    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
+        """Ids of asks that ended before then and have not been erased, first to end first."""
+
+
+class Maintenance(Protocol):
+    """What is done from time to time."""
 
     async def prune(self, before: float) -> int:
         """Delete delivery ids, idempotency keys, remembered answers and drafts older than that; return how many.
@@ -199,6 +210,43 @@ class Store(MessageQueries, AskSearch, LateAnswerStore, Claims, Protocol):
 
     async def prune_audit(self, before: float) -> int:
         """Delete record lines about refused calls, which belong to no ask, if older than that; return how many."""
+
+    async def shift_schedule(self, seconds: float, at: float) -> None:
+        """Reschedule, once for each ``at``, because the clock was set back by this many seconds to that time.
+
+        Pending deliveries, reminders and escalations happen when they would have happened anyway; a deadline stays at
+        the time that was announced.
+        """
+
+
+class Store(Protocol):
+    """Where asks are stored, in parts. Every write is one durable transaction; every method may raise StoreError."""
+
+    asks: AskStore
+    messages: MessageQueries
+    search: AskSearch
+    record: Record
+    late_answers: LateAnswerStore
+    outbox: Outbox
+    claims: Claims
+    leases: Leases
+    rate_limits: RateLimits
+    changes: RemoteChanges
+    drafts: Drafts
+    erasure: Erasure
+    maintenance: Maintenance
+
+    async def open(self) -> None:
+        """Open and migrate; DatabaseTooNewError if a newer Answerback wrote it."""
+
+    async def close(self) -> None:
+        """Finish what is in progress and close."""
+
+    async def check(self) -> None:
+        """Prove that the store can be read and written; StoreError if it cannot."""
+
+    async def secret(self, name: str) -> bytes:
+        """The 32 random bytes of this name, generated once and kept."""
 
     async def counts(self) -> Mapping[str, int]:
         """The number of asks by status, from counters, and of deliveries by state."""

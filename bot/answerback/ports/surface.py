@@ -142,7 +142,7 @@ class Asks(LiveMessages, Protocol):
         are open now."""
 
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
-        """The open asks of a surface, newest first; ``after`` as in `Store.page`."""
+        """The open asks of a surface, newest first; ``after`` as in `answerback.ports.store.AskStore.page`."""
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer on their surface, from all agents, oldest first.

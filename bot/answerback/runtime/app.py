@@ -21,7 +21,7 @@ from answerback.api.problems import refuse_unsupported
 from answerback.api.server import build_local_app, build_public_app
 from answerback.http.unverified_connections import UnverifiedConnections, connection_limit
 from answerback.mcp import mount
-from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedClaims
+from answerback.ports.claims import SOLE_CLAIM, ClaimKind, SharedLeases
 from answerback.ports.person_key import KeyHolderSource
 from answerback.ports.plugin import BuiltSurface, Host, OperatorPages
 from answerback.runtime import person_keys
@@ -188,7 +188,7 @@ async def _build_surfaces(
                     if agent.role == "agent"
                 },
                 now=clock.now,
-                shared=None if claim is SOLE_CLAIM else SharedClaims(store, claim.holder),
+                shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             )
             await asyncio.to_thread(plugin.load)
             surfaces.append(await plugin.build(plugin_config, host))
@@ -253,7 +253,7 @@ async def _build_dispatcher(
 ) -> WebhookDispatcher:
     http = await stack.enter_async_context(guarded_session(callbacks.rules))
     sender = WebhookSender(http, callbacks.rules, callbacks.secrets_of)
-    dispatcher = WebhookDispatcher(service.store, service.clock, sender, claim=service.claim)
+    dispatcher = WebhookDispatcher(service.store.outbox, service.clock, sender, claim=service.claim)
     service.hooks.deliver = dispatcher.wake
     return dispatcher
 

@@ -50,7 +50,7 @@ async def open_configured_store(
 
     postgres = PostgresStore(storage.url, listen_url=storage.listen_url, timed=timed)
     async with _open(postgres) as store:
-        clock = SharedClock(postgres.time)
+        clock = SharedClock(postgres.changes.time)
         await clock.start()
         yield OpenStore(store, Claim(secrets.token_hex(8), _LEASE), clock)
 

@@ -40,7 +40,7 @@ class Replica:
             service.surfaces.keys(),
             on_remote_change=message_sync.on_remote_change,
         )
-        service.store.listen(self.change_listener.handle_notification)
+        service.store.changes.listen(self.change_listener.handle_notification)
 
     def status(self) -> ReplicaStatus:
         """This process's status among the replicas."""
@@ -70,9 +70,16 @@ async def release_claims(service: Service, cut_off: Collection[ClaimKind] = ()) 
         cut_off: the kinds of work that did not stop in time; they are not released. A platform may still carry out a
             post that was cut off, so others do this work only once the leases expire, and find what was posted.
     """
+    store = service.store
+    releases = {
+        ClaimKind.MESSAGE: store.claims.release_messages,
+        ClaimKind.TIMER: store.claims.release_timers,
+        ClaimKind.DELIVERY: store.outbox.release,
+    }
     try:
-        for work in [work for work in ClaimKind if work not in cut_off]:
-            await service.store.release(work, service.claim.holder)
+        for work, release in releases.items():
+            if work not in cut_off:
+                await release(service.claim.holder)
     except StoreError as error:
         extra = {"action": "release"}
         logger.warning(

@@ -78,7 +78,7 @@ class ChangeCommitter:
             write = self.build_write(change, at)
             return Decision(write, write)
 
-        result, _ = await self.store.change(ask_id, decision, then=self.publish_result)
+        result, _ = await self.store.asks.change(ask_id, decision, then=self.publish_result)
         return Acted(result.ask) if isinstance(result, Write) else result
 
     def fail_misconfigured(self, ask: Ask) -> Change | None:
@@ -238,7 +238,7 @@ class AskActions:
         commits = self._commits
         while True:
             decide = partial(self._decide, intent, actor, commits.clock.now())
-            outcome, repeated = await commits.store.change(
+            outcome, repeated = await commits.store.asks.change(
                 intent.ask_id,
                 decide,
                 delivery=intent.delivery,
@@ -247,7 +247,7 @@ class AskActions:
                 fence=fence,
             )
             if repeated:
-                ask = await commits.store.get(intent.ask_id)
+                ask = await commits.store.asks.get(intent.ask_id)
                 return Acted(ask, repeated=True) if ask else Rejected(RejectReason.NOT_FOUND)
             if isinstance(outcome, Write):
                 return Acted(outcome.ask)

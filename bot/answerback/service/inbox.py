@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
 from answerback.core.walker import Person
-from answerback.ports.search import Search, answerer_word
-from answerback.ports.store import Store
+from answerback.ports.search import AskSearch, Search, answerer_word
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Actor, SupportsGroups, Surface
 
@@ -17,7 +16,7 @@ logger = logging.getLogger(__name__)
 
 
 async def list_waiting_for(
-    store: Store,
+    search: AskSearch,
     surfaces: Mapping[str, Surface],
     actor: Actor,
     after: str | None,
@@ -33,7 +32,7 @@ async def list_waiting_for(
     """
     person = actor.person
     while True:
-        page = await store.list_for_responder(person.surface, person.user_id, after, limit)
+        page = await search.list_for_responder(person.surface, person.user_id, after, limit)
         groups = frozenset(
             name[1:] for ask in page.rows for name in ask.responders if name.startswith("@")
         )
@@ -50,7 +49,7 @@ async def list_waiting_for(
 
 
 async def search_for(
-    store: Store,
+    search: AskSearch,
     surfaces: Mapping[str, Surface],
     person: Person,
     wanted: Search,
@@ -61,9 +60,9 @@ async def search_for(
     they answered. A page may have fewer than ``limit`` of them."""
     if wanted.status is not Status.OPEN:
         words = (*wanted.words, answerer_word(person))
-        return await store.search(wanted._replace(words=words), after, limit)
+        return await search.find(wanted._replace(words=words), after, limit)
     while True:
-        page = await list_waiting_for(store, surfaces, Actor(person), after, limit)
+        page = await list_waiting_for(search, surfaces, Actor(person), after, limit)
         asks = tuple(ask for ask in page.rows if wanted.matches(ask))
         if asks or page.after is None:
             return Page(asks, page.after)

@@ -15,8 +15,7 @@ from typing import Protocol
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
 from answerback.ports.clock import Clock
-from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
-from answerback.ports.store import Store
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
 
 logger = logging.getLogger(__name__)
 
@@ -27,8 +26,8 @@ HoldKey = tuple[str, SeenState]
 class LateAnswerTracker:
     """Tracks the outcomes that agents see in this process."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
-        self._store = store
+    def __init__(self, late_answers: LateAnswerStore, clock: Clock) -> None:
+        self._late_answers = late_answers
         self._clock = clock
         self._held: dict[HoldKey, Counter[str]] = {}
         """The asks whose outcome a response is reporting, or will report once they end."""
@@ -47,7 +46,7 @@ class LateAnswerTracker:
         kinds = (SeenState.SEEN,) if after is not None else (SeenState.SEEN, SeenState.LISTED)
         without = frozenset(one for kind in kinds for one in self._held.get((name, kind), ()))
         query = LateAnswerQuery(name, conversation, after, without, limit)
-        return await self._store.list_late_answers(query, self._clock.now())
+        return await self._late_answers.list_owed(query, self._clock.now())
 
     async def save_seen(self, ask_ids: Sequence[str], state: SeenState) -> Sequence[str]:
         """Mark outcomes as seen; return the ids of the asks for which that is new.
@@ -55,7 +54,7 @@ class LateAnswerTracker:
         If the store fails, the response is not taken back: the agent then gets the outcome again.
         """
         try:
-            return await self._store.set_seen_state(ask_ids, state, self._clock.now())
+            return await self._late_answers.set_seen_state(ask_ids, state, self._clock.now())
         except StoreError as error:
             extra = {"action": "telling_unnoted"}
             logger.warning("Could not note what an agent has seen: %s", error, extra=extra)
@@ -70,7 +69,7 @@ class LateAnswerTracker:
         """Note that no response has brought an ask's outcome to its agent, once none is reporting it any more."""
         while self.is_held(ask):
             await self._released.wait()
-        await self._store.set_seen_state([ask.id], SeenState.UNSEEN, self._clock.now())
+        await self._late_answers.set_seen_state([ask.id], SeenState.UNSEEN, self._clock.now())
 
     def hold(self, ask_id: str, hold_key: HoldKey) -> None:
         """Keep an ask out of the lists of late answers."""

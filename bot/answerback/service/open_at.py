@@ -7,7 +7,7 @@ from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.typed_answers import may_have_looked_open
-from answerback.ports.store import Store
+from answerback.ports.live_messages import MessageQueries
 
 MAX_OPEN: Final = 10
 _MAX_ENDED: Final = 100
@@ -16,7 +16,7 @@ _MARGIN_SECONDS: Final = 3_600.0
 
 
 async def list_open_at(
-    store: Store, place: tuple[str, str, str | None], at: float | None, now: float
+    messages: MessageQueries, place: tuple[str, str, str | None], at: float | None, now: float
 ) -> Sequence[Ask]:
     """Return the asks that looked open at (surface, channel, thread; None: anywhere in the channel).
 
@@ -26,8 +26,8 @@ async def list_open_at(
         at: a time of the platform's clock.
         now: the time by our own clock.
     """
-    open_now = await store.find_open(*place, MAX_OPEN)
+    open_now = await messages.find_open(*place, MAX_OPEN)
     if at is None:
         return open_now
-    ended = await store.find_ended(*place, min(at, now) - _MARGIN_SECONDS, _MAX_ENDED)
+    ended = await messages.find_ended(*place, min(at, now) - _MARGIN_SECONDS, _MAX_ENDED)
     return [ask for ask in (*open_now, *ended) if may_have_looked_open(ask, at)] or open_now

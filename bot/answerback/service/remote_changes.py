@@ -1,7 +1,7 @@
 """Changes committed by other processes that share the store: wakes whoever waits for them in this process.
 
-The store notifies of each change (`answerback.ports.claims.Claims.listen`). Changes without a notification are found by
-reading the revisions of everything that is waited for, after each reconnection and every few seconds.
+The store notifies of each change (`answerback.ports.claims.RemoteChanges.listen`). Changes without a notification are
+found by reading the revisions of everything that is waited for, after each reconnection and every few seconds.
 """
 
 from __future__ import annotations
@@ -124,7 +124,9 @@ class RemoteChangeListener:
         outdated: dict[str, int] = {}
         followed = [what for what in self._signals.followed if what not in self._surfaces]
         for start in range(0, len(followed), _MAX_IDS_PER_QUERY):
-            revisions = await self._store.revisions(followed[start : start + _MAX_IDS_PER_QUERY])
+            revisions = await self._store.changes.revisions(
+                followed[start : start + _MAX_IDS_PER_QUERY]
+            )
             outdated |= {
                 ask_id: revision
                 for ask_id, revision in revisions.items()
@@ -134,7 +136,7 @@ class RemoteChangeListener:
 
     async def _wake(self, ask_id: str) -> None:
         try:
-            ask = await self._store.get(ask_id)
+            ask = await self._store.asks.get(ask_id)
         except StoreError as error:  # the next poll finds it
             extra = {"action": "hearing", "ask_id": ask_id}
             logger.warning("Could not read what another process changed: %s", error, extra=extra)
@@ -146,5 +148,5 @@ class RemoteChangeListener:
     async def _wake_surfaces(self) -> None:
         """Make whoever follows all asks of a surface look at them again."""
         for surface in self._surfaces.intersection(self._signals.followed):
-            for ask in (await self._store.page(surface=surface, limit=1)).rows:
+            for ask in (await self._store.asks.page(surface=surface, limit=1)).rows:
                 self._signals.notify(ask)

@@ -54,10 +54,10 @@ class RepeatedCalls:
             key: the call's `join_key`; None: it joins nothing.
             idempotency: the call's own key; an ask that it has created already comes first.
         """
-        if key is None or (idempotency and await self._store.find_created(idempotency)):
+        if key is None or (idempotency and await self._store.asks.find_created(idempotency)):
             return None
-        latest = _read(await self._store.draft(key))
-        ask = None if latest is None else await self._store.get(latest.ask_id)
+        latest = _read(await self._store.drafts.get(key))
+        ask = None if latest is None else await self._store.asks.get(latest.ask_id)
         if latest is None or ask is None or self._presence.is_waiting(ask.id):
             return None
         if body.conversation is None and latest.at < self._clock.now() - JOINABLE_SECONDS:
@@ -70,7 +70,7 @@ class RepeatedCalls:
             return
         latest = _Latest(ask_id=ask.id, at=self._clock.now())
         try:
-            await self._store.save_draft(ask.request.join, latest.model_dump(), latest.at)
+            await self._store.drafts.save(ask.request.join, latest.model_dump(), latest.at)
         except StoreError as error:  # the same call again then asks again
             extra = {"action": "wait_unnoted", "ask_id": ask.id}
             logger.warning("Could not note that an agent waits: %s", error, extra=extra)
@@ -79,7 +79,7 @@ class RepeatedCalls:
         return (
             ask.status in _ANSWERED
             and not self._tracker.is_held(ask)
-            and await self._store.get_seen_state(ask.id) is SeenState.UNSEEN
+            and await self._store.late_answers.get_seen_state(ask.id) is SeenState.UNSEEN
         )
 
 

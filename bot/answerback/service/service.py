@@ -90,7 +90,7 @@ class Service(AskActions):
         )
         super().__init__(commits, labels or Labels())
         self.signals, self.hooks = commits.signals, commits.hooks
-        self.late_answer_tracker = LateAnswerTracker(store, clock)
+        self.late_answer_tracker = LateAnswerTracker(store.late_answers, clock)
         self.presence = AgentPresence(clock, self.set_attended, alone=claim is SOLE_CLAIM)
         self._repeats = RepeatedCalls(store, clock, self.presence, self.late_answer_tracker)
         self._submitter = Submitter(
@@ -155,12 +155,11 @@ class Service(AskActions):
     async def erase(self, ask_id: str) -> Ask | None:
         """Erase what was written in an ended ask, and update its message accordingly; an open ask stays as it is.
 
-        People's ids stay if they are from platforms where an id names nobody, which are those with live messages. Call
-        `Store.scrub_erased` afterwards.
+        People's ids stay on surfaces with live messages, where an id names nobody. Call `Erasure.scrub` afterwards.
         """
         opaque = {name for name, surface in self.surfaces.items() if surface.live}
         now = self.clock.now()
-        ask = await self.store.erase(ask_id, now, opaque)
+        ask = await self.store.erasure.erase(ask_id, now, opaque)
         if ask is not None and ask.erased_at == now:
             logger.info("An ask was erased", extra={"action": "erased", "ask_id": ask.id})
             self.signals.notify(ask)
@@ -188,10 +187,8 @@ class Service(AskActions):
                 ask, Answer(value=value), at=at, by=None, source=Source.INQUIRY
             )
             if isinstance(change, Refused):
-                words = change.problems[0].message
-                message = question_routing.no_retry_message(
-                    f"The inquiry backend's answer does not fit: {words}"
-                )
+                why = f"The inquiry backend's answer does not fit: {change.problems[0].message}"
+                message = question_routing.no_retry_message(why)
                 return asks.end_ask(
                     ask, Status.FAILED, at=at, reason=Reason.BACKEND_ERROR, message=message
                 )
@@ -222,7 +219,7 @@ class Service(AskActions):
             write = Write(replace(ask, left=None)) if ask and ask.left else None
             return Decision(write, None)
 
-        await self.store.change(ask_id, decide)
+        await self.store.asks.change(ask_id, decide)
 
     async def fail_unreachable(self, ask: Ask, why: str) -> None:
         """Fail an ask that nobody can answer where it is shown (see `answerback.ports.surface.Asks`)."""
@@ -251,7 +248,7 @@ class Service(AskActions):
             outdated = mark_outdated(ask) if shown or deleted else ask
             return Decision(Write(outdated) if outdated is not ask else None, outdated)
 
-        ask, _ = await self.store.change(ask_id, decide)
+        ask, _ = await self.store.asks.change(ask_id, decide)
         if ask is not None:
             self.hooks.show(ask)
 
@@ -266,17 +263,17 @@ class Service(AskActions):
         def decide(ask: Ask | None) -> Decision[None]:
             return Decision(Write(replace_channel_id(ask, old, new)) if ask else None, None)
 
-        await self.store.change(ask_id, decide)
+        await self.store.asks.change(ask_id, decide)
 
     # --- reading and waiting -------------------------------------------------------------------------
 
     async def get(self, ask_id: str) -> Ask | None:
         """The current ask, or None."""
-        return await self.store.get(ask_id)
+        return await self.store.asks.get(ask_id)
 
     async def list_waiting_for(self, actor: Actor, after: str | None, limit: int) -> Page[Ask]:
         """The open asks that a person may answer (see `answerback.ports.surface.Asks`)."""
-        return await inbox.list_waiting_for(self.store, self.surfaces, actor, after, limit)
+        return await inbox.list_waiting_for(self.store.search, self.surfaces, actor, after, limit)
 
     def wait(
         self, ask_id: str, seconds: float, known: Ask | None = None, *, listens: bool = True
@@ -324,14 +321,14 @@ class Service(AskActions):
 
     async def list_open_in(self, surface: str, channel: str, thread: str | None) -> Sequence[Ask]:
         """The open asks shown in a thread (see `answerback.ports.surface.Asks`)."""
-        return await self.store.find_open(surface, channel, thread, open_at.MAX_OPEN)
+        return await self.store.messages.find_open(surface, channel, thread, open_at.MAX_OPEN)
 
     async def list_open_at(
         self, surface: str, channel: str, thread: str | None, at: float | None
     ) -> Sequence[Ask]:
         """The asks that looked open in a thread at a time (see `answerback.ports.surface.Asks`)."""
         place = (surface, channel, thread)
-        return await open_at.list_open_at(self.store, place, at, self.clock.now())
+        return await open_at.list_open_at(self.store.messages, place, at, self.clock.now())
 
     async def each_open(
         self, surface: str, channel: str | None = None, thread: str | None = None
@@ -344,7 +341,7 @@ class Service(AskActions):
                 asks: Sequence[Ask] = page.rows
                 after = page.after
             else:
-                asks = await self.store.find_open(surface, channel, thread, _PAGE, after)
+                asks = await self.store.messages.find_open(surface, channel, thread, _PAGE, after)
                 after = asks[-1].id if len(asks) == _PAGE else None
             for ask in asks:
                 yield ask
@@ -353,48 +350,50 @@ class Service(AskActions):
 
     async def each_outdated(self, surface: str) -> AsyncIterator[Ask]:
         """The asks of a surface whose live message is outdated (see `answerback.ports.live_messages.LiveMessages`)."""
-        for ask_id in await self.store.list_outdated(10 * _PAGE):
+        for ask_id in await self.store.messages.list_outdated(10 * _PAGE):
             with suppress(UnreadableRowError):  # showing it logs the error
-                ask = await self.store.get(ask_id)
+                ask = await self.store.asks.get(ask_id)
                 if ask is not None and ask.destination.surface == surface:
                     yield ask
 
     async def find_by_message(self, surface: str, message_id: str) -> Ask | None:
         """The open ask with this live message (see `answerback.ports.live_messages.LiveMessages`)."""
-        return await self.store.find_by_message(surface, message_id)
+        return await self.store.messages.find_by_message(surface, message_id)
 
     async def list_open(self, surface: str, after: str | None, limit: int) -> Page[Ask]:
         """The open asks of a surface, newest first."""
-        return await self.store.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
+        asks = self.store.asks
+        return await asks.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that a person has answered (see `answerback.ports.surface.Asks`)."""
-        return (await self.store.search(Search((answerer_word(person),)), None, limit)).rows
+        return (await self.store.search.find(Search((answerer_word(person),)), None, limit)).rows
 
     async def search_for(
         self, person: Person | None, wanted: Search, after: str | None, limit: int
     ) -> Page[Ask]:
         """The asks that match a search (see `answerback.ports.surface.Asks`)."""
+        search = self.store.search
         if person is None:
-            return await self.store.search(wanted, after, limit)
-        return await inbox.search_for(self.store, self.surfaces, person, wanted, after, limit)
+            return await search.find(wanted, after, limit)
+        return await inbox.search_for(search, self.surfaces, person, wanted, after, limit)
 
     async def record(self, ask_id: str, after: int = 0) -> Sequence[StoredEntry]:
         """An ask's record after a given number, oldest first."""
-        return await self.store.record(ask_id, after)
+        return await self.store.record.read(ask_id, after)
 
     async def draft(self, key: str) -> JsonValue:
         """A person's unfinished input (see `answerback.ports.surface.Asks`)."""
-        return await self.store.draft(key)
+        return await self.store.drafts.get(key)
 
     async def save_draft(self, key: str, value: JsonValue) -> None:
         """Keep or drop a person's unfinished input (see `answerback.ports.surface.Asks`)."""
-        await self.store.save_draft(key, value, self.clock.now())
+        await self.store.drafts.save(key, value, self.clock.now())
 
     async def redeliver(self, stored: StoredDelivery) -> StoredDelivery:
         """Send a webhook again, now."""
-        now = self.clock.now()
-        again = replace(stored, state=DeliveryState.PENDING, next_at=now, updated_at=now, tries=0)
-        await self.store.save_delivery_results([again], [])
+        now, pending = self.clock.now(), DeliveryState.PENDING
+        again = replace(stored, state=pending, next_at=now, updated_at=now, tries=0)
+        await self.store.outbox.save_results([again], [])
         self.hooks.deliver()
         return again

@@ -102,7 +102,7 @@ class Submitter:
             write = await self._initial_write(ask)
         except InvalidCallError as error:
             # What was valid when it was first submitted may be invalid by now: a route may have been renamed.
-            if key is not None and (first := await self._commits.store.find_created(key)):
+            if key is not None and (first := await self._commits.store.asks.find_created(key)):
                 return _submitted_before(first)
             await self._note_refusal(error, agent)
             raise
@@ -110,7 +110,7 @@ class Submitter:
             write.ask
         )  # first: if this process is killed in between, the ask does not exist
         limits = agent.limits if agent else self._limits
-        stored = await self._commits.store.create(write, key, limits)
+        stored = await self._commits.store.asks.create(write, key, limits)
         if isinstance(stored, Existing):
             await self._repeats.save_wait(stored.ask)
             return _submitted_before(stored)
@@ -311,7 +311,7 @@ class Submitter:
             or not can_remember(ask)
         ):
             return None
-        return await self._commits.store.get_remembered(
+        return await self._commits.store.asks.get_remembered(
             request.agent or _NO_AGENT,
             request.conversation,
             request.turn,
@@ -327,7 +327,7 @@ class Submitter:
         }
         if isinstance(error, DeclinedCallError):
             body["reason"] = error.reason
-        await self._commits.store.add_entry(
+        await self._commits.store.record.add(
             None, RecordEntry(at=self._commits.clock.now(), kind="note", body=body)
         )
 

@@ -45,14 +45,14 @@ class Waiters:
             del ask
             async with tracked_wait:
                 ask = await follower.wait_until(condition, seconds)
-        ask = ask or await self._commits.store.get(ask_id)
+        ask = ask or await self._commits.store.asks.get(ask_id)
         if listens and ask is not None and has_untold_question(ask):
             await self._mark_asides_told(ask)
         return ask
 
     async def _read(self, ask_id: str, known: Ask | None) -> Ask | None:
         try:
-            return await self._commits.store.get(ask_id)
+            return await self._commits.store.asks.get(ask_id)
         except StoreError as error:
             if known is None:
                 raise

@@ -48,19 +48,19 @@ class AsksContract:
             thread=Thread(channel="C", id="1.0", url="https://x.example"),
             acted_by=ANN,
         )
-        assert await store.create(Write(ask), None) == Created(ask)
-        assert await store.get(ask.id) == ask
+        assert await store.asks.create(Write(ask), None) == Created(ask)
+        assert await store.asks.get(ask.id) == ask
 
     async def test_an_unknown_ask_is_none(self, store: Store) -> None:
-        assert await store.get("ask_0") is None
-        assert await store.change("ask_0", read_only_decision) == (None, False)
-        assert await store.record("ask_0") == []
+        assert await store.asks.get("ask_0") is None
+        assert await store.asks.change("ask_0", read_only_decision) == (None, False)
+        assert await store.record.read("ask_0") == []
 
     @pytest.mark.rule("WEBHOOK-2")
     async def test_a_change_stores_the_ask_its_record_its_deliveries_and_its_memory(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask(), asks.request_entry(new_ask(), 1_000.0)), None)
+        await store.asks.create(Write(new_ask(), asks.request_entry(new_ask(), 1_000.0)), None)
 
         def decide(ask: Ask | None) -> Decision[Ask]:
             write = answer_decision()(ask).write
@@ -68,37 +68,46 @@ class AsksContract:
             memory = RememberedAnswer("coder", "conv", "turn", "bash", "apply", True)
             return Decision(write._replace(deliveries=(new_delivery(),), memory=memory), write.ask)
 
-        moved, repeated = await store.change("ask_1", decide)
+        moved, repeated = await store.asks.change("ask_1", decide)
         assert not repeated
         assert (moved.revision, moved.acted_by) == (2, ANN)
-        assert await store.get("ask_1") == moved
-        kinds = [line.entry.kind for line in await store.record("ask_1")]
+        assert await store.asks.get("ask_1") == moved
+        kinds = [line.entry.kind for line in await store.record.read("ask_1")]
         assert kinds == ["request", "answered", "request"]
-        assert [d.delivery for d in await store.claim_deliveries(SOLE_CLAIM, 1_000.0, 9)] == [
+        assert [d.delivery for d in await store.outbox.claim(SOLE_CLAIM, 1_000.0, 9)] == [
             new_delivery()
         ]
-        assert await store.get_remembered("coder", "conv", "turn", "bash", "apply") == (True,)
+        assert await store.asks.get_remembered("coder", "conv", "turn", "bash", "apply") == (True,)
 
     async def test_a_decision_not_to_write_changes_nothing(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
-        assert await store.change("ask_1", read_only_decision, delivery="ev") == (new_ask(), False)
-        assert await store.get("ask_1") == new_ask()
-        assert await store.change("ask_1", answer_decision(), delivery="ev") != (new_ask(), True)
+        await store.asks.create(Write(new_ask()), None)
+        assert await store.asks.change("ask_1", read_only_decision, delivery="ev") == (
+            new_ask(),
+            False,
+        )
+        assert await store.asks.get("ask_1") == new_ask()
+        assert await store.asks.change("ask_1", answer_decision(), delivery="ev") != (
+            new_ask(),
+            True,
+        )
 
     async def test_an_error_in_a_decision_reaches_only_its_caller(self, store: Store) -> None:
         for number in range(20):
-            await store.create(Write(new_ask(number)), None)
+            await store.asks.create(Write(new_ask(number)), None)
 
         def fail(ask: Ask | None) -> Decision[Ask]:
             raise LookupError(ask)
 
         results = await asyncio.gather(
-            *(store.change(f"ask_{n}", fail if n % 3 else answer_decision()) for n in range(20)),
+            *(
+                store.asks.change(f"ask_{n}", fail if n % 3 else answer_decision())
+                for n in range(20)
+            ),
             return_exceptions=True,
         )
         for number, outcome in enumerate(results):
             assert isinstance(outcome, LookupError) is bool(number % 3)
-            stored = await store.get(f"ask_{number}")
+            stored = await store.asks.get(f"ask_{number}")
             assert stored is not None
             assert stored.revision == (1 if number % 3 else 2)
 
@@ -107,87 +116,90 @@ class AsksContract:
         self, store: Store
     ) -> None:
         for number in range(3):
-            await store.create(Write(new_ask(number)), None)
-        await store.change("ask_0", answer_decision(deliveries=(new_delivery(7),)))
-        doubled = store.change(
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change("ask_0", answer_decision(deliveries=(new_delivery(7),)))
+        doubled = store.asks.change(
             "ask_1", answer_decision(deliveries=(new_delivery(7),)), delivery="ev"
         )
-        other = store.change("ask_2", answer_decision())
+        other = store.asks.change("ask_2", answer_decision())
         outcome, (moved, _) = await asyncio.gather(doubled, other, return_exceptions=True)  # type: ignore[misc] # the second did not fail
         assert isinstance(outcome, StoreError)
-        assert await store.get("ask_1") == new_ask(1)
-        assert await store.record("ask_1") == []
-        assert await store.get("ask_2") == moved
-        assert not (await store.change("ask_1", answer_decision(), delivery="ev"))[1]
+        assert await store.asks.get("ask_1") == new_ask(1)
+        assert await store.record.read("ask_1") == []
+        assert await store.asks.get("ask_2") == moved
+        assert not (await store.asks.change("ask_1", answer_decision(), delivery="ev"))[1]
 
     async def test_the_callback_is_called_for_a_stored_change_but_not_for_a_failed_or_repeated_one(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         notified: list[Ask | None] = []
 
         def fail(_ask: Ask | None) -> Decision[Ask | None]:
             raise LookupError
 
         with pytest.raises(LookupError):
-            await store.change("ask_1", fail, delivery="ev", then=notified.append)
+            await store.asks.change("ask_1", fail, delivery="ev", then=notified.append)
         assert notified == []
-        moved, _ = await store.change(
+        moved, _ = await store.asks.change(
             "ask_1", answer_decision(), delivery="ev", then=notified.append
         )
         assert notified == [moved]
-        await store.change("ask_1", read_only_decision, delivery="ev", then=notified.append)
+        await store.asks.change("ask_1", read_only_decision, delivery="ev", then=notified.append)
         assert notified == [moved]
 
     @pytest.mark.rule("WALK-15")
     async def test_of_two_changes_at_the_same_revision_exactly_one_is_made(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         for revision in range(1, 1_001):
             first, second = await asyncio.gather(
-                store.change("ask_1", answer_if_at_revision(revision)),
-                store.change("ask_1", answer_if_at_revision(revision)),
+                store.asks.change("ask_1", answer_if_at_revision(revision)),
+                store.asks.change("ask_1", answer_if_at_revision(revision)),
             )
             assert first[0] is not second[0]
-        stored = await store.get("ask_1")
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert stored.revision == 1_001
-        assert len(await store.record("ask_1", limit=2_000)) == 1_000
+        assert len(await store.record.read("ask_1", limit=2_000)) == 1_000
 
     async def test_many_simultaneous_changes_are_all_stored(self, store: Store) -> None:
-        await asyncio.gather(*(store.create(Write(new_ask(n)), None) for n in range(300)))
+        await asyncio.gather(*(store.asks.create(Write(new_ask(n)), None) for n in range(300)))
         results = await asyncio.gather(
             *(
-                store.change(f"ask_{n}", answer_decision(at=n / 3), delivery=f"Ev{n}")
+                store.asks.change(f"ask_{n}", answer_decision(at=n / 3), delivery=f"Ev{n}")
                 for n in range(300)
             )
         )
         for number, (moved, repeated) in enumerate(results):
             assert not repeated
             assert moved.updated_at == number / 3
-            assert await store.get(f"ask_{number}") == moved
-            assert len(await store.record(f"ask_{number}")) == 2
+            assert await store.asks.get(f"ask_{number}") == moved
+            assert len(await store.record.read(f"ask_{number}")) == 2
             assert (
-                await store.change(f"ask_{number}", read_only_decision, delivery=f"Ev{number}")
+                await store.asks.change(f"ask_{number}", read_only_decision, delivery=f"Ev{number}")
             )[1]
 
     @pytest.mark.rule("ACT-7")
     async def test_a_repeated_delivery_writes_nothing_and_is_reported(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
-        moved, repeated = await store.change("ask_1", answer_decision(), delivery="Ev1")
+        await store.asks.create(Write(new_ask()), None)
+        moved, repeated = await store.asks.change("ask_1", answer_decision(), delivery="Ev1")
         assert not repeated
-        _, repeated = await store.change("ask_1", answer_decision("staging"), delivery="Ev1")
+        _, repeated = await store.asks.change("ask_1", answer_decision("staging"), delivery="Ev1")
         assert repeated
-        assert await store.get("ask_1") == moved
-        _, repeated = await store.change("ask_1", answer_decision("staging"), delivery="Ev2")
+        assert await store.asks.get("ask_1") == moved
+        _, repeated = await store.asks.change("ask_1", answer_decision("staging"), delivery="Ev2")
         assert not repeated
 
     @pytest.mark.rule("ACT-7")
     async def test_simultaneous_deliveries_with_one_id_count_once(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         results = await asyncio.gather(
-            *(store.change("ask_1", answer_if_at_revision(1), delivery="Ev1") for _ in range(10))
+            *(
+                store.asks.change("ask_1", answer_if_at_revision(1), delivery="Ev1")
+                for _ in range(10)
+            )
         )
         assert sorted(repeated for _, repeated in results) == [False] + [True] * 9
 
@@ -195,9 +207,9 @@ class AsksContract:
     async def test_a_repeated_delivery_with_another_digest_is_an_error_and_writes_nothing(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask()), None)
-        await store.create(Write(new_ask(2)), None)
-        moved, _ = await store.change("ask_1", answer_decision(), delivery="key", digest="one")
+        await store.asks.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask(2)), None)
+        moved, _ = await store.asks.change("ask_1", answer_decision(), delivery="key", digest="one")
         notified: list[object] = []
         for name, decide, digest in (
             ("ask_1", answer_decision("staging"), "two"),
@@ -205,22 +217,24 @@ class AsksContract:
             ("ask_1", answer_decision("staging"), ""),
         ):
             with pytest.raises(IdempotencyKeyReusedError):
-                await store.change(
+                await store.asks.change(
                     name, decide, delivery="key", digest=digest, then=notified.append
                 )
         assert notified == []
-        assert await store.get("ask_1") == moved
-        assert await store.get("ask_2") == new_ask(2)
-        assert (await store.change("ask_1", read_only_decision, delivery="key", digest="one"))[1]
+        assert await store.asks.get("ask_1") == moved
+        assert await store.asks.get("ask_2") == new_ask(2)
+        assert (await store.asks.change("ask_1", read_only_decision, delivery="key", digest="one"))[
+            1
+        ]
 
     @pytest.mark.rule("ACT-9")
     async def test_of_simultaneous_deliveries_with_one_id_the_first_digest_counts(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         results = await asyncio.gather(
             *(
-                store.change("ask_1", answer_if_at_revision(1), delivery="key", digest=str(n))
+                store.asks.change("ask_1", answer_if_at_revision(1), delivery="key", digest=str(n))
                 for n in range(9)
             ),
             return_exceptions=True,
@@ -231,16 +245,18 @@ class AsksContract:
     async def test_stored_data_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
-        await store.create(Write(new_ask()), None)
-        moved, _ = await store.change("ask_1", answer_decision(), delivery="Ev1", digest="one")
+        await store.asks.create(Write(new_ask()), None)
+        moved, _ = await store.asks.change("ask_1", answer_decision(), delivery="Ev1", digest="one")
         secret = await store.secret("web")
         await store.close()
         again = make_store()
         await again.open()
-        assert await again.get("ask_1") == moved
-        assert (await again.change("ask_1", read_only_decision, delivery="Ev1", digest="one"))[1]
+        assert await again.asks.get("ask_1") == moved
+        assert (await again.asks.change("ask_1", read_only_decision, delivery="Ev1", digest="one"))[
+            1
+        ]
         with pytest.raises(IdempotencyKeyReusedError):
-            await again.change("ask_1", read_only_decision, delivery="Ev1", digest="two")
+            await again.asks.change("ask_1", read_only_decision, delivery="Ev1", digest="two")
         assert await again.secret("web") == secret
         assert (await again.counts())["open"] == 1
         await again.close()
@@ -252,23 +268,27 @@ class AsksContract:
         self, store: Store
     ) -> None:
         key = Idempotency("coder", "k", "digest")
-        await store.create(Write(new_ask(1)), key)
-        moved, _ = await store.change("ask_1", answer_decision())
-        assert await store.create(Write(new_ask(2)), key) == Existing(moved, same_body=True)
+        await store.asks.create(Write(new_ask(1)), key)
+        moved, _ = await store.asks.change("ask_1", answer_decision())
+        assert await store.asks.create(Write(new_ask(2)), key) == Existing(moved, same_body=True)
         other_body = Idempotency("coder", "k", "another")
-        assert await store.create(Write(new_ask(2)), other_body) == Existing(moved, same_body=False)
-        assert await store.get("ask_2") is None
+        assert await store.asks.create(Write(new_ask(2)), other_body) == Existing(
+            moved, same_body=False
+        )
+        assert await store.asks.get("ask_2") is None
 
     @pytest.mark.rule("AUTH-3")
     async def test_each_agent_has_its_own_idempotency_keys(self, store: Store) -> None:
-        await store.create(Write(new_ask(1)), Idempotency("coder", "k", "d"))
-        created = await store.create(Write(new_ask(2)), Idempotency("writer", "k", "d"))
+        await store.asks.create(Write(new_ask(1)), Idempotency("coder", "k", "d"))
+        created = await store.asks.create(Write(new_ask(2)), Idempotency("writer", "k", "d"))
         assert created == Created(new_ask(2))
 
     @pytest.mark.rule("SUBMIT-3")
     async def test_simultaneous_submissions_with_one_key_create_one_ask(self, store: Store) -> None:
         key = Idempotency("coder", "k", "d")
-        results = await asyncio.gather(*(store.create(Write(new_ask(n)), key) for n in range(10)))
+        results = await asyncio.gather(
+            *(store.asks.create(Write(new_ask(n)), key) for n in range(10))
+        )
         assert sum(isinstance(r, Created) for r in results) == 1
         assert len({r.ask.id for r in results if not isinstance(r, LimitReached)}) == 1
         assert (await store.counts())["open"] == 1

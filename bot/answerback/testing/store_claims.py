@@ -11,7 +11,7 @@ import pytest
 
 from answerback.core.ask import Ask, RecordEntry, Thread
 from answerback.core.errors import IdempotencyKeyReusedError, LeaseLostError
-from answerback.ports.claims import Claim, ClaimKind, Fence
+from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
@@ -21,6 +21,7 @@ from answerback.testing.store_examples import (
     end_decision,
     new_ask,
     new_delivery,
+    release_all,
 )
 
 ANN, BEN = Claim("ann", 60.0), Claim("ben", 60.0)
@@ -60,7 +61,7 @@ def deadline_decision(at: float) -> Callable[[Ask | None], Decision[None]]:
 
 async def deliveries(store: Store, claim: Claim, limit: int = 10) -> list[str]:
     """Claim deliveries and return their ids."""
-    return [each.delivery.id for each in await store.claim_deliveries(claim, NOW, limit)]
+    return [each.delivery.id for each in await store.outbox.claim(claim, NOW, limit)]
 
 
 class ClaimsContract:
@@ -73,77 +74,78 @@ class ClaimsContract:
         self, store: Store
     ) -> None:
         ask = new_ask()
-        await store.create(Write(ask), None)
-        assert await store.claim_message("ask_1", ANN) == ask
-        assert await store.claim_message("ask_1", BEN) is None
-        assert await store.claim_message("ask_1", ANN) == ask
-        await store.change("ask_1", advance_decision())
-        await store.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
-        assert await store.claim_message("ask_1", BEN) is None, "the ask has changed since"
-        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
-        shown = await store.claim_message("ask_1", BEN)
+        await store.asks.create(Write(ask), None)
+        assert await store.claims.claim_message("ask_1", ANN) == ask
+        assert await store.claims.claim_message("ask_1", BEN) is None
+        assert await store.claims.claim_message("ask_1", ANN) == ask
+        await store.asks.change("ask_1", advance_decision())
+        await store.asks.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        assert await store.claims.claim_message("ask_1", BEN) is None, "the ask has changed since"
+        await store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        shown = await store.claims.claim_message("ask_1", BEN)
         assert shown is not None
         assert shown.shown_revision == shown.revision == 2
-        await store.change("ask_1", advance_decision())
-        assert await store.claim_message("ask_1", ANN) is not None, (
+        await store.asks.change("ask_1", advance_decision())
+        assert await store.claims.claim_message("ask_1", ANN) is not None, (
             "an up-to-date message has no holder"
         )
-        assert await store.claim_message("ask_1", BEN) is None
-        assert await store.claim_message("ask_0", ANN) is None
+        assert await store.claims.claim_message("ask_1", BEN) is None
+        assert await store.claims.claim_message("ask_0", ANN) is None
 
     @pytest.mark.rule("CLAIM-1")
     async def test_a_change_claims_the_message_that_it_leaves_behind(self, store: Store) -> None:
-        await store.create(Write(new_ask(1), claim=ANN), None)
-        assert await store.claim_message("ask_1", BEN) is None
-        await store.change("ask_1", advance_decision(BEN))
-        assert await store.claim_message("ask_1", BEN) is None, "the first holder keeps it"
-        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
-        await store.change("ask_1", advance_decision(BEN))
-        assert await store.claim_message("ask_1", ANN) is None
-        await store.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
-        await store.change("ask_2", advance_decision())
-        assert await store.claim_message("ask_2", BEN) is not None, "it did not need to be shown"
+        await store.asks.create(Write(new_ask(1), claim=ANN), None)
+        assert await store.claims.claim_message("ask_1", BEN) is None
+        await store.asks.change("ask_1", advance_decision(BEN))
+        assert await store.claims.claim_message("ask_1", BEN) is None, "the first holder keeps it"
+        await store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        await store.asks.change("ask_1", advance_decision(BEN))
+        assert await store.claims.claim_message("ask_1", ANN) is None
+        await store.asks.create(Write(new_ask(2, shown_revision=1), claim=ANN), None)
+        await store.asks.change("ask_2", advance_decision())
+        found = await store.claims.claim_message("ask_2", BEN)
+        assert found is not None, "it did not need to be shown"
 
     @pytest.mark.rule("CLAIM-1")
     async def test_changes_at_the_same_time_leave_the_message_to_the_first(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask(shown_revision=1)), None)
+        await store.asks.create(Write(new_ask(shown_revision=1)), None)
         await asyncio.gather(
-            store.change("ask_1", advance_decision(ANN)),
-            store.change("ask_1", deadline_decision(5_000.0)),
-            store.change("ask_1", advance_decision(ANN)),
-            store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread())),
+            store.asks.change("ask_1", advance_decision(ANN)),
+            store.asks.change("ask_1", deadline_decision(5_000.0)),
+            store.asks.change("ask_1", advance_decision(ANN)),
+            store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, Thread())),
         )
-        assert await store.claim_message("ask_1", BEN) is None
-        assert await store.claim_message("ask_1", ANN) is not None
+        assert await store.claims.claim_message("ask_1", BEN) is None
+        assert await store.claims.claim_message("ask_1", ANN) is not None
 
     @pytest.mark.rule("CLAIM-3")
     async def test_a_message_whose_holder_died_can_be_claimed_after_the_lease(
         self, store: Store
     ) -> None:
         since = time.monotonic()
-        await store.create(Write(new_ask(), claim=Claim("ann", SHORT_LEASE)), None)
-        await take_after_lease(since, lambda: store.claim_message("ask_1", BEN))
-        assert await store.claim_message("ask_1", ANN) is None
+        await store.asks.create(Write(new_ask(), claim=Claim("ann", SHORT_LEASE)), None)
+        await take_after_lease(since, lambda: store.claims.claim_message("ask_1", BEN))
+        assert await store.claims.claim_message("ask_1", ANN) is None
 
     @pytest.mark.rule("CLAIM-4")
     async def test_a_message_that_shows_an_older_state_late_is_outdated(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
-        await store.change("ask_1", advance_decision())
-        await store.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
-        assert await store.list_outdated(1) == []
-        await store.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
-        assert await store.list_outdated(1) == ["ask_1"]
+        await store.asks.create(Write(new_ask()), None)
+        await store.asks.change("ask_1", advance_decision())
+        await store.asks.save_shown("ask_1", Shown(2, {"id": "1"}, Thread()))
+        assert await store.messages.list_outdated(1) == []
+        await store.asks.save_shown("ask_1", Shown(1, {"id": "1"}, Thread()))
+        assert await store.messages.list_outdated(1) == ["ask_1"]
 
     @pytest.mark.rule("CLAIM-1")
     async def test_outdated_asks_leave_out_those_claimed_by_others(self, store: Store) -> None:
         for number, claim in enumerate((ANN, Claim("ann", 0.0), None, BEN), 1):
-            await store.create(Write(new_ask(number, at=1_000.0 + number), claim=claim), None)
-        assert await store.list_outdated(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
-        assert await store.list_outdated(9, "ann") == ["ask_1", "ask_2", "ask_3"]
-        assert await store.list_outdated(9, "ben") == ["ask_2", "ask_3", "ask_4"]
-        assert await store.list_outdated(1, "ben") == ["ask_2"], (
+            await store.asks.create(Write(new_ask(number, at=1_000.0 + number), claim=claim), None)
+        assert await store.messages.list_outdated(9) == ["ask_1", "ask_2", "ask_3", "ask_4"]
+        assert await store.messages.list_outdated(9, "ann") == ["ask_1", "ask_2", "ask_3"]
+        assert await store.messages.list_outdated(9, "ben") == ["ask_2", "ask_3", "ask_4"]
+        assert await store.messages.list_outdated(1, "ben") == ["ask_2"], (
             "asks claimed by others do not count towards the limit"
         )
 
@@ -152,36 +154,37 @@ class ClaimsContract:
     @pytest.mark.rule("CLAIM-1", "CLAIM-2")
     async def test_a_timer_has_one_holder_until_the_deadline_changes(self, store: Store) -> None:
         for number in range(3):
-            await store.create(Write(new_ask(number, expires_at=5_000.0 + number)), None)
-        assert await store.claim_due(ANN, NOW, 2) == ["ask_0", "ask_1"]
-        assert await store.claim_due(BEN, NOW, 5) == ["ask_2"]
-        assert await store.claim_due(ANN, NOW, 5) == ["ask_0", "ask_1"]
-        await store.change("ask_0", advance_decision())
-        assert await store.claim_due(BEN, NOW, 5) == ["ask_2"], "the deadline is the same"
-        await store.change("ask_0", deadline_decision(6_000.0))
-        await store.change("ask_1", end_decision())
-        assert await store.claim_due(BEN, NOW, 5) == ["ask_2", "ask_0"]
+            await store.asks.create(Write(new_ask(number, expires_at=5_000.0 + number)), None)
+        assert await store.claims.claim_due(ANN, NOW, 2) == ["ask_0", "ask_1"]
+        assert await store.claims.claim_due(BEN, NOW, 5) == ["ask_2"]
+        assert await store.claims.claim_due(ANN, NOW, 5) == ["ask_0", "ask_1"]
+        await store.asks.change("ask_0", advance_decision())
+        assert await store.claims.claim_due(BEN, NOW, 5) == ["ask_2"], "the deadline is the same"
+        await store.asks.change("ask_0", deadline_decision(6_000.0))
+        await store.asks.change("ask_1", end_decision())
+        assert await store.claims.claim_due(BEN, NOW, 5) == ["ask_2", "ask_0"]
 
     @pytest.mark.rule("CLAIM-3")
     async def test_a_timer_whose_holder_died_can_be_claimed_after_the_lease(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask(expires_at=5_000.0)), None)
+        await store.asks.create(Write(new_ask(expires_at=5_000.0)), None)
         since = time.monotonic()
-        assert await store.claim_due(Claim("ann", SHORT_LEASE), NOW, 1) == ["ask_1"]
-        await take_after_lease(since, lambda: store.claim_due(BEN, NOW, 1))
-        assert await store.claim_due(ANN, NOW, 1) == []
+        assert await store.claims.claim_due(Claim("ann", SHORT_LEASE), NOW, 1) == ["ask_1"]
+        await take_after_lease(since, lambda: store.claims.claim_due(BEN, NOW, 1))
+        assert await store.claims.claim_due(ANN, NOW, 1) == []
 
     @pytest.mark.rule("CLAIM-1")
     async def test_simultaneous_claims_are_divided(self, store: Store) -> None:
         for number in range(20):
             delivery = new_delivery(number, ask=f"ask_{number}")
             ask = new_ask(number, expires_at=5_000.0)
-            await store.create(Write(ask, deliveries=(delivery,)), None)
-        timers = await asyncio.gather(*(store.claim_due(claim, NOW, 20) for claim in (ANN, BEN)))
+            await store.asks.create(Write(ask, deliveries=(delivery,)), None)
+        claims = store.claims
+        timers = await asyncio.gather(*(claims.claim_due(claim, NOW, 20) for claim in (ANN, BEN)))
         sent = await asyncio.gather(*(deliveries(store, claim, 20) for claim in (ANN, BEN)))
         shown = await asyncio.gather(
-            *(store.claim_message(f"ask_{n}", claim) for n in range(20) for claim in (ANN, BEN))
+            *(claims.claim_message(f"ask_{n}", claim) for n in range(20) for claim in (ANN, BEN))
         )
         for shares in (timers, sent):
             ids = [each for share in shares for each in share]
@@ -192,49 +195,49 @@ class ClaimsContract:
 
     @pytest.mark.rule("CLAIM-1", "WEBHOOK-4")
     async def test_only_the_first_undelivered_of_an_ask_can_be_claimed(self, store: Store) -> None:
-        await store.create(
+        await store.asks.create(
             Write(new_ask(), deliveries=(new_delivery(1), new_delivery(2, at=500.0))), None
         )
         assert await deliveries(store, ANN) == ["msg_1"]
         assert await deliveries(store, BEN) == []
         assert await deliveries(store, ANN) == [], "it is being delivered"
         later = delivery_result(new_delivery(1), DeliveryState.PENDING, next_at=8_000.0)
-        await store.save_delivery_results([later], [], "ann")
+        await store.outbox.save_results([later], [], "ann")
         assert await deliveries(store, BEN) == ["msg_1"]
-        await store.save_delivery_results(
+        await store.outbox.save_results(
             [delivery_result(new_delivery(1), DeliveryState.DELIVERED)], [], "ben"
         )
         assert await deliveries(store, ANN) == ["msg_2"]
 
     @pytest.mark.rule("CLAIM-3", "CLAIM-4")
     async def test_a_holder_that_lost_a_delivery_cannot_save_its_result(self, store: Store) -> None:
-        await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
+        await store.asks.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         since = time.monotonic()
         brief = Claim("ann", SHORT_LEASE)
         assert await deliveries(store, brief) == ["msg_1"]
         await take_after_lease(since, lambda: deliveries(store, BEN))
-        assert not await store.renew_delivery("msg_1", ANN)
+        assert not await store.outbox.renew("msg_1", ANN)
         line = ("ask_1", RecordEntry(at=3_000.0, kind="delivery"))
-        await store.save_delivery_results(
+        await store.outbox.save_results(
             [delivery_result(new_delivery(), DeliveryState.DEAD)], [line], "ann"
         )
-        assert await store.record("ask_1") == []
-        found = await store.delivery("msg_1")
+        assert await store.record.read("ask_1") == []
+        found = await store.outbox.get("msg_1")
         assert found is not None
         assert found.state is DeliveryState.PENDING
         delivered = delivery_result(new_delivery(), DeliveryState.DELIVERED)
-        await store.save_delivery_results([delivered], [line], "ben")
-        assert await store.delivery("msg_1") == delivered
-        assert len(await store.record("ask_1")) == 1
-        assert not await store.renew_delivery("msg_1", BEN), "it is already delivered"
+        await store.outbox.save_results([delivered], [line], "ben")
+        assert await store.outbox.get("msg_1") == delivered
+        assert len(await store.record.read("ask_1")) == 1
+        assert not await store.outbox.renew("msg_1", BEN), "it is already delivered"
 
     @pytest.mark.rule("CLAIM-3")
     async def test_a_renewed_claim_continues(self, store: Store) -> None:
-        await store.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
+        await store.asks.create(Write(new_ask(), deliveries=(new_delivery(),)), None)
         assert await deliveries(store, Claim("ann", 0.0)) == ["msg_1"]
-        assert await store.renew_delivery("msg_1", ANN), "nobody else has taken it"
+        assert await store.outbox.renew("msg_1", ANN), "nobody else has taken it"
         assert await deliveries(store, BEN) == []
-        await store.save_delivery_results(
+        await store.outbox.save_results(
             [delivery_result(new_delivery(), DeliveryState.DELIVERED)], [], "ann"
         )
 
@@ -243,51 +246,50 @@ class ClaimsContract:
     @pytest.mark.rule("CLAIM-5")
     async def test_released_claims_can_be_taken_at_once(self, store: Store) -> None:
         ask = new_ask(expires_at=5_000.0)
-        await store.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
-        await store.create(Write(new_ask(2), claim=BEN), None)
-        await store.claim_due(ANN, NOW, 1)
+        await store.asks.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
+        await store.asks.create(Write(new_ask(2), claim=BEN), None)
+        await store.claims.claim_due(ANN, NOW, 1)
         await deliveries(store, ANN)
-        for kind in ClaimKind:
-            await store.release(kind, "ann")
-        assert await store.claim_message("ask_1", BEN) is not None
-        assert await store.claim_message("ask_2", ANN) is None, "another holder has it"
-        assert await store.claim_due(BEN, NOW, 1) == ["ask_1"]
+        await release_all(store, "ann")
+        assert await store.claims.claim_message("ask_1", BEN) is not None
+        assert await store.claims.claim_message("ask_2", ANN) is None, "another holder has it"
+        assert await store.claims.claim_due(BEN, NOW, 1) == ["ask_1"]
         assert await deliveries(store, BEN) == ["msg_1"]
 
     # --- leases ---
 
     @pytest.mark.rule("CLAIM-6")
     async def test_a_lease_has_one_holder_and_a_new_epoch_per_holding(self, store: Store) -> None:
-        assert await store.lease("gateway", ANN) == 1
-        assert await store.lease("gateway", BEN) is None
-        assert await store.lease("gateway", ANN) == 1
-        assert await store.lease("other", BEN) == 1
-        await store.release_lease("gateway", "ben")
-        assert await store.lease("gateway", BEN) is None
-        await store.release_lease("gateway", "ann")
-        await store.release_lease("nothing", "ann")
+        assert await store.leases.take("gateway", ANN) == 1
+        assert await store.leases.take("gateway", BEN) is None
+        assert await store.leases.take("gateway", ANN) == 1
+        assert await store.leases.take("other", BEN) == 1
+        await store.leases.release("gateway", "ben")
+        assert await store.leases.take("gateway", BEN) is None
+        await store.leases.release("gateway", "ann")
+        await store.leases.release("nothing", "ann")
         since = time.monotonic()
-        assert await store.lease("gateway", Claim("ben", SHORT_LEASE)) == 2
-        await take_after_lease(since, lambda: store.lease("gateway", ANN))
-        assert await store.lease("gateway", ANN) == 3
-        assert await store.lease("gateway", Claim("ann", 0.0)) == 3
-        assert await store.lease("gateway", ANN) == 4, "in between nobody held it"
+        assert await store.leases.take("gateway", Claim("ben", SHORT_LEASE)) == 2
+        await take_after_lease(since, lambda: store.leases.take("gateway", ANN))
+        assert await store.leases.take("gateway", ANN) == 3
+        assert await store.leases.take("gateway", Claim("ann", 0.0)) == 3
+        assert await store.leases.take("gateway", ANN) == 4, "in between nobody held it"
 
     @pytest.mark.rule("CLAIM-6")
     async def test_a_process_that_lost_a_lease_changes_nothing(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         fence = Fence("gateway", 1)
         with pytest.raises(LeaseLostError, match="gateway"):
-            await store.change("ask_1", advance_decision(), fence=fence)
-        await store.lease("gateway", ANN)
-        await store.change("ask_1", advance_decision(), fence=fence)
-        await store.lease("gateway", Claim("ann", 0.0))
+            await store.asks.change("ask_1", advance_decision(), fence=fence)
+        await store.leases.take("gateway", ANN)
+        await store.asks.change("ask_1", advance_decision(), fence=fence)
+        await store.leases.take("gateway", Claim("ann", 0.0))
         with pytest.raises(LeaseLostError):
-            await store.change("ask_1", advance_decision(), fence=fence)
-        assert await store.lease("gateway", BEN) == 2
+            await store.asks.change("ask_1", advance_decision(), fence=fence)
+        assert await store.leases.take("gateway", BEN) == 2
         fenced = [
-            store.change("ask_1", advance_decision(), fence=fence),
-            store.change("ask_1", advance_decision(), fence=Fence("gateway", 2)),
+            store.asks.change("ask_1", advance_decision(), fence=fence),
+            store.asks.change("ask_1", advance_decision(), fence=Fence("gateway", 2)),
         ]
         lost, held = await asyncio.gather(*fenced, return_exceptions=True)
         assert isinstance(lost, LeaseLostError)
@@ -297,37 +299,38 @@ class ClaimsContract:
 
     @pytest.mark.rule("CLAIM-13")
     async def test_a_store_with_its_own_clock_returns_the_time(self, store: Store) -> None:
-        first = await store.time()
+        first = await store.changes.time()
         if first is not None:
             assert abs(first - time.time()) < PATIENCE
-            assert first <= (await store.time() or 0.0)
+            assert first <= (await store.changes.time() or 0.0)
 
     @pytest.mark.rule("CLAIM-7")
     async def test_the_longest_retry_delay_of_a_bucket_counts(self, store: Store) -> None:
-        assert await store.get_retry_after("slack:C1") == 0.0
-        await store.set_retry_after("slack:C1", 60.0)
-        await store.set_retry_after("slack:C1", 10.0)
-        assert 50.0 < await store.get_retry_after("slack:C1") <= 60.0
-        assert await store.get_retry_after("slack:C2") == 0.0
-        await store.set_retry_after("slack:C2", 0.0)
-        await store.set_retry_after("slack:C3", 0.01)
+        assert await store.rate_limits.get_retry_after("slack:C1") == 0.0
+        await store.rate_limits.set_retry_after("slack:C1", 60.0)
+        await store.rate_limits.set_retry_after("slack:C1", 10.0)
+        assert 50.0 < await store.rate_limits.get_retry_after("slack:C1") <= 60.0
+        assert await store.rate_limits.get_retry_after("slack:C2") == 0.0
+        await store.rate_limits.set_retry_after("slack:C2", 0.0)
+        await store.rate_limits.set_retry_after("slack:C3", 0.01)
         await asyncio.sleep(0.02)
-        assert await store.get_retry_after("slack:C3") == 0.0
+        assert await store.rate_limits.get_retry_after("slack:C3") == 0.0
 
     @pytest.mark.rule("CLAIM-8")
     async def test_revisions_of_many_asks_are_read_at_once(self, store: Store) -> None:
         for number in range(3):
-            await store.create(Write(new_ask(number)), None)
-        await store.change("ask_1", advance_decision())
-        assert await store.revisions(["ask_1", "ask_2", "ask_9"]) == {"ask_1": 2, "ask_2": 1}
-        assert await store.revisions([]) == {}
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change("ask_1", advance_decision())
+        found = await store.changes.revisions(["ask_1", "ask_2", "ask_9"])
+        assert found == {"ask_1": 2, "ask_2": 1}
+        assert await store.changes.revisions([]) == {}
 
     @pytest.mark.rule("CLAIM-8")
     async def test_a_store_does_not_notify_about_its_own_changes(self, store: Store) -> None:
         notifications: list[str | None] = []
-        store.listen(notifications.append)
-        await store.create(Write(new_ask()), None)
-        await store.change("ask_1", advance_decision())
+        store.changes.listen(notifications.append)
+        await store.asks.create(Write(new_ask()), None)
+        await store.asks.change("ask_1", advance_decision())
         await store.check()
         assert set(notifications) <= {None}
 
@@ -342,15 +345,15 @@ class SharedStoreContract:
         other = make_store()
         await other.open()
         notifications: asyncio.Queue[str | None] = asyncio.Queue()
-        other.listen(notifications.put_nowait)
-        await store.create(Write(new_ask()), None)
-        await store.change("ask_1", advance_decision())
+        other.changes.listen(notifications.put_nowait)
+        await store.asks.create(Write(new_ask()), None)
+        await store.asks.change("ask_1", advance_decision())
         async with asyncio.timeout(PATIENCE):
             while await notifications.get() != "ask_1":
                 pass
-        assert await other.revisions(["ask_1"]) == {"ask_1": 2}
+        assert await other.changes.revisions(["ask_1"]) == {"ask_1": 2}
         await other.close()
-        await store.change("ask_1", advance_decision())
+        await store.asks.change("ask_1", advance_decision())
 
     @pytest.mark.rule("ACT-9")
     async def test_a_delivery_at_several_processes_counts_once(
@@ -359,21 +362,21 @@ class SharedStoreContract:
         other = make_store()
         await other.open()
         for number in range(2):
-            await store.create(Write(new_ask(number)), None)
+            await store.asks.create(Write(new_ask(number)), None)
         results = await asyncio.gather(
             *(
-                each.change("ask_0", advance_decision(), delivery="key", digest="a")
+                each.asks.change("ask_0", advance_decision(), delivery="key", digest="a")
                 for each in (store, other)
             )
         )
         assert sorted(repeated for _, repeated in results) == [False, True]
         outcomes = await asyncio.gather(
-            store.change("ask_0", advance_decision(), delivery="next", digest="b"),
-            other.change("ask_1", advance_decision(), delivery="next", digest="c"),
+            store.asks.change("ask_0", advance_decision(), delivery="next", digest="b"),
+            other.asks.change("ask_1", advance_decision(), delivery="next", digest="c"),
             return_exceptions=True,
         )
         assert sum(isinstance(each, IdempotencyKeyReusedError) for each in outcomes) == 1
-        assert sum((await store.revisions(["ask_0", "ask_1"])).values()) == 4
+        assert sum((await store.changes.revisions(["ask_0", "ask_1"])).values()) == 4
         await other.close()
 
     @pytest.mark.rule("CLAIM-1", "CLAIM-6")
@@ -383,14 +386,14 @@ class SharedStoreContract:
         other = make_store()
         await other.open()
         ask = new_ask(expires_at=5_000.0)
-        await store.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
-        assert await store.claim_due(ANN, NOW, 1) == ["ask_1"]
+        await store.asks.create(Write(ask, deliveries=(new_delivery(),), claim=ANN), None)
+        assert await store.claims.claim_due(ANN, NOW, 1) == ["ask_1"]
         assert await deliveries(store, ANN) == ["msg_1"]
-        assert await store.lease("gateway", ANN) == 1
-        await store.set_retry_after("slack:C1", 60.0)
-        assert await other.claim_message("ask_1", BEN) is None
-        assert await other.claim_due(BEN, NOW, 1) == []
+        assert await store.leases.take("gateway", ANN) == 1
+        await store.rate_limits.set_retry_after("slack:C1", 60.0)
+        assert await other.claims.claim_message("ask_1", BEN) is None
+        assert await other.claims.claim_due(BEN, NOW, 1) == []
         assert await deliveries(other, BEN) == []
-        assert await other.lease("gateway", BEN) is None
-        assert await other.get_retry_after("slack:C1") > 0
+        assert await other.leases.take("gateway", BEN) is None
+        assert await other.rate_limits.get_retry_after("slack:C1") > 0
         await other.close()

@@ -80,26 +80,26 @@ def _answer_and_end(ask: Ask | None) -> Decision[None]:
 async def answer_secretly(store: Store) -> None:
     """Create and end an ask with the secret in everything that agents and people can write."""
     ask = secret_ask()
-    await store.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
-    await store.save_draft("ask_1:1:fill:U1", [SECRET], 1_500.0)
-    await store.save_draft("offer:ask_1:1:U1", SECRET, 1_500.0)
-    await store.save_draft("join:1", SECRET, 1_500.0)
-    await store.add_entry(
+    await store.asks.create(Write(ask, asks.request_entry(ask, ask.created_at)), _KEY)
+    await store.drafts.save("ask_1:1:fill:U1", [SECRET], 1_500.0)
+    await store.drafts.save("offer:ask_1:1:U1", SECRET, 1_500.0)
+    await store.drafts.save("join:1", SECRET, 1_500.0)
+    await store.record.add(
         "ask_1", RecordEntry(at=1_600.0, kind="note", by=ANN, body={"words": SECRET})
     )
-    await store.change("ask_1", _ask_back_and_explain)
-    await store.change("ask_1", _answer_and_end)
+    await store.asks.change("ask_1", _ask_back_and_explain)
+    await store.asks.change("ask_1", _answer_and_end)
 
 
 async def _dump(store: Store) -> str:
     page, deliveries = (
-        await store.page(),
-        await store.deliveries(state=None, agent=None, after=None, limit=9),
+        await store.asks.page(),
+        await store.outbox.page(state=None, agent=None, after=None, limit=9),
     )
     keys = ("ask_1:1:fill:U1", "offer:ask_1:1:U1", "join:1")
-    drafts = [await store.draft(key) for key in keys]
-    owed = await store.list_late_answers(LateAnswerQuery("coder"), 1.0)
-    return repr((page, deliveries, await store.record("ask_1"), drafts, owed))
+    drafts = [await store.drafts.get(key) for key in keys]
+    owed = await store.late_answers.list_owed(LateAnswerQuery("coder"), 1.0)
+    return repr((page, deliveries, await store.record.read("ask_1"), drafts, owed))
 
 
 class ErasureContract:
@@ -116,11 +116,13 @@ class ErasureContract:
             *(f"conv {SECRET}", "turn", f"tool {SECRET}"),
             form.digest_of(form.questions[0]),
         )
-        assert await store.get_remembered("coder", *names) == (SECRET,)
-        was = [(line.seq, line.entry.at, line.entry.kind) for line in await store.record("ask_1")]
-        erased = await store.erase("ask_1", 9_000.0, {"slack"})
+        assert await store.asks.get_remembered("coder", *names) == (SECRET,)
+        was = [
+            (line.seq, line.entry.at, line.entry.kind) for line in await store.record.read("ask_1")
+        ]
+        erased = await store.erasure.erase("ask_1", 9_000.0, {"slack"})
         assert erased is not None
-        assert erased == await store.get("ask_1")
+        assert erased == await store.asks.get("ask_1")
         assert SECRET not in await _dump(store)
         assert (erased.status, erased.erased_at, erased.revision) == (
             Status.ANSWERED,
@@ -132,21 +134,21 @@ class ErasureContract:
         assert erased.outcome.ended_by == Person(surface="slack", user_id="U1")
         assert (erased.message, erased.shown_revision) == ({"id": "17.1"}, 0)
         assert (erased.request.agent, erased.request.dialect) == ("coder", "ask_user")
-        assert await store.list_outdated(9) == ["ask_1"], "the message has to be edited"
-        lines = await store.record("ask_1")
+        assert await store.messages.list_outdated(9) == ["ask_1"], "the message has to be edited"
+        lines = await store.record.read("ask_1")
         assert [(line.seq, line.entry.at, line.entry.kind) for line in lines][:-1] == was
         assert lines[-1].entry == RecordEntry(at=9_000.0, kind="note", body={"erased": True})
         answer = next(line.entry for line in lines if line.entry.kind == "answered")
         assert answer.by == Person(surface="slack", user_id="U1")
         assert answer.body == {"source": "human", "other": False, "remembered": False}
-        assert await store.get_remembered("coder", *names) is None
-        assert await store.find_created(_KEY) is None
-        assert (await store.page(conversation=f"conv {SECRET}")).rows == ()
+        assert await store.asks.get_remembered("coder", *names) is None
+        assert await store.asks.find_created(_KEY) is None
+        assert (await store.asks.page(conversation=f"conv {SECRET}")).rows == ()
 
     async def test_a_webhook_of_an_erased_ask_is_no_longer_sent(self, store: Store) -> None:
         await answer_secretly(store)
-        await store.erase("ask_1", 9_000.0, ())
-        delivery = await store.delivery("msg_1")
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        delivery = await store.outbox.get("msg_1")
         assert delivery is not None
         assert (delivery.state, delivery.next_at, delivery.delivery.body) == (
             DeliveryState.DEAD,
@@ -156,12 +158,14 @@ class ErasureContract:
         counted = await store.counts()
         assert (counted["pending"], counted["dead"], counted["answered"]) == (0, 2, 1)
         late = delivery_result(new_delivery(), DeliveryState.PENDING, next_at=9_100.0)
-        await store.save_delivery_results([late], [], holder="us")
-        assert await store.delivery("msg_1") == delivery, "the attempt in progress changes nothing"
+        await store.outbox.save_results([late], [], holder="us")
+        assert await store.outbox.get("msg_1") == delivery, (
+            "the attempt in progress changes nothing"
+        )
 
     async def test_ids_are_kept_only_if_they_identify_nobody(self, store: Store) -> None:
         to = Destination(surface="web", user="ann@example.com")
-        await store.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
+        await store.asks.create(Write(new_ask(to=to, responders=("ann@example.com",))), None)
         by = Person(surface="web", user_id="ann@example.com", name="Ann")
 
         def withdraw(ask: Ask | None) -> Decision[None]:
@@ -170,23 +174,23 @@ class ErasureContract:
             change = asks.end_ask(ask, Status.WITHDRAWN, at=2_000.0, reason=reason, by=by)
             return Decision(Write(change.ask, change.entries), None)
 
-        await store.change("ask_1", withdraw)
-        erased = await store.erase("ask_1", 9_000.0, {"slack"})
-        assert "ann@" not in repr((erased, await store.record("ask_1"))).lower()
+        await store.asks.change("ask_1", withdraw)
+        erased = await store.erasure.erase("ask_1", 9_000.0, {"slack"})
+        assert "ann@" not in repr((erased, await store.record.read("ask_1"))).lower()
         assert erased is not None
         assert erased.outcome is not None
         assert erased.outcome.ended_by == Person(surface="web", user_id="erased")
         assert erased.shown_revision == erased.revision, "no message shows it"
 
     async def test_erasing_an_open_or_erased_ask_changes_nothing(self, store: Store) -> None:
-        assert await store.erase("ask_1", 9_000.0, ()) is None
-        await store.create(Write(new_ask()), None)
-        assert await store.erase("ask_1", 9_000.0, ()) == new_ask()
-        await store.change("ask_1", end_decision())
-        erased = await store.erase("ask_1", 9_000.0, ())
+        assert await store.erasure.erase("ask_1", 9_000.0, ()) is None
+        await store.asks.create(Write(new_ask()), None)
+        assert await store.erasure.erase("ask_1", 9_000.0, ()) == new_ask()
+        await store.asks.change("ask_1", end_decision())
+        erased = await store.erasure.erase("ask_1", 9_000.0, ())
         assert erased is not None
-        assert await store.erase("ask_1", 9_500.0, ()) == erased
-        assert len(await store.record("ask_1")) == 3
+        assert await store.erasure.erase("ask_1", 9_500.0, ()) == erased
+        assert len(await store.record.read("ask_1")) == 3
 
     async def test_erasing_leaves_other_asks_alone(self, store: Store) -> None:
         await answer_secretly(store)
@@ -194,65 +198,65 @@ class ErasureContract:
         other = new_ask(12, request={"agent": "coder", "conversation": "c"})
         memory = RememberedAnswer("coder", "c", "turn", "", "apply", value=True)
         deliveries = (new_delivery(2, ask="ask_12"),)
-        await store.create(
+        await store.asks.create(
             Write(other, (RecordEntry(at=1.0, kind="note"),), deliveries, memory), key
         )
-        await store.save_draft("ask_12:1:fill:U1", 1, 1_500.0)
-        was = await store.record("ask_12"), await store.delivery("msg_2")
-        await store.erase("ask_1", 9_000.0, ())
-        assert (await store.record("ask_12"), await store.delivery("msg_2")) == was
-        assert await store.get("ask_12") == other
-        assert await store.draft("ask_12:1:fill:U1") == 1
-        assert await store.get_remembered("coder", "c", "turn", "", "apply") == (True,)
-        assert await store.find_created(key) is not None
+        await store.drafts.save("ask_12:1:fill:U1", 1, 1_500.0)
+        was = await store.record.read("ask_12"), await store.outbox.get("msg_2")
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        assert (await store.record.read("ask_12"), await store.outbox.get("msg_2")) == was
+        assert await store.asks.get("ask_12") == other
+        assert await store.drafts.get("ask_12:1:fill:U1") == 1
+        assert await store.asks.get_remembered("coder", "c", "turn", "", "apply") == (True,)
+        assert await store.asks.find_created(key) is not None
 
     async def test_a_key_can_be_used_again_once_its_ask_is_erased(self, store: Store) -> None:
         await answer_secretly(store)
-        await store.erase("ask_1", 9_000.0, ())
-        assert isinstance(await store.create(Write(new_ask(2)), _KEY), Created)
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        assert isinstance(await store.asks.create(Write(new_ask(2)), _KEY), Created)
 
     async def test_an_erased_ask_can_still_be_shown(self, store: Store) -> None:
         await answer_secretly(store)
-        erased = await store.erase("ask_1", 9_000.0, ())
+        erased = await store.erasure.erase("ask_1", 9_000.0, ())
 
         def shown(ask: Ask | None) -> Decision[None]:
             assert ask is not None
             return Decision(Write(replace(ask, shown_revision=ask.revision)), None)
 
-        await store.change("ask_1", shown)
-        latest, _ = await store.change("ask_1", read_only_decision)
+        await store.asks.change("ask_1", shown)
+        latest, _ = await store.asks.change("ask_1", read_only_decision)
         assert erased is not None
         assert latest == replace(erased, shown_revision=erased.revision)
-        assert await store.list_outdated(9) == []
+        assert await store.messages.list_outdated(9) == []
 
     @pytest.mark.rule("DATA-19")
     async def test_old_asks_that_have_ended_can_be_erased(self, store: Store) -> None:
         for number in range(5):
-            await store.create(Write(new_ask(number)), None)
+            await store.asks.create(Write(new_ask(number)), None)
         for number, at in ((3, 10.0), (1, 20.0), (2, 30.0), (4, 40.0)):
-            await store.change(f"ask_{number}", end_decision(at=at))
-        await store.erase("ask_2", 35.0, ())
-        assert await store.list_erasable(40.0, 9) == ["ask_3", "ask_1"]
-        assert await store.list_erasable(41.0, 1) == ["ask_3"]
-        assert await store.list_erasable(10.0, 9) == []
+            await store.asks.change(f"ask_{number}", end_decision(at=at))
+        await store.erasure.erase("ask_2", 35.0, ())
+        assert await store.erasure.list_erasable(40.0, 9) == ["ask_3", "ask_1"]
+        assert await store.erasure.list_erasable(41.0, 1) == ["ask_3"]
+        assert await store.erasure.list_erasable(10.0, 9) == []
 
     @pytest.mark.rule("DATA-19")
     async def test_old_record_entries_without_an_ask_are_pruned(self, store: Store) -> None:
-        await store.create(Write(new_ask(), (RecordEntry(at=1.0, kind="note"),)), None)
+        await store.asks.create(Write(new_ask(), (RecordEntry(at=1.0, kind="note"),)), None)
         for at in (10.0, 20.0, 30.0):
-            await store.add_entry(
+            await store.record.add(
                 None, RecordEntry(at=at, kind="note", body={"refused": "ask_user"})
             )
-        assert await store.prune_audit(30.0) == 2
-        assert await store.prune_audit(30.0) == 0
-        assert await store.last_entry_time() == 30.0
-        assert await store.prune_audit(31.0) == 1
-        assert len(await store.record("ask_1")) == 1
-        assert await store.last_entry_time() == 1.0
-        await store.add_entry("ask_1", RecordEntry(at=2.0, kind="note"))
-        numbers = [line.seq for line in await store.record("ask_1")]
+        assert await store.maintenance.prune_audit(30.0) == 2
+        assert await store.maintenance.prune_audit(30.0) == 0
+        assert await store.record.last_time() == 30.0
+        assert await store.maintenance.prune_audit(31.0) == 1
+        assert len(await store.record.read("ask_1")) == 1
+        assert await store.record.last_time() == 1.0
+        await store.record.add("ask_1", RecordEntry(at=2.0, kind="note"))
+        numbers = [line.seq for line in await store.record.read("ask_1")]
         assert numbers == sorted(set(numbers))
 
     async def test_erasing_rejects_half_a_surrogate_pair(self, store: Store) -> None:
         with pytest.raises(StoreError, match="surrogate"):
-            await store.erase("\ud800", 1.0, ())
+            await store.erasure.erase("\ud800", 1.0, ())

@@ -14,7 +14,7 @@ from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Destination, Reason, RecordEntry, Request, Status
 from answerback.core.form import AnswerType, Form, Option, Question, When
 from answerback.core.walker import Person
-from answerback.ports.store import Decision, Write
+from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
 
 PATIENCE = 60.0
@@ -74,6 +74,13 @@ def new_delivery(number: int = 1, *, ask: str = "ask_1", at: float = 1_000.0) ->
         body='{"type":"ask.answered"}',
         created_at=at,
     )
+
+
+async def release_all(store: Store, holder: str) -> None:
+    """Release everything that the holder has claimed."""
+    await store.claims.release_messages(holder)
+    await store.claims.release_timers(holder)
+    await store.outbox.release(holder)
 
 
 def answer_decision(

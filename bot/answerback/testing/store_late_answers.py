@@ -27,14 +27,14 @@ async def create_ended_ask(
 ) -> str:
     """Create an ask that has ended and whose agent has not seen its outcome; returns its id."""
     request = {"agent": agent, "conversation": conversation}
-    await store.create(Write(new_ask(number, request=request)), None)
+    await store.asks.create(Write(new_ask(number, request=request)), None)
 
     def expire(ask: Ask | None) -> Decision[None]:
         assert ask is not None
         change = asks.end_ask(ask, Status.EXPIRED, at=2_000.0 + number, reason=Reason.EXPIRED)
         return Decision(Write(change.ask, change.entries, deliveries, owed=True), None)
 
-    await store.change(f"ask_{number}", expire)
+    await store.asks.change(f"ask_{number}", expire)
     return f"ask_{number}"
 
 
@@ -50,19 +50,23 @@ class LateAnswersContract:
     async def test_an_outcome_is_listed_until_its_agent_has_acknowledged_it(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask(9, request={"agent": "coder"})), None)
-        assert await store.list_late_answers(CODER, 5.0) == []
+        await store.asks.create(Write(new_ask(9, request={"agent": "coder"})), None)
+        assert await store.late_answers.list_owed(CODER, 5.0) == []
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        listed = await store.list_late_answers(CODER, 5.0)
+        listed = await store.late_answers.list_owed(CODER, 5.0)
         assert ask_ids_of(listed) == [first, second]
-        assert listed[0].ask == await store.get(first)
-        assert await store.list_late_answers(CODER, 5.0) == listed, "listing does not acknowledge"
-        assert await store.get_seen_state(first) is SeenState.UNSEEN
-        assert await store.set_seen_state([first], SeenState.SEEN, 6.0) == [first]
-        assert await store.get_seen_state(first) is SeenState.SEEN
-        assert await store.get_seen_state("ask_9") is SeenState.SEEN, "nothing is owed"
-        assert await store.list_late_answers(CODER, 7.0) == listed[1:]
-        assert ask_ids_of(await store.list_late_answers(replace(CODER, after=0), 8.0)) == [second]
+        assert listed[0].ask == await store.asks.get(first)
+        assert await store.late_answers.list_owed(CODER, 5.0) == listed, (
+            "listing does not acknowledge"
+        )
+        assert await store.late_answers.get_seen_state(first) is SeenState.UNSEEN
+        assert await store.late_answers.set_seen_state([first], SeenState.SEEN, 6.0) == [first]
+        assert await store.late_answers.get_seen_state(first) is SeenState.SEEN
+        assert await store.late_answers.get_seen_state("ask_9") is SeenState.SEEN, "nothing is owed"
+        assert await store.late_answers.list_owed(CODER, 7.0) == listed[1:]
+        assert ask_ids_of(await store.late_answers.list_owed(replace(CODER, after=0), 8.0)) == [
+            second
+        ]
 
     @pytest.mark.rule("LATE-1")
     async def test_late_answers_belong_to_one_agent_and_conversation(self, store: Store) -> None:
@@ -71,15 +75,21 @@ class LateAnswersContract:
         await create_ended_ask(store, 3, conversation=None)
         await create_ended_ask(store, 4, agent="other")
         await create_ended_ask(store, 5, agent=None, conversation=None)
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_1", "ask_2", "ask_3"]
-        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("coder", "c2"), 5.0)) == [
-            "ask_2"
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == [
+            "ask_1",
+            "ask_2",
+            "ask_3",
         ]
-        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("coder", ""), 5.0)) == [
-            "ask_3"
+        assert ask_ids_of(
+            await store.late_answers.list_owed(LateAnswerQuery("coder", "c2"), 5.0)
+        ) == ["ask_2"]
+        assert ask_ids_of(
+            await store.late_answers.list_owed(LateAnswerQuery("coder", ""), 5.0)
+        ) == ["ask_3"]
+        assert ask_ids_of(await store.late_answers.list_owed(LateAnswerQuery("other"), 5.0)) == [
+            "ask_4"
         ]
-        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("other"), 5.0)) == ["ask_4"]
-        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery(""), 5.0)) == ["ask_5"]
+        assert ask_ids_of(await store.late_answers.list_owed(LateAnswerQuery(""), 5.0)) == ["ask_5"]
 
     @pytest.mark.rule("LATE-3")
     async def test_a_number_acknowledges_what_was_listed_and_lists_the_rest_again(
@@ -87,18 +97,18 @@ class LateAnswersContract:
     ) -> None:
         for number in range(1, 4):
             await create_ended_ask(store, number)
-        listed = await store.list_late_answers(replace(CODER, limit=2), 5.0)
+        listed = await store.late_answers.list_owed(replace(CODER, limit=2), 5.0)
         assert ask_ids_of(listed) == ["ask_1", "ask_2"]
-        await store.set_seen_state(ask_ids_of(listed), SeenState.LISTED, 5.0)
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_3"]
-        again = await store.list_late_answers(replace(CODER, after=listed[0].number), 6.0)
+        await store.late_answers.set_seen_state(ask_ids_of(listed), SeenState.LISTED, 5.0)
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == ["ask_3"]
+        again = await store.late_answers.list_owed(replace(CODER, after=listed[0].number), 6.0)
         assert again[0] == listed[1], (
             "the agent says it has not received the list that contained it"
         )
         assert ask_ids_of(again) == ["ask_2", "ask_3"]
         last = again[-1].number
-        assert await store.list_late_answers(replace(CODER, after=last), 7.0) == []
-        assert await store.list_late_answers(replace(CODER, after=0), 8.0) == [], (
+        assert await store.late_answers.list_owed(replace(CODER, after=last), 7.0) == []
+        assert await store.late_answers.list_owed(replace(CODER, after=0), 8.0) == [], (
             "an acknowledgement is final"
         )
 
@@ -107,16 +117,18 @@ class LateAnswersContract:
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
         first, second = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        (early,) = await store.list_late_answers(replace(CODER, without=frozenset([first])), 5.0)
+        (early,) = await store.late_answers.list_owed(
+            replace(CODER, without=frozenset([first])), 5.0
+        )
         assert early.ask.id == second
-        assert await store.list_late_answers(replace(CODER, after=early.number, limit=1), 5.0)
-        await store.set_seen_state([first, second], SeenState.SEEN, 6.0)
-        assert await store.prune(7.0) == 2
+        assert await store.late_answers.list_owed(replace(CODER, after=early.number, limit=1), 5.0)
+        await store.late_answers.set_seen_state([first, second], SeenState.SEEN, 6.0)
+        assert await store.maintenance.prune(7.0) == 2
         await store.close()
         again = make_store()
         await again.open()
         await create_ended_ask(again, 3)
-        (late,) = await again.list_late_answers(replace(CODER, after=early.number + 1), 8.0)
+        (late,) = await again.late_answers.list_owed(replace(CODER, after=early.number + 1), 8.0)
         assert (late.ask.id, late.number) == ("ask_3", early.number + 2)
         await again.close()
 
@@ -125,25 +137,31 @@ class LateAnswersContract:
         await create_ended_ask(store, 1)
         await create_ended_ask(store, 2, conversation="c2")
         await create_ended_ask(store, 3, agent="other")
-        first = await store.list_late_answers(LateAnswerQuery("coder", "c1"), 5.0)
-        await store.list_late_answers(LateAnswerQuery("coder", "c2"), 5.0)
-        await store.list_late_answers(LateAnswerQuery("other"), 5.0)
-        assert await store.list_late_answers(LateAnswerQuery("coder", "c1", after=99), 5.0) == []
+        first = await store.late_answers.list_owed(LateAnswerQuery("coder", "c1"), 5.0)
+        await store.late_answers.list_owed(LateAnswerQuery("coder", "c2"), 5.0)
+        await store.late_answers.list_owed(LateAnswerQuery("other"), 5.0)
+        assert (
+            await store.late_answers.list_owed(LateAnswerQuery("coder", "c1", after=99), 5.0) == []
+        )
         assert ask_ids_of(first) == ["ask_1"]
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
-        assert ask_ids_of(await store.list_late_answers(LateAnswerQuery("other"), 5.0)) == ["ask_3"]
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == ["ask_2"]
+        assert ask_ids_of(await store.late_answers.list_owed(LateAnswerQuery("other"), 5.0)) == [
+            "ask_3"
+        ]
 
     @pytest.mark.rule("LATE-3")
     async def test_only_a_listing_that_failed_is_undone(self, store: Store) -> None:
         first = await create_ended_ask(store, 1)
-        assert await store.set_seen_state([first, "ask_none"], SeenState.LISTED, 5.0) == [first]
-        assert await store.set_seen_state([first], SeenState.LISTED, 5.0) == []
-        assert await store.set_seen_state([first], SeenState.SEEN, 5.0) == [first]
-        assert await store.set_seen_state([first], SeenState.LISTED, 5.0) == []
-        assert await store.list_late_answers(CODER, 5.0) == []
-        assert await store.set_seen_state([first], SeenState.UNSEEN, 5.0) == [first]
-        assert await store.set_seen_state([first], SeenState.UNSEEN, 5.0) == []
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == [first]
+        assert await store.late_answers.set_seen_state(
+            [first, "ask_none"], SeenState.LISTED, 5.0
+        ) == [first]
+        assert await store.late_answers.set_seen_state([first], SeenState.LISTED, 5.0) == []
+        assert await store.late_answers.set_seen_state([first], SeenState.SEEN, 5.0) == [first]
+        assert await store.late_answers.set_seen_state([first], SeenState.LISTED, 5.0) == []
+        assert await store.late_answers.list_owed(CODER, 5.0) == []
+        assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == [first]
+        assert await store.late_answers.set_seen_state([first], SeenState.UNSEEN, 5.0) == []
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == [first]
 
     @pytest.mark.rule("LATE-1")
     async def test_a_delivered_webhook_acknowledges_the_outcome(self, store: Store) -> None:
@@ -151,14 +169,12 @@ class LateAnswersContract:
         await create_ended_ask(store, 1, deliveries=(sent,))
         await create_ended_ask(store, 2, deliveries=(lost,))
         delivered = delivery_result(sent, DeliveryState.DELIVERED)
-        await store.save_delivery_results(
-            [delivered, delivery_result(lost, DeliveryState.DEAD)], []
-        )
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
+        await store.outbox.save_results([delivered, delivery_result(lost, DeliveryState.DEAD)], [])
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == ["ask_2"]
 
     async def test_pruning_forgets_seen_outcomes_and_keeps_unseen_ones(self, store: Store) -> None:
         first, _ = await create_ended_ask(store, 1), await create_ended_ask(store, 2)
-        await store.set_seen_state([first], SeenState.SEEN, 5.0)
-        assert await store.prune(5.0) == 0
-        assert await store.prune(9_000.0) == 1
-        assert ask_ids_of(await store.list_late_answers(CODER, 5.0)) == ["ask_2"]
+        await store.late_answers.set_seen_state([first], SeenState.SEEN, 5.0)
+        assert await store.maintenance.prune(5.0) == 0
+        assert await store.maintenance.prune(9_000.0) == 1
+        assert ask_ids_of(await store.late_answers.list_owed(CODER, 5.0)) == ["ask_2"]

@@ -26,7 +26,7 @@ def _ask(number: int, *, at: float = 1_000.0, agent: str | None = _AGENT, **requ
 
 
 async def _create(store: Store, ask: Ask, limits: AskLimits) -> Created | Existing | LimitReached:
-    return await store.create(Write(ask), None, limits)
+    return await store.asks.create(Write(ask), None, limits)
 
 
 @pytest.mark.rule("LIMIT-1")
@@ -41,10 +41,10 @@ class AskLimitsContract:
         for number, at in enumerate((1_000.0, 1_020.0)):
             asked = _ask(number, at=at, agent=agent)
             assert await _create(store, asked, limits) == Created(asked)
-            await store.change(asked.id, end_decision())  # the ended ones count
+            await store.asks.change(asked.id, end_decision())  # the ended ones count
         refused = await _create(store, _ask(2, at=1_050.0, agent=agent), limits)
         assert refused == LimitReached("asks_per_minute", 10.0)
-        assert await store.get("ask_2") is None
+        assert await store.asks.get("ask_2") is None
         other = _ask(3, at=1_050.0, agent="other")
         assert await _create(store, other, limits) == Created(other)
         later = _ask(4, at=1_060.0, agent=agent)
@@ -63,7 +63,7 @@ class AskLimitsContract:
         assert await _create(store, _ask(2, agent=agent), limits) == LimitReached("open_asks")
         other = _ask(3, agent="other")
         assert await _create(store, other, limits) == Created(other)
-        await store.change("ask_0", end_decision())
+        await store.asks.change("ask_0", end_decision())
         again = _ask(4, agent=agent)
         assert await _create(store, again, limits) == Created(again)
 
@@ -84,7 +84,7 @@ class AskLimitsContract:
             )
         ):
             assert await _create(store, asked, limits) == Created(asked), number
-        await store.change("ask_0", end_decision())
+        await store.asks.change("ask_0", end_decision())
         again = _ask(6, agent=agent, conversation="c")
         assert await _create(store, again, limits) == Created(again)
 
@@ -107,13 +107,13 @@ class AskLimitsContract:
         limits = AskLimits(asks_per_minute=1)
         first, second = (Idempotency(_AGENT, key, "digest") for key in ("one", "two"))
         asked = _ask(0)
-        assert await store.create(Write(asked), first, limits) == Created(asked)
-        assert await store.create(Write(_ask(1)), first, limits) == Existing(asked, True)
-        refused = await store.create(Write(_ask(2)), second, limits)
+        assert await store.asks.create(Write(asked), first, limits) == Created(asked)
+        assert await store.asks.create(Write(_ask(1)), first, limits) == Existing(asked, True)
+        refused = await store.asks.create(Write(_ask(2)), second, limits)
         assert isinstance(refused, LimitReached)
-        assert await store.find_created(second) is None
+        assert await store.asks.find_created(second) is None
         later = _ask(3, at=1_060.0)
-        assert await store.create(Write(later), second, limits) == Created(later)
+        assert await store.asks.create(Write(later), second, limits) == Created(later)
 
     async def test_asks_that_are_stored_at_once_stay_within_the_limits(self, store: Store) -> None:
         limits = AskLimits(asks_per_minute=5, open_asks=5, open_asks_per_conversation=3)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from answerback.core.ask import AbandonedMessage, Ask, Destination, RecordEntry, Status, Thread
-from answerback.ports.claims import SOLE_CLAIM, ClaimKind
+from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.store import Decision, Store, Write
 from answerback.ports.store_values import DeliveryState
 from answerback.ports.surface import Shown
@@ -37,40 +37,42 @@ class ListsContract:
     """All lookups other than by an ask's id."""
 
     async def test_saving_what_is_shown_leaves_the_walk_alone(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
-        moved, _ = await store.change("ask_1", answer_decision())
+        await store.asks.create(Write(new_ask()), None)
+        moved, _ = await store.asks.change("ask_1", answer_decision())
         thread = Thread(channel="C1", id="1.0", url="https://x.example/1")
-        saved = await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        saved = await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
         expected = replace(moved, shown_revision=1, message={"ts": "1.0"}, thread=thread)
-        assert await store.get("ask_1") == expected == saved
-        await store.save_shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
-        await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
-        stored = await store.get("ask_1")
+        assert await store.asks.get("ask_1") == expected == saved
+        await store.asks.save_shown("ask_1", Shown(2, {"ts": "2.0"}, thread))
+        await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread))
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (1, {"ts": "2.0"}), "to be shown again"
 
     async def test_what_is_shown_can_be_saved_again_at_the_same_revision(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask()), None)
-        await store.save_shown("ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T")))
-        stored = await store.get("ask_1")
+        await store.asks.create(Write(new_ask()), None)
+        await store.asks.save_shown(
+            "ask_1", Shown(0, {"thread": "T"}, Thread(channel="C1", id="T"))
+        )
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message) == (0, {"thread": "T"})
 
     async def test_saving_what_is_shown_of_an_unknown_ask_does_nothing(self, store: Store) -> None:
-        assert await store.save_shown("ask_0", Shown(1, {}, Thread())) is None
-        assert await store.get("ask_0") is None
+        assert await store.asks.save_shown("ask_0", Shown(1, {}, Thread())) is None
+        assert await store.asks.get("ask_0") is None
 
     async def test_a_change_made_while_showing_keeps_what_is_shown(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         thread = Thread(channel="C1", id="1.0")
         await asyncio.gather(
-            store.change("ask_1", answer_decision()),
-            store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
-            store.change("ask_1", answer_decision("staging")),
+            store.asks.change("ask_1", answer_decision()),
+            store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, thread)),
+            store.asks.change("ask_1", answer_decision("staging")),
         )
-        stored = await store.get("ask_1")
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert (stored.revision, stored.shown_revision, stored.thread) == (3, 1, thread)
 
@@ -90,67 +92,74 @@ class ListsContract:
 
         for number in range(2):
             ask = new_ask(number)
-            await store.create(Write(ask), None)
-            shown = store.save_shown(ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask)
-            handed_on = store.change(ask.id, move)
+            await store.asks.create(Write(ask), None)
+            shown = store.asks.save_shown(
+                ask.id, Shown(1, {"ts": "1.0"}, Thread(channel="C1")), ask
+            )
+            handed_on = store.asks.change(ask.id, move)
             await asyncio.gather(*((shown, handed_on) if number else (handed_on, shown)))
-            stored = await store.get(ask.id)
+            stored = await store.asks.get(ask.id)
             assert stored is not None
             assert stored.left == AbandonedMessage(
                 destination=ask.destination, message={"ts": "1.0"}
             )
             assert (stored.message, stored.destination.channel) == (None, "C2")
-            assert next(a.id for a in await store.find_open("slack", "C2", None, 10)) == ask.id
+            assert (
+                next(a.id for a in await store.messages.find_open("slack", "C2", None, 10))
+                == ask.id
+            )
 
     async def test_an_ask_that_looks_different_at_the_same_revision_is_outdated(
         self, store: Store
     ) -> None:
         ask = new_ask()
-        await store.create(Write(ask), None)
+        await store.asks.create(Write(ask), None)
 
         def unattended(latest: Ask | None) -> Decision[None]:
             assert latest is not None
             return Decision(Write(replace(latest, unattended=True)), None)
 
-        await store.change("ask_1", unattended)
-        await store.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
-        stored = await store.get("ask_1")
+        await store.asks.change("ask_1", unattended)
+        await store.asks.save_shown("ask_1", Shown(1, {"ts": "1.0"}, Thread()), ask)
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert (stored.shown_revision, stored.message, stored.seen) == (0, {"ts": "1.0"}, True)
-        assert await store.list_outdated(10) == ["ask_1"]
+        assert await store.messages.list_outdated(10) == ["ask_1"]
 
     async def test_an_open_ask_is_found_by_the_id_of_its_message(self, store: Store) -> None:
         for number in (1, 2):
-            await store.create(Write(new_ask(number)), None)
-            await store.save_shown(f"ask_{number}", Shown(1, {"id": f"m{number}"}, Thread()))
-        await store.create(Write(new_ask(3)), None)
-        found = [await store.find_by_message("slack", message) for message in ("m1", "m2", "m3")]
+            await store.asks.create(Write(new_ask(number)), None)
+            await store.asks.save_shown(f"ask_{number}", Shown(1, {"id": f"m{number}"}, Thread()))
+        await store.asks.create(Write(new_ask(3)), None)
+        found = [
+            await store.messages.find_by_message("slack", message) for message in ("m1", "m2", "m3")
+        ]
         assert [ask and ask.id for ask in found] == ["ask_1", "ask_2", None]
-        assert await store.find_by_message("discord", "m1") is None
-        await store.change("ask_1", end_decision())
-        assert await store.find_by_message("slack", "m1") is None
+        assert await store.messages.find_by_message("discord", "m1") is None
+        await store.asks.change("ask_1", end_decision())
+        assert await store.messages.find_by_message("slack", "m1") is None
 
     async def test_asks_with_outdated_messages_are_listed_by_their_oldest_change(
         self, store: Store
     ) -> None:
-        await store.create(Write(new_ask(1, at=3.0)), None)
-        await store.create(Write(new_ask(2, at=1.0)), None)
-        await store.create(Write(new_ask(3, at=2.0)), None)
-        await store.create(Write(new_ask(4, at=0.0, shown_revision=1)), None)
-        assert await store.list_outdated(10) == ["ask_2", "ask_3", "ask_1"]
-        assert await store.list_outdated(2) == ["ask_2", "ask_3"]
-        await store.save_shown("ask_2", Shown(1, {}, Thread()))
-        assert await store.list_outdated(10) == ["ask_3", "ask_1"]
-        await store.change("ask_2", end_decision(at=9.0))
-        assert await store.list_outdated(10) == ["ask_3", "ask_1", "ask_2"]
+        await store.asks.create(Write(new_ask(1, at=3.0)), None)
+        await store.asks.create(Write(new_ask(2, at=1.0)), None)
+        await store.asks.create(Write(new_ask(3, at=2.0)), None)
+        await store.asks.create(Write(new_ask(4, at=0.0, shown_revision=1)), None)
+        assert await store.messages.list_outdated(10) == ["ask_2", "ask_3", "ask_1"]
+        assert await store.messages.list_outdated(2) == ["ask_2", "ask_3"]
+        await store.asks.save_shown("ask_2", Shown(1, {}, Thread()))
+        assert await store.messages.list_outdated(10) == ["ask_3", "ask_1"]
+        await store.asks.change("ask_2", end_decision(at=9.0))
+        assert await store.messages.list_outdated(10) == ["ask_3", "ask_1", "ask_2"]
 
     async def test_outdated_asks_are_listed_from_all_places_in_turn(self, store: Store) -> None:
         for number in range(1, 6):
             place = Destination(surface="slack", channel="C1" if number < 4 else "C2")
-            await store.create(Write(new_ask(number, to=place, at=float(number))), None)
-        await store.create(Write(new_ask(6, at=9.0, message={"ts": "1.0"})), None)
-        assert await store.list_outdated(3) == ["ask_1", "ask_4", "ask_6"]
-        assert await store.list_outdated(10) == [
+            await store.asks.create(Write(new_ask(number, to=place, at=float(number))), None)
+        await store.asks.create(Write(new_ask(6, at=9.0, message={"ts": "1.0"})), None)
+        assert await store.messages.list_outdated(3) == ["ask_1", "ask_4", "ask_6"]
+        assert await store.messages.list_outdated(10) == [
             "ask_1",
             "ask_4",
             "ask_6",
@@ -163,53 +172,54 @@ class ListsContract:
         self, store: Store
     ) -> None:
         for number in range(1, 4):
-            await store.create(Write(new_ask(number)), None)
+            await store.asks.create(Write(new_ask(number)), None)
             thread = Thread(channel="C1", id=f"T{number % 2}")
-            await store.save_shown(f"ask_{number}", Shown(1, {}, thread))
+            await store.asks.save_shown(f"ask_{number}", Shown(1, {}, thread))
         elsewhere = Destination(surface="discord", channel="C1")
-        await store.create(Write(new_ask(4, to=elsewhere)), None)
+        await store.asks.create(Write(new_ask(4, to=elsewhere)), None)
 
         async def found(thread: str | None, limit: int = 10) -> list[str]:
-            return [a.id for a in await store.find_open("slack", "C1", thread, limit)]
+            return [a.id for a in await store.messages.find_open("slack", "C1", thread, limit)]
 
         assert await found("T1") == ["ask_3", "ask_1"]
         assert await found("T0") == ["ask_2"]
         assert await found(None) == ["ask_3", "ask_2", "ask_1"]
         assert await found(None, 1) == ["ask_3"]
-        older = await store.find_open("slack", "C1", None, 10, "ask_3")
+        older = await store.messages.find_open("slack", "C1", None, 10, "ask_3")
         assert [ask.id for ask in older] == ["ask_2", "ask_1"]
-        assert await store.find_open("slack", "C1", "T1", 10, "ask_1") == []
-        await store.change("ask_3", end_decision())
+        assert await store.messages.find_open("slack", "C1", "T1", 10, "ask_1") == []
+        await store.asks.change("ask_3", end_decision())
         assert await found("T1") == ["ask_1"]
-        assert await store.find_open("slack", "C2", None, 10) == []
+        assert await store.messages.find_open("slack", "C2", None, 10) == []
 
     async def test_asks_that_ended_are_found_by_their_place_latest_end_first(
         self, store: Store
     ) -> None:
         for number, thread in enumerate(("T1", "T1", "T2", "T1"), 1):
-            await store.create(Write(new_ask(number)), None)
-            await store.save_shown(f"ask_{number}", Shown(1, {}, Thread(channel="C1", id=thread)))
+            await store.asks.create(Write(new_ask(number)), None)
+            shown = Shown(1, {}, Thread(channel="C1", id=thread))
+            await store.asks.save_shown(f"ask_{number}", shown)
         for number, at in ((2, 2_001.0), (1, 2_002.0), (3, 2_003.0)):
-            await store.change(f"ask_{number}", end_decision(at=at))
+            await store.asks.change(f"ask_{number}", end_decision(at=at))
 
         async def found(thread: str | None, since: float = 2_000.0, limit: int = 10) -> list[str]:
-            asks = await store.find_ended("slack", "C1", thread, since, limit)
+            asks = await store.messages.find_ended("slack", "C1", thread, since, limit)
             return [ask.id for ask in asks]
 
         assert await found("T1") == ["ask_1", "ask_2"]
         assert await found(None) == ["ask_3", "ask_1", "ask_2"]
         assert await found(None, limit=1) == ["ask_3"]
         assert await found("T1", since=2_002.0) == ["ask_1"]
-        assert await store.find_ended("discord", "C1", None, 0.0, 10) == []
-        assert await store.find_ended("slack", "C2", None, 0.0, 10) == []
+        assert await store.messages.find_ended("discord", "C1", None, 0.0, 10) == []
+        assert await store.messages.find_ended("slack", "C2", None, 0.0, 10) == []
 
     async def test_an_ask_is_found_at_its_destination_until_it_is_shown_elsewhere(
         self, store: Store
     ) -> None:
         to = Destination(surface="slack", user="U1")
-        await store.create(Write(new_ask(to=to)), None)
-        await store.save_shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
-        assert len(await store.find_open("slack", "D1", "5.0", 10)) == 1
+        await store.asks.create(Write(new_ask(to=to)), None)
+        await store.asks.save_shown("ask_1", Shown(1, {}, Thread(channel="D1", id="5.0")))
+        assert len(await store.messages.find_open("slack", "D1", "5.0", 10)) == 1
 
         def move(ask: Ask | None) -> Decision[None]:
             assert ask is not None
@@ -219,50 +229,50 @@ class ListsContract:
             )
             return Decision(Write(moved), None)
 
-        await store.change("ask_1", move)
-        assert await store.find_open("slack", "D1", "5.0", 10) == []
-        assert len(await store.find_open("slack", "C9", "9.0", 10)) == 1
-        await store.save_shown("ask_1", Shown(0, {}, Thread()))
-        assert len(await store.find_open("slack", "C9", "9.0", 10)) == 1
+        await store.asks.change("ask_1", move)
+        assert await store.messages.find_open("slack", "D1", "5.0", 10) == []
+        assert len(await store.messages.find_open("slack", "C9", "9.0", 10)) == 1
+        await store.asks.save_shown("ask_1", Shown(0, {}, Thread()))
+        assert len(await store.messages.find_open("slack", "C9", "9.0", 10)) == 1
 
     # --- the clock ---
 
     async def test_asks_are_due_at_their_deadlines_until_they_end(self, store: Store) -> None:
-        assert await store.next_due(0.0) is None
-        await store.create(Write(new_ask(1, expires_at=5_000.0)), None)
-        await store.create(Write(new_ask(2, request={"remind_after": (60.0,)})), None)
-        await store.create(Write(new_ask(3)), None)
-        assert await store.next_due(0.0) == 1_060.0
-        assert await store.next_due(1_060.0) == 5_000.0
-        assert await store.claim_due(SOLE_CLAIM, 1_059.9, 10) == []
-        assert await store.claim_due(SOLE_CLAIM, 9_000.0, 10) == ["ask_2", "ask_1"]
-        assert await store.claim_due(SOLE_CLAIM, 9_000.0, 1) == ["ask_2"]
-        await store.change("ask_2", end_decision())
-        assert await store.next_due(0.0) == 5_000.0
+        assert await store.claims.next_due(0.0) is None
+        await store.asks.create(Write(new_ask(1, expires_at=5_000.0)), None)
+        await store.asks.create(Write(new_ask(2, request={"remind_after": (60.0,)})), None)
+        await store.asks.create(Write(new_ask(3)), None)
+        assert await store.claims.next_due(0.0) == 1_060.0
+        assert await store.claims.next_due(1_060.0) == 5_000.0
+        assert await store.claims.claim_due(SOLE_CLAIM, 1_059.9, 10) == []
+        assert await store.claims.claim_due(SOLE_CLAIM, 9_000.0, 10) == ["ask_2", "ask_1"]
+        assert await store.claims.claim_due(SOLE_CLAIM, 9_000.0, 1) == ["ask_2"]
+        await store.asks.change("ask_2", end_decision())
+        assert await store.claims.next_due(0.0) == 5_000.0
 
     # --- pages ---
 
     @pytest.mark.rule("API-7")
     async def test_pages_go_from_the_newest_ask_to_the_oldest(self, store: Store) -> None:
         for number in range(7):
-            await store.create(Write(new_ask(number)), None)
+            await store.asks.create(Write(new_ask(number)), None)
         seen: list[str] = []
         after: str | None = None
         sizes = []
         while True:
-            page = await store.page(after=after, limit=3)
+            page = await store.asks.page(after=after, limit=3)
             seen += [ask.id for ask in page.rows]
             sizes.append(len(page.rows))
             if (after := page.after) is None:
                 break
-            await store.create(Write(new_ask(f"new{len(seen)}")), None)
+            await store.asks.create(Write(new_ask(f"new{len(seen)}")), None)
         assert seen == [f"ask_{n}" for n in range(6, -1, -1)]
         assert sizes == [3, 3, 1]
 
     async def test_a_page_that_is_exactly_full_is_the_last(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
-        assert (await store.page(limit=1)).after is None
-        assert (await store.page(status=Status.FAILED)).rows == ()
+        await store.asks.create(Write(new_ask()), None)
+        assert (await store.asks.page(limit=1)).after is None
+        assert (await store.asks.page(status=Status.FAILED)).rows == ()
 
     @pytest.mark.rule("API-7")
     @pytest.mark.parametrize(
@@ -281,12 +291,12 @@ class ListsContract:
     async def test_a_page_contains_the_asks_that_match_the_filters(
         self, store: Store, filters: dict[str, str], numbers: list[int]
     ) -> None:
-        await store.create(Write(new_ask(1, request={"agent": "coder"})), None)
-        await store.create(Write(new_ask(2, to=Destination(surface="web"))), None)
-        await store.create(Write(new_ask(3, request={"conversation": "conv"})), None)
-        await store.create(Write(new_ask(4, request={"agent": "coder"})), None)
-        await store.change("ask_1", end_decision())
-        page = await store.page(**filters)  # type: ignore[arg-type] # parametrised
+        await store.asks.create(Write(new_ask(1, request={"agent": "coder"})), None)
+        await store.asks.create(Write(new_ask(2, to=Destination(surface="web"))), None)
+        await store.asks.create(Write(new_ask(3, request={"conversation": "conv"})), None)
+        await store.asks.create(Write(new_ask(4, request={"agent": "coder"})), None)
+        await store.asks.change("ask_1", end_decision())
+        page = await store.asks.page(**filters)  # type: ignore[arg-type] # parametrised
         assert [ask.id for ask in page.rows] == [f"ask_{n}" for n in numbers]
 
     @pytest.mark.rule("API-7")
@@ -296,52 +306,52 @@ class ListsContract:
         self, make_store: Callable[[], Store], cursor: str
     ) -> None:
         with pytest.raises(ValueError, match="no page"):
-            asyncio.run(make_store().page(after=cursor))
+            asyncio.run(make_store().asks.page(after=cursor))
 
     async def test_a_cursor_of_one_list_is_not_valid_for_another(self, store: Store) -> None:
         for number in range(2):
-            await store.create(Write(new_ask(number)), None)
-        after = (await store.page(limit=1)).after
+            await store.asks.create(Write(new_ask(number)), None)
+        after = (await store.asks.page(limit=1)).after
         with pytest.raises(ValueError, match="no page"):
-            await store.deliveries(state=None, agent=None, after=after, limit=1)
+            await store.outbox.page(state=None, agent=None, after=after, limit=1)
 
     # --- the record ---
 
     @pytest.mark.rule("API-9", "RECORD-4")
     async def test_the_record_is_numbered_and_read_from_any_line(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         lines = [RecordEntry(at=float(n), kind="note", body={"n": n}, by=ANN) for n in range(5)]
         for line in lines:
-            await store.add_entry("ask_1", line)
-            await store.add_entry("ask_2", line)
-        await store.add_entry(None, lines[0])
-        record = await store.record("ask_1")
+            await store.record.add("ask_1", line)
+            await store.record.add("ask_2", line)
+        await store.record.add(None, lines[0])
+        record = await store.record.read("ask_1")
         assert [line.entry for line in record] == lines
         numbers = [line.seq for line in record]
         assert numbers == sorted(set(numbers))
-        assert await store.record("ask_1", after=numbers[1], limit=2) == record[2:4]
-        assert await store.record("ask_1", after=numbers[-1]) == []
+        assert await store.record.read("ask_1", after=numbers[1], limit=2) == record[2:4]
+        assert await store.record.read("ask_1", after=numbers[-1]) == []
 
     # --- webhooks ---
 
     @pytest.mark.rule("WEBHOOK-4")
     async def test_only_the_first_pending_delivery_of_each_ask_is_due(self, store: Store) -> None:
-        await store.create(Write(new_ask(1)), None)
-        await store.create(Write(new_ask(2)), None)
+        await store.asks.create(Write(new_ask(1)), None)
+        await store.asks.create(Write(new_ask(2)), None)
         first, second = new_delivery(1), new_delivery(2, at=1_500.0)
         other = new_delivery(3, ask="ask_2", at=900.0)
-        await store.change("ask_1", answer_decision(deliveries=(first, second)))
-        await store.change("ask_2", answer_decision(deliveries=(other,)))
+        await store.asks.change("ask_1", answer_decision(deliveries=(first, second)))
+        await store.asks.change("ask_2", answer_decision(deliveries=(other,)))
 
         async def due(now: float) -> list[str]:
-            found = await store.claim_deliveries(SOLE_CLAIM, now, 10)
-            await store.release(ClaimKind.DELIVERY, SOLE_CLAIM.holder)
+            found = await store.outbox.claim(SOLE_CLAIM, now, 10)
+            await store.outbox.release(SOLE_CLAIM.holder)
             return [each.delivery.id for each in found]
 
         assert await due(9_000.0) == ["msg_3", "msg_1"]
-        assert await store.next_delivery() == 900.0
-        assert await store.next_delivery(900.0) == 1_000.0
-        await store.save_delivery_results(
+        assert await store.outbox.next_due() == 900.0
+        assert await store.outbox.next_due(900.0) == 1_000.0
+        await store.outbox.save_results(
             [
                 delivery_result(other, DeliveryState.DELIVERED),
                 delivery_result(first, DeliveryState.PENDING, next_at=8_000.0),
@@ -349,38 +359,38 @@ class ListsContract:
             [("ask_1", RecordEntry(at=3_000.0, kind="delivery"))],
         )
         assert await due(7_000.0) == []
-        assert await store.next_delivery() == 8_000.0
-        assert (await store.record("ask_1"))[-1].entry.kind == "delivery"
+        assert await store.outbox.next_due() == 8_000.0
+        assert (await store.record.read("ask_1"))[-1].entry.kind == "delivery"
         dead = delivery_result(first, DeliveryState.DEAD)
-        await store.save_delivery_results([dead], [])
+        await store.outbox.save_results([dead], [])
         assert await due(9_000.0) == ["msg_2"]
-        assert await store.delivery("msg_1") == dead
-        await store.save_delivery_results([delivery_result(second, DeliveryState.DELIVERED)], [])
-        assert await store.next_delivery() is None
-        assert await store.delivery("msg_0") is None
+        assert await store.outbox.get("msg_1") == dead
+        await store.outbox.save_results([delivery_result(second, DeliveryState.DELIVERED)], [])
+        assert await store.outbox.next_due() is None
+        assert await store.outbox.get("msg_0") is None
 
     @pytest.mark.rule("API-10", "WEBHOOK-5")
     async def test_a_delivery_that_is_sent_again_is_due_again(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         delivery = new_delivery()
-        await store.change("ask_1", answer_decision(deliveries=(delivery,)))
-        await store.save_delivery_results([delivery_result(delivery, DeliveryState.DEAD)], [])
+        await store.asks.change("ask_1", answer_decision(deliveries=(delivery,)))
+        await store.outbox.save_results([delivery_result(delivery, DeliveryState.DEAD)], [])
         again = delivery_result(delivery, DeliveryState.PENDING, next_at=4_000.0, tries=0)
-        await store.save_delivery_results([again], [])
-        assert await store.claim_deliveries(SOLE_CLAIM, 4_000.0, 10) == [again]
+        await store.outbox.save_results([again], [])
+        assert await store.outbox.claim(SOLE_CLAIM, 4_000.0, 10) == [again]
 
     @pytest.mark.rule("AUTH-3")
     async def test_deliveries_are_paged_newest_first_by_state_and_agent(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         deliveries = [new_delivery(n) for n in range(5)]
         deliveries[4] = replace(deliveries[4], agent=None)
-        await store.change("ask_1", answer_decision(deliveries=tuple(deliveries)))
-        await store.save_delivery_results([delivery_result(deliveries[0], DeliveryState.DEAD)], [])
+        await store.asks.change("ask_1", answer_decision(deliveries=tuple(deliveries)))
+        await store.outbox.save_results([delivery_result(deliveries[0], DeliveryState.DEAD)], [])
 
         async def ids(
             state: DeliveryState | None, agent: str | None, after: str | None
         ) -> list[str]:
-            page = await store.deliveries(state=state, agent=agent, after=after, limit=2)
+            page = await store.outbox.page(state=state, agent=agent, after=after, limit=2)
             rest = await ids(state, agent, page.after) if page.after else []
             return [d.delivery.id for d in page.rows] + rest
 

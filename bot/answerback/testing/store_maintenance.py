@@ -54,12 +54,12 @@ class MaintenanceContract:
         names = {*Status, *DeliveryState}
         assert await store.counts() == dict.fromkeys(names, 0)
         for number in range(3):
-            await store.create(Write(new_ask(number)), None)
-        await store.change("ask_1", answer_decision(deliveries=(new_delivery(1), new_delivery(2))))
-        await store.change("ask_2", end_decision(Status.EXPIRED))
-        await store.save_delivery_results(
-            [delivery_result(new_delivery(2), DeliveryState.DEAD)], []
+            await store.asks.create(Write(new_ask(number)), None)
+        await store.asks.change(
+            "ask_1", answer_decision(deliveries=(new_delivery(1), new_delivery(2)))
         )
+        await store.asks.change("ask_2", end_decision(Status.EXPIRED))
+        await store.outbox.save_results([delivery_result(new_delivery(2), DeliveryState.DEAD)], [])
         counted = {name: n for name, n in (await store.counts()).items() if n}
         assert counted == {"open": 2, "expired": 1, "pending": 1, "dead": 1}
 
@@ -69,18 +69,18 @@ class MaintenanceContract:
     ) -> None:
         for number, value in enumerate((True, None, False)):
             memory = RememberedAnswer("coder", "conv", "turn", "bash", "q", value)
-            await store.create(Write(new_ask(number), memory=memory), None)
-        assert await store.get_remembered("coder", "conv", "turn", "bash", "q") == (False,)
-        assert await store.get_remembered("coder", "conv", "turn2", "bash", "q") is None
-        assert await store.get_remembered("other", "conv", "turn", "bash", "q") is None
+            await store.asks.create(Write(new_ask(number), memory=memory), None)
+        assert await store.asks.get_remembered("coder", "conv", "turn", "bash", "q") == (False,)
+        assert await store.asks.get_remembered("coder", "conv", "turn2", "bash", "q") is None
+        assert await store.asks.get_remembered("other", "conv", "turn", "bash", "q") is None
 
     async def test_a_draft_is_kept_replaced_and_dropped(self, store: Store) -> None:
-        assert await store.draft("k") is None
-        await store.save_draft("k", {"a": 1}, 1.0)
-        await store.save_draft("k", {"a": [2]}, 2.0)
-        assert await store.draft("k") == {"a": [2]}
-        await store.save_draft("k", None, 3.0)
-        assert await store.draft("k") is None
+        assert await store.drafts.get("k") is None
+        await store.drafts.save("k", {"a": 1}, 1.0)
+        await store.drafts.save("k", {"a": [2]}, 2.0)
+        assert await store.drafts.get("k") == {"a": [2]}
+        await store.drafts.save("k", None, 3.0)
+        assert await store.drafts.get("k") is None
 
     async def test_a_secret_is_made_once_and_is_32_bytes(self, store: Store) -> None:
         first = await store.secret("web")
@@ -93,36 +93,36 @@ class MaintenanceContract:
         for number, at in ((1, 10.0), (2, 20.0)):
             memory = RememberedAnswer("coder", "conv", f"turn{number}", "bash", "q", value=True)
             key = Idempotency("coder", f"k{number}", "d")
-            await store.create(Write(new_ask(number, at=at), memory=memory), key)
-            await store.change(f"ask_{number}", end_decision(at=at), delivery=f"Ev{number}")
-            await store.save_draft(f"d{number}", True, at)
-        assert await store.prune(20.0) == 4
-        assert await store.prune(20.0) == 0
-        assert await store.get_remembered("coder", "conv", "turn1", "bash", "q") is None
-        assert await store.get_remembered("coder", "conv", "turn2", "bash", "q") == (True,)
-        assert await store.draft("d1") is None
-        assert await store.draft("d2") is True
-        assert not (await store.change("ask_1", read_only_decision, delivery="Ev1"))[1]
-        assert (await store.change("ask_2", read_only_decision, delivery="Ev2"))[1]
+            await store.asks.create(Write(new_ask(number, at=at), memory=memory), key)
+            await store.asks.change(f"ask_{number}", end_decision(at=at), delivery=f"Ev{number}")
+            await store.drafts.save(f"d{number}", True, at)
+        assert await store.maintenance.prune(20.0) == 4
+        assert await store.maintenance.prune(20.0) == 0
+        assert await store.asks.get_remembered("coder", "conv", "turn1", "bash", "q") is None
+        assert await store.asks.get_remembered("coder", "conv", "turn2", "bash", "q") == (True,)
+        assert await store.drafts.get("d1") is None
+        assert await store.drafts.get("d2") is True
+        assert not (await store.asks.change("ask_1", read_only_decision, delivery="Ev1"))[1]
+        assert (await store.asks.change("ask_2", read_only_decision, delivery="Ev2"))[1]
         key = Idempotency("coder", "k1", "d")
-        assert isinstance(await store.create(Write(new_ask(3)), key), Created)
+        assert isinstance(await store.asks.create(Write(new_ask(3)), key), Created)
         assert (await store.counts())["open"] == 1
 
     @pytest.mark.rule("DATA-16")
     async def test_pruning_keeps_the_key_of_an_ask_that_is_still_open(self, store: Store) -> None:
         key = Idempotency("coder", "k", "d")
-        await store.create(Write(new_ask(at=10.0)), key)
-        assert await store.find_created(key) == Existing(new_ask(at=10.0), same_body=True)
-        await store.prune(20.0)
-        again = await store.create(Write(new_ask(2, at=30.0)), key)
+        await store.asks.create(Write(new_ask(at=10.0)), key)
+        assert await store.asks.find_created(key) == Existing(new_ask(at=10.0), same_body=True)
+        await store.maintenance.prune(20.0)
+        again = await store.asks.create(Write(new_ask(2, at=30.0)), key)
         assert again == Existing(new_ask(at=10.0), same_body=True)
-        await store.change("ask_1", end_decision())
-        assert await store.prune(20.0) == 1
-        assert await store.find_created(key) is None
+        await store.asks.change("ask_1", end_decision())
+        assert await store.maintenance.prune(20.0) == 1
+        assert await store.asks.find_created(key) is None
 
     async def test_pruning_continues_beyond_one_batch(self, store: Store) -> None:
-        await asyncio.gather(*(store.save_draft(f"d{n}", n, 1.0) for n in range(2_500)))
-        assert await store.prune(2.0) == 2_500
+        await asyncio.gather(*(store.drafts.save(f"d{n}", n, 1.0) for n in range(2_500)))
+        assert await store.maintenance.prune(2.0) == 2_500
 
     @pytest.mark.rule("DATA-16")
     async def test_pruning_finds_old_deliveries_among_many_recent_ones(self, store: Store) -> None:
@@ -134,34 +134,40 @@ class MaintenanceContract:
 
             return decide
 
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         numbers = range(1_100)
         changes = (
-            store.change("ask_1", touch_decision(10.0 + n % 2 * 20.0), delivery=f"Ev{n}")
+            store.asks.change("ask_1", touch_decision(10.0 + n % 2 * 20.0), delivery=f"Ev{n}")
             for n in numbers
         )
         await asyncio.gather(*changes)
-        assert await store.prune(20.0) == 550
+        assert await store.maintenance.prune(20.0) == 550
         for n in (0, 1, 999, 1_000, 1_098, 1_099):
-            _, repeated = await store.change("ask_1", read_only_decision, delivery=f"Ev{n}")
+            _, repeated = await store.asks.change("ask_1", read_only_decision, delivery=f"Ev{n}")
             assert repeated == bool(n % 2)
 
     @pytest.mark.rule("DATA-15")
     async def test_setting_the_clock_back_reschedules_pending_work_once(self, store: Store) -> None:
-        assert await store.last_entry_time() is None
+        assert await store.record.last_time() is None
         reminded = {"remind_after": (60.0,)}
-        await store.create(Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None)
+        await store.asks.create(
+            Write(new_ask(1, request=reminded), deliveries=(new_delivery(),)), None
+        )
         early = new_delivery(2, ask="ask_2", at=650.0)
-        await store.create(Write(new_ask(2, at=698.0, request=reminded), deliveries=(early,)), None)
+        await store.asks.create(
+            Write(new_ask(2, at=698.0, request=reminded), deliveries=(early,)), None
+        )
         for _ in range(2):
-            await store.shift_schedule(500.0, 700.0)
-        assert await store.next_due(0.0) == 560.0
-        assert await store.next_due(560.0) == 758.0, "it was created according to the new time"
-        assert await store.next_delivery() == 500.0
-        page = await store.deliveries(state=None, agent=None, after=None, limit=9)
+            await store.maintenance.shift_schedule(500.0, 700.0)
+        assert await store.claims.next_due(0.0) == 560.0
+        assert await store.claims.next_due(560.0) == 758.0, (
+            "it was created according to the new time"
+        )
+        assert await store.outbox.next_due() == 500.0
+        page = await store.outbox.page(state=None, agent=None, after=None, limit=9)
         planned = {each.delivery.id: each.next_at for each in page.rows}
         assert planned == {"msg_1": 500.0, "msg_2": 650.0}, "one was already due at the new time"
-        assert await store.last_entry_time() == 700.0
+        assert await store.record.last_time() == 700.0
 
     async def test_a_working_store_passes_its_check(self, store: Store) -> None:
         await store.check()
@@ -172,7 +178,7 @@ class MaintenanceContract:
     ) -> None:
         unopened = make_store()
         with pytest.raises(StoreError, match="not open"):
-            await unopened.get("ask_1")
+            await unopened.asks.get("ask_1")
         with pytest.raises(StoreError, match="not open"):
             await unopened.check()
         await unopened.close()
@@ -180,21 +186,21 @@ class MaintenanceContract:
     async def test_closing_completes_pending_writes(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
-        await store.create(Write(new_ask()), None)
-        changes = [asyncio.ensure_future(store.add_entry("ask_1", _note(n))) for n in range(300)]
+        await store.asks.create(Write(new_ask()), None)
+        changes = [asyncio.ensure_future(store.record.add("ask_1", _note(n))) for n in range(300)]
         await asyncio.sleep(0)
         await store.close()
         await asyncio.gather(*changes)
         again = make_store()
         await again.open()
-        assert len(await again.record("ask_1")) == 300
+        assert len(await again.record.read("ask_1")) == 300
         await again.close()
 
     async def test_a_cancelled_caller_does_not_undo_its_change(self, store: Store) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         notified: list[Ask] = []
         leaving = asyncio.ensure_future(
-            store.change("ask_1", answer_decision(), then=notified.append)
+            store.asks.change("ask_1", answer_decision(), then=notified.append)
         )
         await asyncio.sleep(0)
         leaving.cancel()
@@ -203,7 +209,7 @@ class MaintenanceContract:
         async with asyncio.timeout(PATIENCE):
             while not notified:  # noqa: ASYNC110 - nothing else signals that it is stored
                 await asyncio.sleep(0.001)
-        stored = await store.get("ask_1")
+        stored = await store.asks.get("ask_1")
         assert stored is not None
         assert stored.revision == 2
         assert notified == [stored], "the callback is called"
@@ -225,12 +231,12 @@ class MaintenanceContract:
                     message={text: value},
                     responders=(text,),
                 )
-                await store.create(Write(ask), Idempotency(text, f"{number}", text))
-                assert repr(await store.get(ask.id)) == repr(ask)
-                assert ask in (await store.page(conversation=text, agent=text)).rows
-                assert ask in await store.find_open("slack", text, text, 1)
-                await store.save_draft(text, value, 1.0)
-                assert repr(await store.draft(text)) == repr(value)
+                await store.asks.create(Write(ask), Idempotency(text, f"{number}", text))
+                assert repr(await store.asks.get(ask.id)) == repr(ask)
+                assert ask in (await store.asks.page(conversation=text, agent=text)).rows
+                assert ask in await store.messages.find_open("slack", text, text, 1)
+                await store.drafts.save(text, value, 1.0)
+                assert repr(await store.drafts.get(text)) == repr(value)
             finally:
                 await store.close()
 
@@ -238,13 +244,13 @@ class MaintenanceContract:
 
     async def test_half_a_surrogate_pair_is_rejected_with_a_message(self, store: Store) -> None:
         with pytest.raises(StoreError, match="surrogate"):
-            await store.save_draft("k", "\ud800", 1.0)
+            await store.drafts.save("k", "\ud800", 1.0)
         with pytest.raises(StoreError, match="surrogate"):
-            await store.create(Write(new_ask(message={"a": "\ud800"})), None)
+            await store.asks.create(Write(new_ask(message={"a": "\ud800"})), None)
         with pytest.raises(StoreError, match="surrogate"):
-            await store.get("\ud800")
+            await store.asks.get("\ud800")
         with pytest.raises(StoreError, match="surrogate"):
-            await store.add_entry(None, RecordEntry(at=1.0, kind="note", body={"a": "\ud800"}))
+            await store.record.add(None, RecordEntry(at=1.0, kind="note", body={"a": "\ud800"}))
 
 
 def _note(number: int) -> RecordEntry:

@@ -55,7 +55,7 @@ async def find_all_ids(store: Store, search: Search) -> list[str]:
     ids: list[str] = []
     after: str | None = None
     while True:
-        page = await store.search(search, after, 2)
+        page = await store.search.find(search, after, 2)
         ids += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
@@ -71,7 +71,7 @@ class SearchContract:
             form = one_question(
                 text, "Straße und 2² Cafés: `users.e_mail`" if number == 2 else None
             )
-            await store.create(Write(new_ask(number, form=form)), None)
+            await store.asks.create(Write(new_ask(number, form=form)), None)
         for text, numbers in {
             "": [3, 2, 1],
             "apply": [3, 1],
@@ -93,7 +93,7 @@ class SearchContract:
 
     async def test_query_syntax_is_searched_as_text(self, store: Store) -> None:
         form = one_question("not near and or \x00 '\"(a:b)* -x")
-        await store.create(Write(new_ask(form=form)), None)
+        await store.asks.create(Write(new_ask(form=form)), None)
         for text in ("NOT", "near", "AND or", "'\"(a:b)*", "-x", "a\x00b"):
             assert await find_all_ids(store, search_for(text)) == ["ask_1"], text
         assert await find_all_ids(store, search_for("NOT apply")) == []
@@ -103,9 +103,9 @@ class SearchContract:
     ) -> None:
         ben = Person(surface="slack", user_id="U2", name="Ben")
         for number in range(1, 4):
-            await store.create(Write(new_ask(number, form=one_question("Which one?"))), None)
-        await store.change("ask_1", act_decision(Other(text="Atlantis")))
-        await store.change("ask_2", act_decision(Reply(text="None of them, never"), ben))
+            await store.asks.create(Write(new_ask(number, form=one_question("Which one?"))), None)
+        await store.asks.change("ask_1", act_decision(Other(text="Atlantis")))
+        await store.asks.change("ask_2", act_decision(Reply(text="None of them, never"), ben))
         assert await find_all_ids(store, search_for("which atlantis")) == ["ask_1"]
         assert await find_all_ids(store, search_for("never none")) == ["ask_2"]
         assert await find_all_ids(store, search_for("ben")) == ["ask_2"]
@@ -116,14 +116,14 @@ class SearchContract:
     async def test_an_ask_that_ends_before_it_is_stored_is_found(self, store: Store) -> None:
         decision = end_decision(Status.FAILED)(new_ask())
         assert decision.write is not None
-        await store.create(decision.write, None)
+        await store.asks.create(decision.write, None)
         assert await find_all_ids(store, search_for("migration", status=Status.FAILED)) == ["ask_1"]
 
     async def test_an_erased_ask_is_not_found_by_its_texts(self, store: Store) -> None:
         for number in (1, 2):
-            await store.create(Write(new_ask(number)), None)
-            await store.change(f"ask_{number}", act_decision(Reply(text="Never")))
-        await store.erase("ask_1", 9_000.0, ())
+            await store.asks.create(Write(new_ask(number)), None)
+            await store.asks.change(f"ask_{number}", act_decision(Reply(text="Never")))
+        await store.erasure.erase("ask_1", 9_000.0, ())
         assert await find_all_ids(store, search_for("migration")) == ["ask_2"]
         assert await find_all_ids(store, search_for("never")) == ["ask_2"]
         assert await find_all_ids(store, Search((answerer_word(ANN),))) == ["ask_2"]
@@ -131,8 +131,8 @@ class SearchContract:
     async def test_a_search_is_narrowed_by_status_agent_and_time(self, store: Store) -> None:
         for number in range(1, 6):
             request = {"agent": "coder" if number % 2 else "other"}
-            await store.create(Write(new_ask(number, at=float(number), request=request)), None)
-        await store.change("ask_3", end_decision())
+            await store.asks.create(Write(new_ask(number, at=float(number), request=request)), None)
+        await store.asks.change("ask_3", end_decision())
         assert await find_all_ids(store, search_for(agent="coder")) == ["ask_5", "ask_3", "ask_1"]
         assert await find_all_ids(store, search_for(status=Status.WITHDRAWN)) == ["ask_3"]
         assert await find_all_ids(store, search_for("why", since=2.0, until=4.0)) == [
@@ -145,7 +145,7 @@ class SearchContract:
     async def test_the_search_index_survives_a_restart(
         self, store: Store, make_store: Callable[[], Store]
     ) -> None:
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         await store.close()
         again = make_store()
         await again.open()
@@ -155,16 +155,16 @@ class SearchContract:
     async def test_asks_waiting_for_a_person_are_listed_oldest_first(self, store: Store) -> None:
         responders = [("U1",), ("U2",), ("@S1",), (ANYONE,), ("U2", "U1"), ('U"1',), ("U1",)]
         for number, named in enumerate(responders, 1):
-            await store.create(Write(new_ask(number, responders=named)), None)
+            await store.asks.create(Write(new_ask(number, responders=named)), None)
         elsewhere = Destination(surface="discord", channel="C1")
-        await store.create(Write(new_ask(8, responders=("U1",), to=elsewhere)), None)
-        await store.change("ask_7", end_decision())
+        await store.asks.create(Write(new_ask(8, responders=("U1",), to=elsewhere)), None)
+        await store.asks.change("ask_7", end_decision())
 
         async def waiting(user_id: str, limit: int) -> list[str]:
             ids: list[str] = []
             after: str | None = None
             while True:
-                page = await store.list_for_responder("slack", user_id, after, limit)
+                page = await store.search.list_for_responder("slack", user_id, after, limit)
                 assert len(page.rows) <= limit
                 ids += [ask.id for ask in page.rows]
                 after = page.after
@@ -181,14 +181,14 @@ class SearchContract:
         message: dict[str, JsonValue] = {"by": "U9", "to": "@S1", "who": "anyone"}
         for number in (1, 2):
             left = asks.AbandonedMessage(destination=Destination(surface="slack"), message=message)
-            await store.create(Write(new_ask(number, responders=("U1",), left=left)), None)
-        assert (await store.list_for_responder("slack", "U9", None, 1)).rows == ()
+            await store.asks.create(Write(new_ask(number, responders=("U1",), left=left)), None)
+        assert (await store.search.list_for_responder("slack", "U9", None, 1)).rows == ()
 
     @pytest.mark.parametrize("cursor", ["", "x", "YXNrczox"])
     async def test_an_invented_cursor_of_a_search_or_inbox_is_rejected(
         self, store: Store, cursor: str
     ) -> None:
         with pytest.raises(ValueError, match="There is no page behind"):
-            await store.search(Search(), cursor, 10)
+            await store.search.find(Search(), cursor, 10)
         with pytest.raises(ValueError, match="There is no page behind"):
-            await store.list_for_responder("slack", "U1", cursor, 10)
+            await store.search.list_for_responder("slack", "U1", cursor, 10)

@@ -357,7 +357,7 @@ class TypingContract:
     ) -> None:
         """Not even if the author opened that question: they saw the one before it."""
         ask = await create_viewed_ask(stage, [GO, AGAIN], ada)
-        stored = await stage.harness.store.get(ask.id)
+        stored = await stage.harness.store.asks.get(ask.id)
         assert isinstance(ada, HasTypedAnswers)
         assert stored is not None
         assert stored.opened.shown is not None

@@ -20,7 +20,8 @@ from answerback.runtime.open_store import OpenStore, open_configured_store
 from answerback.runtime.replica_lifecycle import release_claims
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.testing.memory_store.store import MemoryStore, Tables
+from answerback.testing.memory_store.database import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback.testing.store_examples import new_ask
 from answerback.workers.message_sync import MessageSync
 
@@ -50,7 +51,7 @@ class SurfaceHarness:
         number, now = next(_NUMBERS), self.service.clock.now()
         ask = new_ask(f"{number:024x}", to=to, form=form, responders=responders, at=now, **more)
         replica = [self, *self.other_replicas][number % (1 + len(self.other_replicas))]
-        await replica.store.create(Write(ask), None)
+        await replica.store.asks.create(Write(ask), None)
         replica.message_sync.request_sync(ask)
         return await self.wait_until_shown(ask.id)
 
@@ -60,7 +61,7 @@ class SurfaceHarness:
         while any(sync.pending_count for sync in syncs):
             for sync in syncs:
                 await sync.wait_until_idle()
-        stored = await self.store.get(ask_id)
+        stored = await self.store.asks.get(ask_id)
         assert stored is not None
         return stored
 
@@ -90,7 +91,7 @@ async def follow_other_replicas(service: Service, message_sync: MessageSync) -> 
         service.surfaces.keys(),
         on_remote_change=message_sync.on_remote_change,
     )
-    service.store.listen(listener.handle_notification)
+    service.store.changes.listen(listener.handle_notification)
     listening = asyncio.create_task(listener.dispatch_changes())
     try:
         yield

@@ -122,7 +122,7 @@ class OutagesContract:
         assert limits.count_rate_limited() == before + 3
         limits.rate_limit_next(3)
         await ada.answer(AGAIN, False)
-        stored = await stage.harness.store.get(ask.id)
+        stored = await stage.harness.store.asks.get(ask.id)
         assert stored is not None
         assert answered_values(stored) == [True, False]
         await wait_for_steps(stage, ask, ada, after=1)

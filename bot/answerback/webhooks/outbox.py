@@ -19,9 +19,9 @@ from pydantic import JsonValue
 
 from answerback.core.ask import RecordEntry
 from answerback.core.errors import StoreError
-from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim, ClaimKind
+from answerback.ports.claims import MIN_REMAINING_FRACTION, SOLE_CLAIM, Claim
 from answerback.ports.clock import Clock, ClockStepDetector
-from answerback.ports.store import Store
+from answerback.ports.store import Outbox
 from answerback.ports.store_values import DeliveryState, StoredDelivery
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.webhooks.sender import FAILED, TIMED_OUT, SendResult, WebhookSender
@@ -79,7 +79,7 @@ class WebhookDispatcher:
     """Sends the webhooks in the outbox.
 
     Args:
-        store: holds the outbox.
+        outbox: the deliveries in the store.
         clock: measures the delays.
         sender: makes one attempt.
         jitter: returns a factor near 1 for each delay, so that receivers are not called in step.
@@ -88,14 +88,14 @@ class WebhookDispatcher:
 
     def __init__(
         self,
-        store: Store,
+        outbox: Outbox,
         clock: Clock,
         sender: WebhookSender,
         *,
         jitter: Callable[[], float] = lambda: random.uniform(1 - _JITTER, 1 + _JITTER),
         claim: Claim = SOLE_CLAIM,
     ) -> None:
-        self._store = store
+        self._outbox = outbox
         self._clock = clock
         self._sender = sender
         self._jitter = jitter
@@ -126,11 +126,11 @@ class WebhookDispatcher:
             now = self._clock.now()
             try:
                 if fresh:  # claims that an earlier run left behind
-                    await self._store.release(ClaimKind.DELIVERY, self._claim.holder)
+                    await self._outbox.release(self._claim.holder)
                     fresh = False
                 more = await self._claim_due(now)
                 # Whatever was due by then is in memory; when its attempt ends, the loop is woken.
-                due = None if more else await self._store.next_delivery(now)
+                due = None if more else await self._outbox.next_due(now)
             except StoreError as error:
                 extra = {"action": "delivery_waits"}
                 logger.warning("Webhooks are waiting for the database: %s", error, extra=extra)
@@ -168,7 +168,7 @@ class WebhookDispatcher:
     async def _claim_due(self, now: float) -> bool:
         """Load due deliveries into memory; return whether there may be more."""
         used_by = self._clock.monotonic() + self._claim.seconds * (1 - MIN_REMAINING_FRACTION)
-        claimed = await self._store.claim_deliveries(self._claim, now, _BATCH)
+        claimed = await self._outbox.claim(self._claim, now, _BATCH)
         # The clock may have been set since then; `measure_set_back` has already adjusted the store.
         now = self._clock.now()
         postponed = [
@@ -177,7 +177,7 @@ class WebhookDispatcher:
             if (later := self._enqueue(stored, now, used_by)) is not None
         ]
         if postponed:
-            await self._store.save_delivery_results(postponed, [], self._claim.holder)
+            await self._outbox.save_results(postponed, [], self._claim.holder)
         return len(claimed) == _BATCH
 
     def _enqueue(self, stored: StoredDelivery, now: float, used_by: float) -> StoredDelivery | None:
@@ -267,7 +267,7 @@ class WebhookDispatcher:
         if self._clock.monotonic() < self._held[stored.delivery.id]:
             return True
         try:
-            return await self._store.renew_delivery(stored.delivery.id, self._claim)
+            return await self._outbox.renew(stored.delivery.id, self._claim)
         except StoreError as error:
             extra = {"action": "delivery_waits", "ask_id": stored.delivery.ask_id}
             logger.warning("A webhook is waiting for the database: %s", error, extra=extra)
@@ -281,7 +281,7 @@ class WebhookDispatcher:
         started = False
 
         async def renew() -> bool:
-            return await self._store.renew_delivery(stored.delivery.id, self._claim)
+            return await self._outbox.renew(stored.delivery.id, self._claim)
 
         try:
             async with hold_claim(renew, self._claim, _MAX_TRY_SECONDS, since):
@@ -325,7 +325,7 @@ class WebhookDispatcher:
             if result.next_at is not None:
                 result = replace(result, next_at=result.next_at - clock_steps.measure_set_back())
             try:
-                await self._store.save_delivery_results([result], lines, self._claim.holder)
+                await self._outbox.save_results([result], lines, self._claim.holder)
                 return
             except StoreError as error:
                 logger.warning("A webhook's result is not stored yet: %s", error, extra=extra)

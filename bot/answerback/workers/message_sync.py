@@ -110,11 +110,11 @@ class MessageSync:
         }
         known = len(self._suspended) + len(self._queues)
         holder = self._service.claim.holder
-        for ask_id in await self._service.store.list_outdated(limit + known, holder):
+        for ask_id in await self._service.store.messages.list_outdated(limit + known, holder):
             if self._is_handled(ask_id):
                 continue
             try:
-                ask = await self._service.store.get(ask_id)
+                ask = await self._service.store.asks.get(ask_id)
             except StoreError as error:
                 extra = {"action": "show_unreadable", "ask_id": ask_id}
                 logger.warning("Could not read an ask to show it: %s", error, extra=extra)
@@ -204,10 +204,10 @@ class MessageSync:
     async def _show_latest(self, ask_id: str) -> Retry | None:
         """Show the ask once; None: nothing remains to be done, or another process is doing it."""
         if ask_id in self._repeats:
-            await self._service.store.change(ask_id, _mark_outdated)
+            await self._service.store.asks.change(ask_id, _mark_outdated)
             self._repeats.discard(ask_id)
         since = asyncio.get_running_loop().time()
-        ask = await self._service.store.claim_message(ask_id, self._service.claim)
+        ask = await self._service.store.claims.claim_message(ask_id, self._service.claim)
         if ask is None:
             return None
         surface = self._service.surfaces.get(ask.destination.surface)
@@ -241,17 +241,17 @@ class MessageSync:
         if ask.message is None and (not ask.open or ask.inquiring):
             # Nobody has ever seen it, and nobody has to.
             shown = Shown(ask.revision, {}, ask.thread or Thread())
-            await self._service.store.save_shown(ask.id, shown, ask)
+            await self._service.store.asks.save_shown(ask.id, shown, ask)
             return None
         return await self._show(ask, surface, since)
 
     async def _show(self, ask: Ask, surface: Surface, since: float) -> Retry | None:
         bucket = place_key(ask.destination) + (" edits" if ask.seen else "")
-        if (wait := await self._service.store.get_retry_after(bucket)) > 0:
+        if (wait := await self._service.store.rate_limits.get_retry_after(bucket)) > 0:
             raise RateLimitedError(f"{bucket}: the platform accepts nothing now", retry_after=wait)
 
         async def save(shown: Shown) -> None:
-            await self._service.store.save_shown(ask.id, shown, ask)
+            await self._service.store.asks.save_shown(ask.id, shown, ask)
 
         try:
             async with self._hold_message_claim(ask, since):
@@ -270,7 +270,7 @@ class MessageSync:
             self._count(surface, "limited")
             self._outage_of(surface).record_success(ask.id)
             pause = 0.0 if error.alone else error.retry_after  # the app's limit is every process's
-            await self._service.store.set_retry_after(bucket, pause)
+            await self._service.store.rate_limits.set_retry_after(bucket, pause)
             raise
         except (PlatformError, TimeoutError) as error:
             self._record_unavailable(ask, surface, error)
@@ -292,7 +292,7 @@ class MessageSync:
     async def _save_shown(self, ask: Ask, shown: Shown, surface: Surface) -> Retry | None:
         """Save what is shown. Whoever acts from now on may have seen it; earlier actions have outrun the platform."""
         outrun = self._queues.is_woken(ask.id)
-        latest = await self._service.store.save_shown(ask.id, shown, ask)
+        latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
         if latest is None or not (_is_outdated(latest, surface) or latest.left is not None):
             return None
         return _OUTRUN if outrun else _IMMEDIATELY
@@ -302,7 +302,7 @@ class MessageSync:
         claim = self._service.claim
 
         async def renew() -> bool:
-            return await self._service.store.claim_message(ask.id, claim) is not None
+            return await self._service.store.claims.claim_message(ask.id, claim) is not None
 
         return hold_claim(renew, claim, SHOW_TIMEOUT, since)
 
@@ -332,10 +332,10 @@ class MessageSync:
         extra = {"action": "show_given_up", "ask_id": ask.id, "code": error.code}
         logger.error("An ask cannot be shown: %s", error, extra=extra)
         await self._service.fail_unreachable(ask, str(error))
-        latest = await self._service.store.get(ask.id) or ask
+        latest = await self._service.store.asks.get(ask.id) or ask
         if latest.destination == ask.destination:
             shown = Shown(latest.revision, latest.message or {}, latest.thread or Thread())
-            await self._service.store.save_shown(ask.id, shown, latest)
+            await self._service.store.asks.save_shown(ask.id, shown, latest)
         return _IMMEDIATELY
 
     async def _retire_old_message(self, ask: Ask, left: AbandonedMessage, since: float) -> bool:

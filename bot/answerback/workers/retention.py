@@ -34,7 +34,7 @@ class RetentionPolicy:
         """Erase and delete whatever is too old; other changes can be made in between."""
         store = self._service.store
         if self._audit_days is not None:
-            await store.prune_audit(now - self._audit_days * _DAY)
+            await store.maintenance.prune_audit(now - self._audit_days * _DAY)
         if self._days is None:
             return
         before, erased = now - self._days * _DAY, 0
@@ -42,13 +42,13 @@ class RetentionPolicy:
             for ask_id in ask_ids:
                 erased += await self._erase(ask_id)
         if erased:
-            await store.scrub_erased()
+            await store.erasure.scrub()
             extra = {"action": "retention", "count": erased}
             logger.info("Erased the contents of old asks", extra=extra)
 
     async def _find_erasable(self, before: float) -> list[str]:
         limit = _BATCH + len(self._unreadable)
-        ask_ids = await self._service.store.list_erasable(before, limit)
+        ask_ids = await self._service.store.erasure.list_erasable(before, limit)
         return [ask_id for ask_id in ask_ids if ask_id not in self._unreadable]
 
     async def _erase(self, ask_id: str) -> bool:

@@ -108,7 +108,7 @@ class Scheduler:
                 await self._sweep_and_prune(now)
                 if await self.run_once():
                     continue
-                due = await self._service.store.next_due(now)
+                due = await self._service.store.claims.next_due(now)
             except StoreError as error:
                 logger.warning(
                     "The scheduler is waiting for the database: %s",
@@ -124,7 +124,7 @@ class Scheduler:
 
     async def _check_clock_at_start(self, now: float) -> None:
         """Detect that the clock was set back while no service ran: the last line of the record is later than now."""
-        latest = await self._service.store.last_entry_time()
+        latest = await self._service.store.record.last_time()
         if latest is not None and latest > now + MIN_CLOCK_STEP:
             self._set_backs.append((latest - now, now))
 
@@ -137,7 +137,7 @@ class Scheduler:
             self._swept = self._pruned = float("-inf")
         while self._set_backs:
             set_back, at = self._set_backs[0]
-            await self._service.store.shift_schedule(set_back, at)
+            await self._service.store.maintenance.shift_schedule(set_back, at)
             del self._set_backs[0]
             extra = {"action": "clock_set_back", "seconds": round(set_back, 1)}
             logger.warning(
@@ -151,7 +151,7 @@ class Scheduler:
             await self.sweep()
             self._swept = now
         if now - self._pruned >= _PRUNE_INTERVAL:
-            await self._service.store.prune(now - _KEEP_SECONDS)
+            await self._service.store.maintenance.prune(now - _KEEP_SECONDS)
             await self._retention.enforce(now)
             self._pruned = now
 
@@ -178,7 +178,7 @@ class Scheduler:
         self._set_aside = {ask_id: at for ask_id, at in self._set_aside.items() if at > now}
         waiting = self._postponed.keys() | self._in_progress.keys() | self._set_aside.keys()
         claim, since = self._service.claim, asyncio.get_running_loop().time()
-        due_ids = await self._service.store.claim_due(claim, now, _BATCH + len(waiting))
+        due_ids = await self._service.store.claims.claim_due(claim, now, _BATCH + len(waiting))
         until = since + claim.seconds * MIN_REMAINING_FRACTION
         done, self._next_deadline = 0, None
         for ask_id in due_ids:

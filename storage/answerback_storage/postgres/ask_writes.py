@@ -11,7 +11,7 @@ from answerback.ports.claims import Claim, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import NO_LIMITS, AskLimits, Delivery, Idempotency
 from answerback_storage import rows
-from answerback_storage.postgres import asks, late_answer_statements, outbox, search
+from answerback_storage.postgres import asks, late_answers, outbox, record_lines, search
 from answerback_storage.postgres.sql import (
     Parameters,
     column_list,
@@ -112,15 +112,15 @@ def build_update(
             AND epoch = {params.add(fence.epoch, "bigint")} AND until > clock_timestamp() FOR SHARE"""
         fence_condition = "AND EXISTS (SELECT 1 FROM fenced)"
     # Lock rows in id order, so that two replicas that update the same asks do not deadlock.
-    parts["same"] = f"""SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
+    parts["locked"] = f"""SELECT asks.id FROM asks JOIN new ON asks.id = c0 AND asks.version = c1
         WHERE true {fence_condition} ORDER BY asks.id FOR UPDATE OF asks"""
-    parts["moved"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
+    parts["stored"] = f"""UPDATE asks SET version = asks.version + 1, {sets}, {_CLAIMED},
         due_holder = CASE WHEN asks.due IS NOT DISTINCT FROM new.c{_DUE_COLUMN} THEN due_holder END
-        FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM same) RETURNING asks.id"""
+        FROM new WHERE asks.id = c0 AND asks.id IN (SELECT id FROM locked) RETURNING asks.id"""
     if ended := [unit.ended for unit in writes.values() if unit.ended is not None]:
-        parts["worded"] = search.add_answers(params, ended)
+        parts["indexed"] = search.add_answers(params, ended)
     parts |= _related_parts(params, writes.values())
-    return combine_statements(parts, "SELECT id FROM moved"), params
+    return combine_statements(parts, "SELECT id FROM stored"), params
 
 
 def _sort_key(item: tuple[tuple[str, int], AskWriteRows]) -> tuple[str, int]:
@@ -142,16 +142,16 @@ def build_insert(
         if limits == NO_LIMITS
         else f"SELECT reached, wait FROM limit_reached({_limit_arguments(params, ask, limits)})"
     }
-    key = "admitted WHERE reached IS NULL"
+    source = "admitted WHERE reached IS NULL"
     if idempotency is not None:
         names = (idempotency.agent, idempotency.key)
         values = (asks.unique_hash(*names), *names, idempotency.digest, ask.id, ask.created_at)
-        parts["key"] = f"""INSERT INTO idempotency (hash, agent, key, digest, ask_id, at)
+        parts["key_stored"] = f"""INSERT INTO idempotency (hash, agent, key, digest, ask_id, at)
             SELECT {params.row(values, _KEY_TYPES)} FROM admitted WHERE reached IS NULL
             ON CONFLICT DO NOTHING RETURNING 1"""
-        key = "key"
+        source = "key_stored"
     parts["requested"] = f"""INSERT INTO requests (request)
-        SELECT {params.add(rows.dump_request(request))} FROM {key} RETURNING seq"""
+        SELECT {params.add(rows.dump_request(request))} FROM {source} RETURNING seq"""
     _, holder, seconds = write_rows.claim()
     identity = (
         ask.id,
@@ -161,13 +161,13 @@ def build_insert(
         *write_rows.columns,
         holder,
     )
-    parts["moved"] = f"""INSERT INTO asks
+    parts["stored"] = f"""INSERT INTO asks
         (seq, id, created_at, conversation, agent, {asks.WRITE_COLUMNS}, show_holder, show_until)
         SELECT seq, {params.row(identity, _NEW_TYPES)}, {now_plus(params.add(seconds, "float8"))}
         FROM requested RETURNING id"""
-    parts["worded"] = search.insert(params, ask)
+    parts["indexed"] = search.insert(params, ask)
     parts |= _related_parts(params, [write_rows])
-    result = "SELECT moved.id, reached, wait FROM admitted LEFT JOIN moved ON true"
+    result = "SELECT stored.id, reached, wait FROM admitted LEFT JOIN stored ON true"
     return combine_statements(parts, result), params
 
 
@@ -178,21 +178,21 @@ def _limit_arguments(params: Parameters, ask: Ask, limits: AskLimits) -> str:
 
 
 def _related_parts(params: Parameters, writes: Iterable[AskWriteRows]) -> Mapping[str, str]:
-    """Build the parts that store what belongs to the asks in ``moved``."""
+    """Build the parts that store what belongs to the asks in ``stored``."""
     writes = list(writes)
     parts = {}
     if lines := [line for unit in writes for line in unit.lines]:
-        parts["noted"] = asks.record_lines(params, lines, "moved")
+        parts["recorded"] = record_lines.insert(params, lines, "stored")
     if deliveries := [delivery for unit in writes for delivery in unit.deliveries]:
-        parts["told"] = outbox.insert(params, deliveries, "moved")
+        parts["queued"] = outbox.insert(params, deliveries)
     if memories := [row for unit in writes for row in unit.memories.values()]:
-        parts["remembering"] = _remember(params, memories)
+        parts["answers_remembered"] = _remember(params, memories)
     if ended := [unit.owed for unit in writes if unit.owed is not None]:
-        parts["owing"] = late_answer_statements.insert_owed(params, ended)
+        parts["outcomes_owed"] = late_answers.insert_owed(params, ended)
     if seen := [row for unit in writes for row in unit.seen]:
-        parts["noticed"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
+        parts["deliveries_seen"] = f"""INSERT INTO seen (id, at, digest) SELECT c1, c2, c3
             FROM ({params.rows(seen, _SEEN_TYPES)}) AS new ({column_list(0, len(_SEEN_TYPES) - 1)}, n)
-            JOIN moved ON moved.id = c0"""
+            JOIN stored ON stored.id = c0"""
     return parts
 
 
@@ -202,5 +202,5 @@ def _remember(params: Parameters, memories: Sequence[rows.Row]) -> str:
     return f"""INSERT INTO remembered (hash, agent, conversation, turn, tool, question_id, value, at)
         SELECT {column_list(1, 8)}
         FROM ({params.rows(last, _MEMORY_TYPES)}) AS new ({column_list(0, len(_MEMORY_TYPES) - 1)}, n)
-        JOIN moved ON moved.id = c0
+        JOIN stored ON stored.id = c0
         ON CONFLICT (hash) DO UPDATE SET value = excluded.value, at = excluded.at"""

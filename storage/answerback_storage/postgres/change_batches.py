@@ -50,7 +50,7 @@ _SEEN: Final = """ UNION ALL SELECT NULL, id, NULL, NULL, NULL, NULL, digest, NU
 
 
 class ChangeJob(Generic[T]):
-    """One change: the arguments of `answerback.ports.store.Store.change`, and its outcome."""
+    """One change: the arguments of `answerback.ports.store.AskStore.change`, and its outcome."""
 
     __slots__ = (
         *("_decide", "_result", "_then", "ask_id", "delivery", "digest", "error", "fence"),

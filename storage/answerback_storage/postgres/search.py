@@ -1,4 +1,4 @@
-"""The statements for search and people's inboxes, and for the words that search looks in.
+"""Search and people's inboxes in PostgreSQL, and the words that search looks in.
 
 https://www.postgresql.org/docs/current/textsearch-features.html. Words are split before they get here, in the same way
 for every store.
@@ -13,8 +13,10 @@ from answerback.core.ask import Ask
 from answerback.ports.search import Search, answer_words, may_wait_for, question_words
 from answerback.ports.store_values import Page
 from answerback_storage import rows
+from answerback_storage.base_store import BaseSearch
 from answerback_storage.postgres import asks
-from answerback_storage.postgres.connections import Connection, Database
+from answerback_storage.postgres.connections import Connection
+from answerback_storage.postgres.database import PostgresDatabase
 from answerback_storage.postgres.sql import Parameters, equality_conditions
 
 _VECTOR: Final = "array_to_tsvector(string_to_array({}, ' '))"
@@ -33,11 +35,11 @@ def insert(params: Parameters, new: Ask) -> str:
 
 
 def add_answers(params: Parameters, ended: Iterable[Ask]) -> str:
-    """Build the part of a statement that indexes the answers of those of these asks that are in ``moved``."""
+    """Build the part of a statement that indexes the answers of those of these asks that are in ``stored``."""
     found = [(ask.id, " ".join(answer_words(ask))) for ask in ended]
     return f"""UPDATE asks_words SET words = asks_words.words || {_VECTOR.format("new.c1")}
         FROM ({params.rows(found, ("text", "text"))}) AS new (c0, c1, n)
-        JOIN moved ON moved.id = c0 JOIN asks ON asks.id = c0 WHERE asks_words.seq = asks.seq"""
+        JOIN stored ON stored.id = c0 JOIN asks ON asks.id = c0 WHERE asks_words.seq = asks.seq"""
 
 
 async def index_existing_asks(connection: Connection) -> None:
@@ -70,57 +72,46 @@ def _vector(text: str) -> str:
     return _VECTOR.format(f"'{text}'")
 
 
-async def search(
-    database: Database, reader: asks.Reader, query: Search, after: int, limit: int
-) -> Page[Ask]:
-    """Return a page of the asks that match the search, newest first, after row ``after``."""
-    params = Parameters()
-    terms = equality_conditions(params, {"status": query.status, "agent": query.agent})
-    if query.words:
-        tsquery = params.add(" & ".join(f"'{word}':*" for word in query.words))
-        terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
-    for value, term in ((query.since, "created_at >="), (query.until, "created_at <")):
-        if value is not None:
-            terms += f"{term} {params.add(value, 'float8')} AND "
-    terms += f"seq < {params.add(after, 'bigint')} ORDER BY seq DESC LIMIT {limit + 1}"
-    found = await database.read(
-        f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms}", params.values
-    )
-    cursor = rows.cursor("search", found[limit - 1][0]) if len(found) > limit else None
-    return Page(tuple(_parse_readable(reader, found[:limit])), cursor)
+class PostgresSearch(BaseSearch[PostgresDatabase]):
+    """Search in a PostgreSQL database."""
 
-
-async def list_for_responder(
-    database: Database, reader: asks.Reader, place: tuple[str, str], after: int, limit: int
-) -> Page[Ask]:
-    """Return a page of the open asks on a surface that may wait for a person, oldest first, after row ``after``."""
-    surface, user_id = place
-    page_asks: list[tuple[int, Ask]] = []
-    while len(page_asks) <= limit:
+    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
         params = Parameters()
-        terms = f"status = 'open' AND {equality_conditions(params, {'surface': surface})}"
-        names_user = f"strpos(state, {params.add(rows.dump(user_id))}) > 0"
-        found = await database.read(
-            f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms} seq > {params.add(after, "bigint")}
-                AND ({names_user} OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0)
-                ORDER BY seq LIMIT {limit + 1}""",
-            params.values,
-        )
-        seqs = {row[2]: row[0] for row in found}
-        page_asks += [
-            (seqs[ask.id], ask)
-            for ask in _parse_readable(reader, found)
-            if may_wait_for(ask, user_id)
-        ]
-        if len(found) <= limit:
-            break
-        after = found[-1][0]
-    cursor = rows.cursor("waiting", page_asks[limit - 1][0]) if len(page_asks) > limit else None
-    return Page(tuple(ask for _, ask in page_asks[:limit]), cursor)
+        terms = equality_conditions(params, {"status": wanted.status, "agent": wanted.agent})
+        if wanted.words:
+            tsquery = params.add(" & ".join(f"'{word}':*" for word in wanted.words))
+            terms += f"seq IN (SELECT seq FROM asks_words WHERE words @@ {tsquery}::tsquery) AND "
+        for value, term in ((wanted.since, "created_at >="), (wanted.until, "created_at <")):
+            if value is not None:
+                terms += f"{term} {params.add(value, 'float8')} AND "
+        terms += f"seq < {params.add(behind, 'bigint')} ORDER BY seq DESC LIMIT {limit + 1}"
+        statement = f"SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms}"
+        found = await self._db.read(statement, *params.values)
+        cursor = rows.cursor("search", found[limit - 1][0]) if len(found) > limit else None
+        return Page(tuple(asks.read_valid(self._db, [row[1:] for row in found[:limit]])), cursor)
 
-
-def _parse_readable(reader: asks.Reader, found: list[rows.Row]) -> list[Ask]:
-    by_id = [(row[2], row[1:]) for row in found]
-    return asks.read_valid_rows(
-        reader.logged_rows, "asks", by_id, lambda row: asks.parse_row(reader.cache, row).ask
-    )
+    async def _list_for_responder(
+        self, surface: str, user_id: str, behind: int, limit: int
+    ) -> Page[Ask]:
+        page_asks: list[tuple[int, Ask]] = []
+        while len(page_asks) <= limit:
+            params = Parameters()
+            terms = f"status = 'open' AND {equality_conditions(params, {'surface': surface})}"
+            names_user = f"strpos(state, {params.add(rows.dump(user_id))}) > 0"
+            found = await self._db.read(
+                f"""SELECT seq, {asks.LOAD_COLUMNS} FROM asks WHERE {terms} seq > {params.add(behind, "bigint")}
+                    AND ({names_user} OR strpos(state, '"@') > 0 OR strpos(state, '"anyone"') > 0)
+                    ORDER BY seq LIMIT {limit + 1}""",
+                *params.values,
+            )
+            seqs = {row[2]: row[0] for row in found}
+            page_asks += [
+                (seqs[ask.id], ask)
+                for ask in asks.read_valid(self._db, [row[1:] for row in found])
+                if may_wait_for(ask, user_id)
+            ]
+            if len(found) <= limit:
+                break
+            behind = found[-1][0]
+        cursor = rows.cursor("waiting", page_asks[limit - 1][0]) if len(page_asks) > limit else None
+        return Page(tuple(ask for _, ask in page_asks[:limit]), cursor)

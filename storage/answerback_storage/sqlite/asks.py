@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import logging
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 from typing import Final, TypeVar
 
 from answerback.core.ask import Ask
 from answerback.core.errors import UnreadableRowError
 from answerback.ports.claims import Claim
-from answerback.ports.store_values import Existing, Idempotency, Page
+from answerback.ports.store_values import Existing, Idempotency
 from answerback_storage import rows
+from answerback_storage.base_store import Filters
 from answerback_storage.sqlite import claim_statements as claims
 from answerback_storage.sqlite import full_text_index
 
@@ -183,77 +182,10 @@ def _step_columns(new: Ask) -> rows.Row:
     return new.revision, new.updated_at, new.shown_revision, rows.dump_state(new)
 
 
-def find_open(
-    db: sqlite3.Connection,
-    cache: rows.RequestCache,
-    place: tuple[str, str, str | None],
-    span: tuple[int, str | None],
-) -> list[Ask]:
-    """Return the open asks at (surface, channel, thread), newest first; without a thread, anywhere in the channel.
-
-    ``span`` is the maximum number of asks, and the ask that they must be older than (None: no limit).
-    """
-    (surface, channel, thread), (limit, after) = place, span
-    conditions = {
-        "AND thread_id = ?": thread,
-        "AND seq < (SELECT seq FROM asks WHERE id = ?)": after,
-    }
-    where = " ".join(term for term, value in conditions.items() if value is not None)
-    values = [value for value in conditions.values() if value is not None]
-    found = db.execute(
-        "SELECT seq FROM asks WHERE status = 'open' AND surface = ?"
-        f" AND channel = ? {where} ORDER BY seq DESC",
-        (surface, channel, *values),
-    )
-    return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
-
-
-def find_ended(
-    db: sqlite3.Connection,
-    cache: rows.RequestCache,
-    place: tuple[str, str, str | None],
-    since: float,
-    limit: int,
-) -> list[Ask]:
-    """Return the asks that ended since a time, latest end first, at a place like that of `find_open`."""
-    surface, channel, thread = place
-    in_thread, thread_values = ("", ()) if thread is None else ("AND thread_id = ?", (thread,))
-    found = db.execute(
-        "SELECT seq FROM asks INDEXED BY asks_to_erase WHERE status <> 'open' AND erased_at IS NULL AND updated_at >= ?"
-        f" AND surface = ? AND channel = ? {in_thread} ORDER BY updated_at DESC",
-        (since, surface, channel, *thread_values),
-    )
-    return list(islice(load_many(db, cache, (seq for (seq,) in found)), limit))
-
-
-_BY_MESSAGE: Final = f"""SELECT {rows.ASK_COLUMNS} FROM asks
-    WHERE status = 'open' AND message IS NOT NULL AND surface = ? AND json_extract(message, '$.id') = ?"""
-
-
-def find_by_message(
-    db: sqlite3.Connection, cache: rows.RequestCache, message: tuple[str, str]
-) -> Ask | None:
-    """Return the open ask whose message on a surface has this id."""
-    row = db.execute(_BY_MESSAGE, message).fetchone()
-    return None if row is None else ask(db, cache, row)
-
-
-def page(
-    db: sqlite3.Connection,
-    cache: rows.RequestCache,
-    filters: dict[str, str | None],
-    after: int,
-    limit: int,
-) -> Page[Ask]:
-    """Return a page of the asks whose columns have these values (None: any), newest first, after row ``after``."""
-    seqs, cursor = newest_first(db, "asks", filters, (after, limit))
-    return Page(tuple(load_many(db, cache, seqs)), cursor)
-
-
 def newest_first(
     db: sqlite3.Connection,
     table: str,
-    filters: dict[str, str | None],
+    filters: Filters,
     span: tuple[int, int],
 ) -> tuple[Sequence[int], str | None]:
     """Return the numbers of one page's rows, newest first, and the cursor of the next page.
@@ -270,18 +202,6 @@ def newest_first(
     more = len(found) > limit
     seqs = [seq for (seq,) in found[:limit]]
     return seqs, rows.cursor(table, seqs[-1]) if more else None
-
-
-_OUTDATED: Final = f"""SELECT id FROM (SELECT id, updated_at, row_number() OVER (
-        PARTITION BY surface, channel, message IS NULL ORDER BY updated_at
-    ) AS turn FROM asks INDEXED BY asks_behind WHERE shown_revision < revision
-        AND (?1 IS NULL OR show_holder = ?1 OR {claims.unclaimed("show_holder", "show_until", "?2")})
-    ) ORDER BY turn, updated_at LIMIT ?3"""
-
-
-def list_outdated(db: sqlite3.Connection, limit: int, free_for: str | None) -> list[str]:
-    """Return the ids of asks whose message is outdated and not claimed by another, taking places in turn."""
-    return [ask_id for (ask_id,) in db.execute(_OUTDATED, (free_for, time.monotonic(), limit))]
 
 
 def next_due(db: sqlite3.Connection, after: float) -> float | None:

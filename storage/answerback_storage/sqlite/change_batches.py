@@ -47,7 +47,7 @@ KEPT_CHARACTERS: Final = 5_000_000
 
 
 class ChangeJob(Generic[T]):
-    """One change to be decided: the arguments of `answerback.ports.store.Store.change`."""
+    """One change to be decided: the arguments of `answerback.ports.store.AskStore.change`."""
 
     __slots__ = ("_batch", "_decide", "_fence", "ask_id", "delivery", "digest")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from answerback.core.errors import LeaseLostError
-from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, ClaimKind, Fence
+from answerback.ports.claims import MIN_REMAINING_FRACTION, Claim, Fence
 from answerback_storage import rows
 
 
@@ -37,13 +37,9 @@ _DUE: Final = f"""SELECT id, due_holder IS ?1 AND due_until >= ?5 FROM asks
 _TAKE_DUE: Final = f"""UPDATE asks SET due_holder = ?1, due_until = ?3
     WHERE id IN (SELECT value FROM json_each(?4)) AND +due <= ?5
     AND ({unclaimed("due_holder", "due_until", "?2")} OR due_holder = ?1) RETURNING id"""
-_RELEASE: Final = {
-    ClaimKind.MESSAGE: "UPDATE asks INDEXED BY asks_behind SET show_holder = NULL"
-    " WHERE shown_revision < revision AND show_holder = ?",
-    ClaimKind.TIMER: "UPDATE asks SET due_holder = NULL WHERE due_holder = ?",
-    ClaimKind.DELIVERY: "UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL"
-    " WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?",
-}
+RELEASE_MESSAGES: Final = """UPDATE asks INDEXED BY asks_behind SET show_holder = NULL
+    WHERE shown_revision < revision AND show_holder = ?"""
+RELEASE_TIMERS: Final = "UPDATE asks SET due_holder = NULL WHERE due_holder = ?"
 _LEASE: Final = """INSERT INTO leases (name, holder, epoch, until) VALUES (?4, ?1, 1, ?3)
     ON CONFLICT (name) DO UPDATE SET epoch = epoch + (holder <> ?1 OR until <= ?2), holder = ?1, until = ?3
     WHERE until <= ?2 OR holder = ?1 RETURNING epoch"""
@@ -72,11 +68,6 @@ def take_due(db: sqlite3.Connection, claim: Claim, now: float, ids: Sequence[str
     """Claim the timers of these asks unless another holder has them, and return the ids that were claimed."""
     values = (*rows.claim_row(claim), rows.dump(list(ids)), now)
     return {ask_id for (ask_id,) in db.execute(_TAKE_DUE, values)}
-
-
-def release(db: sqlite3.Connection, kind: ClaimKind, holder: str) -> None:
-    """Release everything of a kind that the holder has claimed."""
-    db.execute(_RELEASE[kind], (holder,))
 
 
 def lease(db: sqlite3.Connection, name: str, claim: Claim) -> int | None:

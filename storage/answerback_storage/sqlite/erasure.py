@@ -1,19 +1,19 @@
-"""Erase what was written in ended asks, in SQLite; see `answerback.ports.store.Store.erase`."""
+"""Erase what was written in ended asks, in SQLite; see `answerback.ports.store.Erasure`."""
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
-from asyncio import Future
-from collections.abc import Callable, Collection, Sequence
-from typing import Final, Protocol, TypeVar
+from collections.abc import Collection, Sequence
+from typing import Final
 
 from answerback.core.ask import Ask
 from answerback.core.erasure import erase_ask, erase_entry
+from answerback.ports.store import Erasure
 from answerback_storage import rows
+from answerback_storage.base_store import Part
 from answerback_storage.sqlite import asks, record_lines
-from answerback_storage.sqlite.change_batches import Batch
-
-T = TypeVar("T")
+from answerback_storage.sqlite.database import SqliteDatabase
 
 _MAX_LINES: Final = 1_000
 """Record lines held in memory at once."""
@@ -31,38 +31,30 @@ _ERASE_DELIVERIES: Final = """UPDATE deliveries
     WHERE ask_id = ?"""
 
 
-class _Workers(Protocol):
-    """The store that this class is a part of, which runs statements."""
+class SqliteErasure(Part[SqliteDatabase], Erasure):
+    """Erasure in an SQLite file."""
 
-    _requests: rows.RequestCache
-    _batch: Batch
-
-    def _read(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
-    def _write(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
-
-
-class SqliteErasure:
-    """Erasure in the SQLite store."""
-
-    async def erase(self: _Workers, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
-        """See `Store.erase`. SQLite overwrites what is deleted; `scrub_erased` does the rest."""
+    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
+        """See `Erasure.erase`. SQLite overwrites what is deleted; `scrub` does the rest."""
 
         def run(db: sqlite3.Connection) -> Ask | None:
-            old = asks.load(db, self._requests, ask_id)
+            old = asks.load(db, self._db.requests, ask_id)
             if old is None or old.open or old.erased_at is not None:
                 return old
             new = erase_ask(old, at, opaque)
             _erase(db, old, new, opaque)
             (seq,) = db.execute("SELECT seq FROM asks WHERE id = ?", (ask_id,)).fetchone()
-            self._requests.drop(seq)
-            self._batch.forget()
+            self._db.requests.drop(seq)
+            self._db.batch.forget()
             return new
 
-        return await self._write(run)
+        return await self._db.write(run)
 
-    async def list_erasable(self: _Workers, before: float, limit: int) -> Sequence[str]:
-        """See `Store.list_erasable`."""
-        found = await self._read(
+    async def scrub(self) -> None:
+        await asyncio.to_thread(self._db.connections.tidy)
+
+    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
+        found = await self._db.read(
             lambda db: db.execute(
                 "SELECT id FROM asks WHERE status <> 'open' AND erased_at IS NULL AND updated_at < ?"
                 " ORDER BY updated_at LIMIT ?",

@@ -3,59 +3,42 @@
 from __future__ import annotations
 
 import sqlite3
-from asyncio import Future
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from pydantic_core import to_json
 
 from answerback.core.ask import Ask
-from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
+from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, LateAnswerStore, SeenState
 from answerback.ports.store_values import Delivery
 from answerback_storage import rows
+from answerback_storage.base_store import Part
 from answerback_storage.sqlite import asks
-
-T = TypeVar("T")
-
-
-class _Workers(Protocol):
-    """The store that this class is a part of, which runs statements."""
-
-    _requests: rows.RequestCache
-
-    def _read(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
-    def _write(self, run: Callable[[sqlite3.Connection], T]) -> Future[T]: ...
+from answerback_storage.sqlite.runner import Runner
 
 
-class SqliteLateAnswers:
-    """Late answers in the SQLite store."""
+class SqliteLateAnswers(Part[Runner], LateAnswerStore):
+    """Late answers in an SQLite file."""
 
-    async def list_late_answers(
-        self: _Workers, query: LateAnswerQuery, at: float
-    ) -> Sequence[LateAnswer]:
-        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`.
-
-        If nothing is owed, nothing is written.
-        """
+    async def list_owed(self, query: LateAnswerQuery, at: float) -> Sequence[LateAnswer]:
+        """See `LateAnswerStore.list_owed`. If nothing is owed, nothing is written."""
         where, values = _owed_condition(query)
         exists = f"SELECT EXISTS (SELECT 1 FROM owed WHERE {where})"
-        (any_owed,) = await self._read(lambda db: db.execute(exists, values).fetchone())
+        (any_owed,) = await self._db.read(lambda db: db.execute(exists, values).fetchone())
         if not any_owed:
             return []
-        return await self._write(lambda db: _list_owed(db, self._requests, query, at))
+        return await self._db.write(lambda db: _list_owed(db, self._db.requests, query, at))
 
     async def set_seen_state(
-        self: _Workers, ask_ids: Collection[str], state: SeenState, at: float
+        self, ask_ids: Collection[str], state: SeenState, at: float
     ) -> Sequence[str]:
-        """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
         ids = list(ask_ids)
-        return await self._write(lambda db: update_state(db, ids, state, at))
+        return await self._db.write(lambda db: update_state(db, ids, state, at))
 
-    async def get_seen_state(self: _Workers, ask_id: str) -> SeenState:
-        """See `answerback.ports.late_answers.LateAnswerStore.get_seen_state`."""
+    async def get_seen_state(self, ask_id: str) -> SeenState:
         query = "SELECT told FROM owed WHERE ask_id = ?"
-        found = await self._read(lambda db: db.execute(query, (ask_id,)).fetchone())
+        found = await self._db.read(lambda db: db.execute(query, (ask_id,)).fetchone())
         return SeenState.SEEN if found is None else SeenState(found[0])
 
 

@@ -1,4 +1,4 @@
-"""The statements about webhook deliveries. They run on a connection inside the caller's transaction."""
+"""The webhooks to send, in SQLite."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from typing import Final
 
+from answerback.core.ask import RecordEntry
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, DeliveryState, Page, StoredDelivery
 from answerback_storage import rows
-from answerback_storage.sqlite import asks, late_answers
+from answerback_storage.base_store import BaseOutbox, Filters
+from answerback_storage.sqlite import asks, late_answers, record_lines
 from answerback_storage.sqlite import claim_statements as claims
+from answerback_storage.sqlite.runner import Runner
 
 # A delivery waits for every earlier one of its ask that is still pending. The indexes hold pending deliveries in time
 # order; without the hints, SQLite sorts them all.
@@ -32,15 +35,6 @@ LoggedRows = set[tuple[str, int]]
 _LOAD_ROW: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE seq = ?"
 
 
-def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
-    """Store new deliveries, to be sent at once."""
-    db.executemany(
-        f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [rows.delivery_row(rows.new_delivery(delivery)) for delivery in deliveries],
-    )
-
-
 # The plus keeps SQLite from scanning all pending rows for the few that were found.
 _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
     FROM (SELECT value ->> 0 AS wanted, value ->> 1 AS tried FROM json_each(?4))
@@ -49,9 +43,60 @@ _CLAIM: Final = f"""UPDATE deliveries SET holder = ?1, claimed_until = ?3
 _RENEW: Final = (
     "UPDATE deliveries SET claimed_until = ? WHERE id = ? AND holder = ? AND state = 'pending'"
 )
+_RELEASE: Final = """UPDATE deliveries INDEXED BY deliveries_held SET holder = NULL
+    WHERE state = 'pending' AND holder IS NOT NULL AND holder = ?"""
+_NEXT_DUE: Final = f"SELECT next_at {_FIRST_PENDING} AND next_at > ? ORDER BY next_at LIMIT 1"
+_GET: Final = f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?"
 
 
-def claimable(
+class SqliteOutbox(BaseOutbox[Runner]):
+    """The outbox in an SQLite file.
+
+    The reader thread does the searching, so that only what is found costs a transaction.
+    """
+
+    async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
+        logged = self._db.requests.logged_rows
+        found = await self._db.read(lambda db: _claimable(db, logged, now, limit))
+        return await self._db.write(lambda db: _claim(db, found, claim)) if found else ()
+
+    async def renew(self, delivery_id: str, claim: Claim) -> bool:
+        holder, _, until = rows.claim_row(claim)
+        values = (until, delivery_id, holder)
+        return await self._db.write(lambda db: db.execute(_RENEW, values).rowcount == 1)
+
+    async def release(self, holder: str) -> None:
+        await self._db.write(lambda db: db.execute(_RELEASE, (holder,)).rowcount)
+
+    async def next_due(self, after: float = 0.0) -> float | None:
+        found = await self._db.read(lambda db: db.execute(_NEXT_DUE, (after,)).fetchone())
+        return None if found is None else found[0]
+
+    async def save_results(
+        self,
+        results: Sequence[StoredDelivery],
+        entries: Sequence[tuple[str, RecordEntry]],
+        holder: str | None = None,
+    ) -> None:
+        def run(db: sqlite3.Connection) -> None:
+            if sum(_save_result(db, result, holder) for result in results) or holder is None:
+                record_lines.add(db, entries)
+
+        await self._db.write(run)
+
+    async def get(self, delivery_id: str) -> StoredDelivery | None:
+        row = await self._db.read(lambda db: db.execute(_GET, (delivery_id,)).fetchone())
+        return None if row is None else rows.delivery_from_row(row)
+
+    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[StoredDelivery]:
+        def run(db: sqlite3.Connection) -> Page[StoredDelivery]:
+            seqs, cursor = asks.newest_first(db, "deliveries", filters, (behind, limit))
+            return Page(tuple(_load_readable(db, self._db.requests.logged_rows, seqs)), cursor)
+
+        return await self._db.read(run)
+
+
+def _claimable(
     db: sqlite3.Connection, logged: LoggedRows, now: float, limit: int
 ) -> list[StoredDelivery]:
     """Return the first pending delivery of each ask if it is due and unclaimed, oldest first."""
@@ -60,19 +105,13 @@ def claimable(
     return list(islice(_load_readable(db, logged, (seq for (seq,) in found)), limit))
 
 
-def claim(
+def _claim(
     db: sqlite3.Connection, found: Sequence[StoredDelivery], claim: Claim
 ) -> list[StoredDelivery]:
     """Claim those of the deliveries that are unchanged and unclaimed, and return them."""
     wanted = rows.dump([[stored.delivery.id, stored.tries] for stored in found])
     taken = {row[0] for row in db.execute(_CLAIM, (*rows.claim_row(claim), wanted))}
     return [stored for stored in found if stored.delivery.id in taken]
-
-
-def renew(db: sqlite3.Connection, delivery_id: str, claim: Claim) -> bool:
-    """Renew a delivery's claim. Return whether this holder still has it."""
-    holder, _, until = rows.claim_row(claim)
-    return db.execute(_RENEW, (until, delivery_id, holder)).rowcount == 1
 
 
 def _load_readable(
@@ -82,21 +121,6 @@ def _load_readable(
         return rows.delivery_from_row(db.execute(_LOAD_ROW, (seq,)).fetchone())
 
     return asks.read_valid_rows(db, logged, ("deliveries", seqs), read)
-
-
-def next_due(db: sqlite3.Connection, after: float) -> float | None:
-    """Return when, later than ``after``, the next delivery may be sent."""
-    found = db.execute(
-        f"SELECT next_at {_FIRST_PENDING} AND next_at > ? ORDER BY next_at LIMIT 1", (after,)
-    ).fetchone()
-    return None if found is None else found[0]
-
-
-def save_results(
-    db: sqlite3.Connection, results: Iterable[StoredDelivery], holder: str | None
-) -> int:
-    """Store the results of deliveries that the holder has claimed (None: of all), and return how many were stored."""
-    return sum(_save_result(db, result, holder) for result in results)
 
 
 def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | None) -> bool:
@@ -112,31 +136,18 @@ def _save_result(db: sqlite3.Connection, result: StoredDelivery, holder: str | N
     return updated.rowcount > 0
 
 
+def insert(db: sqlite3.Connection, deliveries: Iterable[Delivery]) -> None:
+    """Store new deliveries, to be sent at once."""
+    db.executemany(
+        f"INSERT INTO deliveries ({rows.DELIVERY_COLUMNS})"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [rows.delivery_row(rows.new_delivery(delivery)) for delivery in deliveries],
+    )
+
+
 def shift_schedule(db: sqlite3.Connection, seconds: float, at: float) -> None:
     """Make planned attempts due earlier, by as much as the clock was set back to ``at``."""
     db.execute(
         "UPDATE deliveries SET next_at = next_at - ? WHERE state = 'pending' AND next_at > ?",
         (seconds, at),
     )
-
-
-def get(db: sqlite3.Connection, delivery_id: str) -> StoredDelivery | None:
-    """Return one delivery, or None."""
-    row = db.execute(
-        f"SELECT {rows.DELIVERY_COLUMNS} FROM deliveries WHERE id = ?", (delivery_id,)
-    ).fetchone()
-    return None if row is None else rows.delivery_from_row(row)
-
-
-def page(
-    db: sqlite3.Connection,
-    logged: LoggedRows,
-    filters: dict[str, str | None],
-    span: tuple[int, int],
-) -> Page[StoredDelivery]:
-    """Return a page of deliveries whose columns have these values (None: any), newest first.
-
-    ``span`` is the row that they come after, and the maximum number of deliveries.
-    """
-    seqs, cursor = asks.newest_first(db, "deliveries", filters, span)
-    return Page(tuple(_load_readable(db, logged, seqs)), cursor)

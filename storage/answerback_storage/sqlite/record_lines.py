@@ -1,4 +1,4 @@
-"""The lines of the record in SQLite, appended and read by ask. Runs on a connection inside the caller's transaction.
+"""The lines of the record in SQLite, appended and read by ask.
 
 Batches of changes number their lines themselves (`change_batches`). Each line names the previous line of its ask, and
 each ask its last line. With an index by ask instead, each clicked ask would write one more page, and a click would take
@@ -8,12 +8,15 @@ each ask its last line. With an index by ask instead, each clicked ask would wri
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from answerback.core.ask import RecordEntry
+from answerback.ports.store import Record
 from answerback.ports.store_values import StoredEntry
 from answerback_storage import rows
+from answerback_storage.base_store import Part
+from answerback_storage.sqlite.runner import Runner
 
 _ADD: Final = """INSERT INTO record (ask_id, at, kind, entry, before)
     VALUES (?1, ?2, ?3, ?4, (SELECT last_line FROM asks WHERE id = ?1)) RETURNING seq"""
@@ -23,6 +26,7 @@ _READ: Final = """SELECT seq, at, CAST(entry AS BLOB) FROM record WHERE seq IN (
             UNION ALL SELECT before FROM line JOIN record USING (seq) WHERE before > ?2
         ) SELECT seq FROM line WHERE seq > ?2
     ) ORDER BY seq LIMIT ?3"""
+_LAST_TIME: Final = "SELECT at FROM record ORDER BY seq DESC LIMIT 1"
 _LINK: Final = (
     """UPDATE record SET before = found.before FROM (
             SELECT seq, lag(seq) OVER (PARTITION BY ask_id ORDER BY seq) AS before FROM record WHERE ask_id IS NOT NULL
@@ -45,6 +49,20 @@ def read(db: sqlite3.Connection, ask_id: str, after: int, limit: int) -> list[St
     """Return the entries of an ask after a line number, oldest first."""
     found = db.execute(_READ, (ask_id, after, limit))
     return [StoredEntry(line[0], rows.entry_from_json(ask_id, *line)) for line in found]
+
+
+class SqliteRecord(Part[Runner], Record):
+    """The record in an SQLite file."""
+
+    async def read(self, ask_id: str, after: int = 0, limit: int = 1000) -> Sequence[StoredEntry]:
+        return await self._db.read(lambda db: read(db, ask_id, after, limit))
+
+    async def add(self, ask_id: str | None, entry: RecordEntry) -> None:
+        await self._db.write(lambda db: add(db, [(ask_id, entry)]))
+
+    async def last_time(self) -> float | None:
+        found = await self._db.read(lambda db: db.execute(_LAST_TIME).fetchone())
+        return None if found is None else float(found[0])
 
 
 def link_lines(db: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The statements for search and for people's inboxes."""
+"""Search and people's inboxes in SQLite."""
 
 from __future__ import annotations
 
@@ -10,18 +10,33 @@ from answerback.core.ask import Ask
 from answerback.ports.search import Search, may_wait_for
 from answerback.ports.store_values import Page
 from answerback_storage import rows
+from answerback_storage.base_store import BaseSearch
 from answerback_storage.sqlite import asks
-from answerback_storage.sqlite.database import SqliteDatabase
+from answerback_storage.sqlite.runner import Runner
 
 _HAS_WORD: Final = "seq IN (SELECT rowid / 2 FROM asks_words WHERE asks_words MATCH ?)"
 _WAITING: Final = """SELECT seq FROM asks WHERE status = 'open' AND surface = ? AND seq > ?
     AND (instr(state, ?) OR instr(state, '"@') OR instr(state, '"anyone"')) ORDER BY seq"""
 
 
-def search(
+class SqliteSearch(BaseSearch[Runner]):
+    """Search in an SQLite file."""
+
+    async def _find(self, wanted: Search, behind: int, limit: int) -> Page[Ask]:
+        return await self._db.read(lambda db: _search(db, self._db.requests, wanted, behind, limit))
+
+    async def _list_for_responder(
+        self, surface: str, user_id: str, behind: int, limit: int
+    ) -> Page[Ask]:
+        place, span = (surface, user_id), (behind, limit)
+        return await self._db.read(
+            lambda db: _list_for_responder(db, self._db.requests, place, span)
+        )
+
+
+def _search(
     db: sqlite3.Connection, cache: rows.RequestCache, query: Search, after: int, limit: int
 ) -> Page[Ask]:
-    """Return a page of the asks that match the search, newest first, after row ``after``."""
     terms: list[tuple[str, Any]] = [(_HAS_WORD, f'"{word}"*') for word in query.words]
     conditions = {
         "status = ?": query.status,
@@ -41,15 +56,14 @@ def search(
     return Page(tuple(asks.load_many(db, cache, seqs)), cursor)
 
 
-def list_for_responder(
+def _list_for_responder(
     db: sqlite3.Connection,
     cache: rows.RequestCache,
     place: tuple[str, str],
-    after: int,
-    limit: int,
+    span: tuple[int, int],
 ) -> Page[Ask]:
-    """Return a page of the open asks on a surface that may wait for a person, oldest first, after row ``after``."""
     surface, user_id = place
+    after, limit = span
     seqs = db.execute(_WAITING, (surface, after, rows.dump(user_id)))
     found = (
         (seq, ask)
@@ -60,21 +74,3 @@ def list_for_responder(
     found_asks = list(islice(found, limit + 1))
     cursor = rows.cursor("waiting", found_asks[limit - 1][0]) if len(found_asks) > limit else None
     return Page(tuple(ask for _, ask in found_asks[:limit]), cursor)
-
-
-class SqliteSearch(SqliteDatabase):
-    """Search in the SQLite store."""
-
-    async def search(self, query: Search, after: str | None, limit: int) -> Page[Ask]:
-        """See `answerback.ports.search.AskSearch.search`."""
-        behind = rows.parse_descending_cursor("search", after)
-        return await self._read(lambda db: search(db, self._requests, query, behind, limit))
-
-    async def list_for_responder(
-        self, surface: str, user_id: str, after: str | None, limit: int
-    ) -> Page[Ask]:
-        """See `answerback.ports.search.AskSearch.list_for_responder`."""
-        place, behind = (surface, user_id), rows.parse_ascending_cursor("waiting", after)
-        return await self._read(
-            lambda db: list_for_responder(db, self._requests, place, behind, limit)
-        )

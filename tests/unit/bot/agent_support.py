@@ -47,7 +47,10 @@ class Served:
         """Wait for the given number of asks, and return the newest."""
         async with asyncio.timeout(WAIT):
             with self.running.service.signals.follow("web") as follower:
-                while len(rows := (await self.running.service.store.page(limit=200)).rows) < count:
+                while (
+                    len(rows := (await self.running.service.store.asks.page(limit=200)).rows)
+                    < count
+                ):
                     await follower.next_commit()
         return rows[0]
 

@@ -17,13 +17,15 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import StoreError
-from answerback.ports.claims import SOLE_CLAIM, Claim, ClaimKind
+from answerback.ports.claims import SOLE_CLAIM, Claim
 from answerback.ports.store_values import StoredDelivery
 from answerback.service.question_routing import Rules
 from answerback.service.service import Service
 from answerback.webhooks.address_policy import AddressRules, CallbackPolicy, guarded_session
 from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
+from answerback_storage.sqlite.database import SqliteDatabase
+from answerback_storage.sqlite.outbox import SqliteOutbox
 from answerback_storage.sqlite.store import SqliteStore
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user
 
@@ -31,11 +33,11 @@ SECRET = "whsec_" + base64.b64encode(b"a secret of the tests, 32 bytes.").decode
 OTHER_SECRET = "whsec_" + base64.b64encode(b"another secret, also of 32 bytes").decode()
 
 
-class WatchedStore(SqliteStore):
-    """A store that signals when attempts are stored, and fails as often as a test says."""
+class WatchedOutbox(SqliteOutbox):
+    """An outbox that signals when attempts are stored, and fails as often as a test says."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, db: SqliteDatabase) -> None:
+        super().__init__(db)
         self.noted = asyncio.Condition()
         self.failures = 0
         self.claimed: list[str] = []
@@ -46,28 +48,26 @@ class WatchedStore(SqliteStore):
     async def take_over(self, whose: Claim, claim: Claim, now: float) -> None:
         """Let another process take over claims before their holder can claim again."""
         self._taken_by = claim
-        await self.release(ClaimKind.DELIVERY, whose.holder)
-        await self.claim_deliveries(claim, now, 10)
+        await self.release(whose.holder)
+        await self.claim(claim, now, 10)
 
-    async def claim_deliveries(
-        self, claim: Claim, now: float, limit: int
-    ) -> Sequence[StoredDelivery]:
+    async def claim(self, claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
         if self._taken_by not in (None, claim):
             return []
-        found = await super().claim_deliveries(claim, now, limit)
+        found = await super().claim(claim, now, limit)
         async with self.noted:
             self.claimed += [one.delivery.id for one in found]
             self.noted.notify_all()
         return found
 
-    async def renew_delivery(self, delivery_id: str, claim: Claim) -> bool:
-        renewed = await super().renew_delivery(delivery_id, claim)
+    async def renew(self, delivery_id: str, claim: Claim) -> bool:
+        renewed = await super().renew(delivery_id, claim)
         async with self.noted:
             self.renewed += [delivery_id] * renewed
             self.noted.notify_all()
         return renewed
 
-    async def save_delivery_results(
+    async def save_results(
         self,
         results: Sequence[StoredDelivery],
         entries: Sequence[tuple[str, RecordEntry]],
@@ -76,9 +76,19 @@ class WatchedStore(SqliteStore):
         if self.failures and entries:
             self.failures -= 1
             raise StoreError("the disk is full")
-        await super().save_delivery_results(results, entries, holder)
+        await super().save_results(results, entries, holder)
         async with self.noted:
             self.noted.notify_all()
+
+
+class WatchedStore(SqliteStore):
+    """A store whose outbox is watched."""
+
+    outbox: WatchedOutbox
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.outbox = WatchedOutbox(self.database)
 
 
 class Names(AbstractResolver):
@@ -141,7 +151,7 @@ class Outbox:
                 http, self.callbacks.rules, self.callbacks.secrets_of, timeout=timeout
             )
             dispatcher = WebhookDispatcher(
-                self.store, self.clock, sender, jitter=lambda: 1.0, claim=claim
+                self.store.outbox, self.clock, sender, jitter=lambda: 1.0, claim=claim
             )
             self.service.hooks.deliver = dispatcher.wake
             task = asyncio.create_task(dispatcher.run())
@@ -155,24 +165,24 @@ class Outbox:
     async def set_back(self, seconds: float) -> None:
         """Set the clock back, and reschedule in the store as the scheduler does."""
         await self.clock.set(-seconds)
-        await self.store.shift_schedule(seconds, self.clock.now())
+        await self.store.maintenance.shift_schedule(seconds, self.clock.now())
 
     async def delivery(self, ask: Ask) -> StoredDelivery:
         """The one delivery of an ask."""
-        page = await self.store.deliveries(state=None, agent=None, after=None, limit=200)
+        page = await self.store.outbox.page(state=None, agent=None, after=None, limit=200)
         (found,) = [row for row in page.rows if row.delivery.ask_id == ask.id]
         return found
 
     async def wait_for_tries(self, ask: Ask, tries: int) -> StoredDelivery:
         """The ask's delivery, once that many attempts are stored."""
-        async with asyncio.timeout(WAIT), self.store.noted:
+        async with asyncio.timeout(WAIT), self.store.outbox.noted:
             while (found := await self.delivery(ask)).tries < tries:
-                await self.store.noted.wait()
+                await self.store.outbox.noted.wait()
         return found
 
     async def lines(self, ask: Ask) -> list[dict[str, Any]]:
         """The record's lines about attempts."""
-        record = await self.store.record(ask.id)
+        record = await self.store.record.read(ask.id)
         return [dict(one.entry.body) for one in record if one.entry.kind == "delivery"]
 
 

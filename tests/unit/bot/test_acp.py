@@ -43,7 +43,7 @@ async def ended(service: Served, ask_id: str) -> Status:
     with service.running.service.signals.follow(ask_id) as follower:
         async with asyncio.timeout(WAIT):
             while True:
-                found = await service.running.service.store.get(ask_id)
+                found = await service.running.service.store.asks.get(ask_id)
                 assert found is not None
                 if found.status is not Status.OPEN:
                     return found.status
@@ -112,7 +112,7 @@ async def test_cancelling_a_session_in_the_editor_withdraws_its_asks(
     await editor.prompt(permission(), permission(9, "s2"), elicitation())
     assert [await editor.next(), await editor.next()] == [permission(), permission(9, "s2")]
     await service.newest(3)
-    rows = (await service.running.service.store.page(limit=5)).rows
+    rows = (await service.running.service.store.asks.page(limit=5)).rows
     mine = [ask for ask in rows if ask.request.conversation == "s1"]
     await editor.send(notice("session/cancel", sessionId="s1"))
     assert await editor.agent_received() == notice("session/cancel", sessionId="s1")
@@ -123,7 +123,7 @@ async def test_cancelling_a_session_in_the_editor_withdraws_its_asks(
     }
     assert [await ended(service, ask.id) for ask in mine] == [Status.WITHDRAWN] * 2
     [other] = [ask for ask in rows if ask.request.conversation == "s2"]
-    found = await service.running.service.store.get(other.id)
+    found = await service.running.service.store.asks.get(other.id)
     assert found is not None
     assert found.status is Status.OPEN
 
@@ -157,7 +157,7 @@ async def test_a_request_that_the_agent_cancels_is_withdrawn(
     await editor.prompt(permission(), elicitation())
     assert await editor.next() == permission()
     await service.newest(2)
-    rows = (await service.running.service.store.page(limit=5)).rows
+    rows = (await service.running.service.store.asks.page(limit=5)).rows
     await editor.prompt(withdrawn(7), withdrawn(8))
     assert [await editor.next(), await editor.next()] == [withdrawn(7), withdrawn(8)]
     assert await editor.agent_received() == {
@@ -261,7 +261,7 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
             await editor.prompt(permission(), permission(9))
             assert [await editor.next(), await editor.next()] == [permission(), permission(9)]
             await service.newest(2)
-            first, second = (await service.running.service.store.page(limit=5)).rows
+            first, second = (await service.running.service.store.asks.page(limit=5)).rows
             for ask in (first, second):
                 await service.wait_for_waiters(ask)
         mine, theirs = (7, 9)
@@ -271,11 +271,11 @@ async def test_an_answer_after_a_restart_of_the_service_counts(tmp_path: Path) -
             statuses: dict[str, Status] = {}
             async with asyncio.timeout(WAIT):
                 while Status.WITHDRAWN not in statuses.values():
-                    rows = (await service.running.service.store.page(limit=5)).rows
+                    rows = (await service.running.service.store.asks.page(limit=5)).rows
                     statuses = {ask.id: ask.status for ask in rows}
                     await asyncio.sleep(0.01)
             [open_id] = [ask_id for ask_id, status in statuses.items() if status is Status.OPEN]
-            left = await service.running.service.store.get(open_id)
+            left = await service.running.service.store.asks.get(open_id)
             assert left is not None
             await service.act(left, **value("no"))
             received = [await editor.next(), await editor.next()]
@@ -290,7 +290,7 @@ async def test_open_asks_are_withdrawn_when_the_agent_ends(service: Served, edit
     await editor.send(notice("_exit", status=3))
     assert await editor.end() == (b"", "")
     assert editor.process.returncode == 3
-    for ask in (await service.running.service.store.page(limit=5)).rows:
+    for ask in (await service.running.service.store.asks.page(limit=5)).rows:
         assert ask.status is Status.WITHDRAWN
 
 

@@ -17,7 +17,7 @@ from answerback.runtime.replica_lifecycle import Replica
 from answerback.service import agent_presence
 from answerback.service.agent_presence import GRACE, HANDOVER, LEASE
 from answerback.service.service import Service
-from answerback.testing.memory_store.claims import Tables
+from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
 from answerback.webhooks.outbox import WebhookDispatcher
 from answerback.webhooks.sender import WebhookSender
@@ -48,7 +48,7 @@ class Pair:
         scheduler = Scheduler(service, sync)
         self.schedulers.append(scheduler)
         hearing = Replica(
-            service, sync, scheduler, WebhookDispatcher(store, self.clock, NOBODY)
+            service, sync, scheduler, WebhookDispatcher(store.outbox, self.clock, NOBODY)
         ).change_listener
         loop = asyncio.create_task(hearing.dispatch_changes())
         yield service

@@ -316,5 +316,5 @@ async def test_a_hook_whose_host_has_gone_asks_nobody_later(full: Full) -> None:
     waiting.cancel()
     await asyncio.gather(waiting, return_exceptions=True)
     await full.make_room()
-    page = await full.service.running.service.store.page()
+    page = await full.service.running.service.store.asks.page()
     assert [ask.id for ask in page.rows if ask.open] == []

@@ -74,7 +74,7 @@ async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) 
         await scheduler.wait_until_idle()
         assert parts.chat.reminders == []
     shown = await parts.chat.shown(ask)
-    await parts.store.save_shown(ask.id, shown)
+    await parts.store.asks.save_shown(ask.id, shown)
     assert not await scheduler.run_once(), "not before half a minute has passed"
     await parts.clock.advance(31)
     assert await scheduler.run_once()
@@ -106,7 +106,7 @@ async def test_an_inquiry_whose_answer_cannot_be_stored_is_repeated(tmp_path: Pa
     ask = (await service.submit(ask_user().model_copy(update=call))).ask
     scheduler = Scheduler(service, MessageSync(service), inquiry)
     other = sqlite3.connect(tmp_path / "asks.db", isolation_level=None)
-    await store.claim_due(SOLE_CLAIM, parts.clock.now(), 1)
+    await store.claims.claim_due(SOLE_CLAIM, parts.clock.now(), 1)
     other.execute("BEGIN IMMEDIATE")
     assert await scheduler.run_once()
     await scheduler.wait_until_idle()

@@ -283,7 +283,7 @@ async def withdrawn(service: Served, ask_id: str) -> None:
     """Wait until an ask was withdrawn."""
     async with asyncio.timeout(WAIT):
         while True:
-            found = await service.running.service.store.get(ask_id)
+            found = await service.running.service.store.asks.get(ask_id)
             assert found is not None
             if found.status is Status.WITHDRAWN:
                 return

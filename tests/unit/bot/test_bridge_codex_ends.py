@@ -78,7 +78,7 @@ async def test_a_bridge_that_is_stopped_withdraws_only_its_approvals(
 ) -> None:
     async with run_bridge(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as talk:
         await service.newest(4)
-        asks = (await service.running.service.store.page()).rows
+        asks = (await service.running.service.store.asks.page()).rows
         for ask in asks:
             await service.wait_for_waiters(ask)
         talk.child.send_signal(number)
@@ -95,7 +95,7 @@ async def test_the_next_bridge_withdraws_the_approvals_of_a_killed_one(
 ) -> None:
     async with run_bridge(service, [QUESTION, COMMAND, PERMISSIONS, ELICITATION]) as killed:
         await service.newest(4)
-        asks = (await service.running.service.store.page()).rows
+        asks = (await service.running.service.store.asks.page()).rows
         killed.child.kill()
         await killed.ended()
     assert len(await open_asks(service)) == 4
@@ -133,5 +133,5 @@ async def test_the_approval_of_another_users_process_is_left_alone(
 
 async def open_asks(service: Served) -> list[str]:
     """The ids of the open asks, newest first."""
-    rows = (await service.running.service.store.page(status=Status.OPEN)).rows
+    rows = (await service.running.service.store.asks.page(status=Status.OPEN)).rows
     return [ask.id for ask in rows]

@@ -56,7 +56,8 @@ async def wait_until_undelivered(service: Served, ask_id: str) -> None:
     query = LateAnswerQuery("", THREAD)
     async with asyncio.timeout(WAIT):
         while ask_id not in [  # noqa: ASYNC110 - nothing tells
-            one.ask.id for one in await service.running.service.store.list_late_answers(query, 0)
+            one.ask.id
+            for one in await service.running.service.store.late_answers.list_owed(query, 0)
         ]:
             await asyncio.sleep(0.005)
 

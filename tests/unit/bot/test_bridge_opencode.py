@@ -93,7 +93,7 @@ async def ended(service: Served, ask: Ask, status: Status) -> None:
     async with asyncio.timeout(WAIT):
         with service.running.service.signals.follow(ask.id) as follower:
             while True:
-                found = await service.running.service.store.get(ask.id)
+                found = await service.running.service.store.asks.get(ask.id)
                 assert found is not None
                 if found.status is not Status.OPEN:
                     break
@@ -228,7 +228,7 @@ async def test_a_killed_bridge_does_not_ask_twice_and_answers_once(
         await second.ended()
     assert opencode.told.empty()
     assert opencode.refused == []
-    assert len((await service.running.service.store.page(limit=10)).rows) == 2
+    assert len((await service.running.service.store.asks.page(limit=10)).rows) == 2
 
 
 @pytest.mark.rule("CONNECT-4")
@@ -250,7 +250,7 @@ async def test_a_restarted_bridge_keeps_waiting_for_open_asks(
             await service.act(ask, action="answer", value="Yes")
             await next_answer(opencode)
         assert (await client.get(other.id)).open
-    assert len((await service.running.service.store.page(limit=10)).rows) == 3
+    assert len((await service.running.service.store.asks.page(limit=10)).rows) == 3
 
 
 @pytest.mark.rule("CONNECT-4")

@@ -61,7 +61,7 @@ async def wait_until_undelivered(service: Served, *ask_ids: str) -> None:
     query = LateAnswerQuery("", SESSION)
     async with asyncio.timeout(WAIT):
         while True:
-            found = await service.running.service.store.list_late_answers(query, 0)
+            found = await service.running.service.store.late_answers.list_owed(query, 0)
             if [one.ask.id for one in found] == [*ask_ids]:
                 return
             await asyncio.sleep(0.005)
@@ -102,7 +102,7 @@ async def test_a_bridge_killed_with_its_opencode_prompts_it_when_both_are_back(
     async with bridging(service, opencode):
         if when == "after":
             await opencode.listed.wait()
-            found = await service.running.service.store.get(ask.id)
+            found = await service.running.service.store.asks.get(ask.id)
             assert found is not None
             assert found.status is Status.OPEN
             await service.act(ask, **YES)

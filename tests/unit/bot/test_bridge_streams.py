@@ -71,7 +71,7 @@ async def test_an_opencode_request_without_a_valid_id_concerns_itself_alone(
         await service.act(await service.newest(), action="answer", value="Yes")
         path, _ = await next_answer(opencode)
     assert path == f"/question/{QUESTION_ID}/reply"
-    assert len((await service.running.service.store.page()).rows) == 1
+    assert len((await service.running.service.store.asks.page()).rows) == 1
     odd_ones = [line for line in lines if "without a valid id" in line]
     assert len(odd_ones) == 1 + 2 * len(ODD_IDS)
 

@@ -177,7 +177,7 @@ async def test_a_submission_with_a_forbidden_callback_is_refused_and_asks_nobody
         (problem,) = refused.value.problems
         assert problem.pointer == "/callback/url"
         assert "link-local" in problem.message
-        assert (await box.store.page()).rows == ()
+        assert (await box.store.asks.page()).rows == ()
 
 
 @pytest.mark.rule("WEBHOOK-10")

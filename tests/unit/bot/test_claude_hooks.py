@@ -179,13 +179,13 @@ async def test_a_repeated_hook_finds_the_same_ask_even_after_it_was_answered(
     for _ in range(2):
         await hook(service, asking(), "?wait=0")
     ask = await service.newest()
-    assert len((await service.running.service.store.page()).rows) == 1
+    assert len((await service.running.service.store.asks.page()).rows) == 1
     await service.act(ask, action="answer", value="React")
     assert decision(await hook(service, asking()))[0] == "allow"
     await hook(service, asking("toolu_2"), "?wait=0")
     await hook(service, asking(None), "?wait=0")
     await hook(service, asking(None), "?wait=0")
-    assert len((await service.running.service.store.page()).rows) == 4
+    assert len((await service.running.service.store.asks.page()).rows) == 4
 
 
 async def test_the_same_id_for_other_questions_is_denied_with_a_reason(service: Served) -> None:
@@ -223,7 +223,7 @@ async def test_questions_that_cannot_be_asked_are_denied_with_what_to_fix(
     behaviour, reason = decision(await hook(service, asking(questions=questions)))
     assert behaviour == "deny"
     assert words in reason
-    assert (await service.running.service.store.page()).rows == ()
+    assert (await service.running.service.store.asks.page()).rows == ()
 
 
 async def test_an_unknown_place_is_denied_with_a_reason(service: Served) -> None:

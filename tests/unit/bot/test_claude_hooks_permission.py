@@ -136,7 +136,7 @@ async def test_a_prompt_that_cannot_be_asked_is_denied_with_a_reason(service: Se
 async def test_two_identical_prompts_are_two_asks(service: Served) -> None:
     for _ in range(2):
         await hook(service, permission(), "?wait=0")
-    assert len((await service.running.service.store.page()).rows) == 2
+    assert len((await service.running.service.store.asks.page()).rows) == 2
 
 
 async def test_questions_that_people_answered_need_no_extra_permission(service: Served) -> None:
@@ -146,7 +146,7 @@ async def test_questions_that_people_answered_need_no_extra_permission(service: 
     assert answered["annotations"] == {"Which framework?": {"notes": "as in the app"}}
     decision = get_decision(await hook(service, permission("AskUserQuestion", answered)))
     assert decision == {"behavior": "allow", "updatedInput": answered}
-    assert len((await service.running.service.store.page()).rows) == 1
+    assert len((await service.running.service.store.asks.page()).rows) == 1
 
 
 @pytest.mark.rule("HOOK-8")

@@ -49,7 +49,7 @@ async def test_a_reminder_is_sent_on_time_although_the_clock_was_set_back(
 async def until_rescheduled(parts: Parts, ask: Ask) -> None:
     """Return once the store knows that the clock was set back."""
     async with asyncio.timeout(WAIT):
-        while (found := await parts.store.get(ask.id)) is None or not found.set_back:  # noqa: ASYNC110 nothing signals this
+        while (found := await parts.store.asks.get(ask.id)) is None or not found.set_back:  # noqa: ASYNC110 nothing signals this
             await asyncio.sleep(0)
     assert found.set_back == pytest.approx(DAY)
 
@@ -77,7 +77,7 @@ async def test_deadlines_created_after_the_clock_was_set_back_use_the_new_time(
         await parts.clock.set(-DAY)
         new = await submit(service, remind_after=[60])
         await until_rescheduled(parts, old)
-        found = await parts.store.get(new.id)
+        found = await parts.store.asks.get(new.id)
         assert found is not None
         assert found.set_back == 0
         await parts.clock.advance(30)
@@ -102,11 +102,11 @@ async def test_a_set_back_is_applied_once_to_a_store_that_fails_at_first(
     for _ in range(2):  # as after a COMMIT with an unknown result
         upkeep._set_backs.append((DAY, at))
         await upkeep._reschedule()
-    found = await parts.store.get(ask.id)
+    found = await parts.store.asks.get(ask.id)
     assert found is not None
     assert found.set_back == pytest.approx(DAY)
     statement = "SELECT entry FROM record WHERE ask_id IS NULL"
-    lines = await parts.store._read(lambda db: db.execute(statement).fetchall())
+    lines = await parts.store.database.read(lambda db: db.execute(statement).fetchall())
     assert [json.loads(line)["body"] for (line,) in lines] == [{"clock_set_back": DAY}]
 
 
@@ -142,7 +142,7 @@ async def test_a_webhook_postponed_while_the_clock_is_set_back_uses_the_new_time
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with outbox(tmp_path) as box, receiving() as receiver:
-        claim_deliveries, meanwhile = box.store.claim_deliveries, [box.set_back]
+        claim_deliveries, meanwhile = box.store.outbox.claim, [box.set_back]
 
         async def claimed(claim: Claim, now: float, limit: int) -> Sequence[StoredDelivery]:
             found = await claim_deliveries(claim, now, limit)
@@ -153,12 +153,12 @@ async def test_a_webhook_postponed_while_the_clock_is_set_back_uses_the_new_time
         async with box.draining():
             receiver.answers = [status(429, Retry_After="60")]
             await box.wait_for_tries(await box.answered(receiver.url), 1)
-            monkeypatch.setattr(box.store, "claim_deliveries", claimed)
+            monkeypatch.setattr(box.store.outbox, "claim", claimed)
             put_off = await box.answered(receiver.url)
-            async with asyncio.timeout(WAIT), box.store.noted:
+            async with asyncio.timeout(WAIT), box.store.outbox.noted:
                 at_once = (put_off.created_at, put_off.created_at - DAY)
                 while (found := await box.delivery(put_off)).next_at in at_once:
-                    await box.store.noted.wait()
+                    await box.store.outbox.noted.wait()
             assert found.next_at == pytest.approx(box.clock.now() + 60, abs=5)
 
 
@@ -168,7 +168,7 @@ async def test_a_result_stored_after_the_clock_was_set_back_uses_the_new_time(
 ) -> None:
     monkeypatch.setattr(outbox_module, "_DATABASE_PAUSE", 0.01)
     async with outbox(tmp_path) as box, receiving() as receiver:
-        tried, meanwhile = box.store.save_delivery_results, [box.set_back]
+        tried, meanwhile = box.store.outbox.save_results, [box.set_back]
 
         async def failing(*args: Any) -> None:
             if meanwhile:
@@ -176,7 +176,7 @@ async def test_a_result_stored_after_the_clock_was_set_back_uses_the_new_time(
                 raise StoreError("the disk is full")
             await tried(*args)
 
-        monkeypatch.setattr(box.store, "save_delivery_results", failing)
+        monkeypatch.setattr(box.store.outbox, "save_results", failing)
         receiver.answers = [status(500)]
         async with box.draining():
             found = await box.wait_for_tries(await box.answered(receiver.url), 1)

@@ -160,7 +160,7 @@ async def test_an_ask_shows_where_it_comes_from(service: Served) -> None:
 async def test_a_hook_that_runs_again_finds_the_same_ask(service: Served) -> None:
     answer = await run_hook(service, "codex", CODEX, value("8080"))
     assert await run_hook(service, "codex", CODEX, None) == answer
-    assert len((await service.running.service.store.page()).rows) == 1
+    assert len((await service.running.service.store.asks.page()).rows) == 1
 
 
 async def test_questions_that_people_answered_need_no_second_answer(service: Served) -> None:

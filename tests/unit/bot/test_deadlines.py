@@ -70,7 +70,7 @@ async def test_a_deadline_added_while_the_scheduler_is_awake_is_not_missed(
     parts: Parts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     late, came = list[Ask](), asyncio.Event()
-    next_due = parts.store.next_due
+    next_due = parts.store.claims.next_due
 
     async with running(parts) as (service, _):
 
@@ -81,7 +81,7 @@ async def test_a_deadline_added_while_the_scheduler_is_awake_is_not_missed(
                 came.set()
             return found
 
-        monkeypatch.setattr(parts.store, "next_due", with_one_more)
+        monkeypatch.setattr(parts.store.claims, "next_due", with_one_more)
         first = await submit(service, to="web", expires_in=30)
         await parts.clock.advance(31)
         await ended(service, first)
@@ -125,7 +125,7 @@ async def test_an_ask_that_ended_after_it_was_claimed_is_left_alone(
     service = parts.service()
     scheduler = Scheduler(service, MessageSync(service))
     ask = await submit(service, to="web", expires_in=10)
-    find = parts.store.claim_due
+    find = parts.store.claims.claim_due
 
     async def due(claim: Claim, now: float, limit: int) -> Sequence[str]:
         found = await find(claim, now, limit)
@@ -134,7 +134,7 @@ async def test_an_ask_that_ended_after_it_was_claimed_is_left_alone(
 
     await parts.clock.advance(11)
     with monkeypatch.context() as patched:
-        patched.setattr(parts.store, "claim_due", due)
+        patched.setattr(parts.store.claims, "claim_due", due)
         assert await scheduler.run_once(), "there may be more after it"
     assert not await scheduler.run_once()
     assert (await ended(service, ask)).status is Status.WITHDRAWN

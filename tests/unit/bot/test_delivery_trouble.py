@@ -143,11 +143,11 @@ async def test_a_webhook_is_not_sent_repeatedly_if_its_result_cannot_be_stored(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
-    box.store.failures = 3
+    box.store.outbox.failures = 3
     async with box.draining():
         ask = await box.answered(receiver.url)
         await box.wait_for_tries(ask, 1)
-    assert box.store.failures == 0
+    assert box.store.outbox.failures == 0
     assert len(receiver.received) == 1
 
 
@@ -178,7 +178,7 @@ async def _add(box: Outbox, ask: Ask, later: Any) -> None:
         assert latest is not None
         return Decision(Write(latest, deliveries=(later,)), None)
 
-    await box.store.change(ask.id, decide)
+    await box.store.asks.change(ask.id, decide)
 
 
 async def test_without_a_callback_nothing_is_sent(box: Outbox, receiver: Receiver) -> None:
@@ -206,7 +206,7 @@ async def test_an_unreadable_database_only_delays_webhooks(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken = True
-    real = box.store.claim_deliveries
+    real = box.store.outbox.claim
     failed = asyncio.Event()
 
     async def due(claim: Claim, now: float, limit: int) -> Any:
@@ -215,7 +215,7 @@ async def test_an_unreadable_database_only_delays_webhooks(
             raise StoreError("the disk is gone")
         return await real(claim, now, limit)
 
-    monkeypatch.setattr(box.store, "claim_deliveries", due)
+    monkeypatch.setattr(box.store.outbox, "claim", due)
     async with box.draining():
         await box.answered(receiver.url)
         await asyncio.wait_for(failed.wait(), WAIT)
@@ -238,9 +238,9 @@ async def test_deliveries_in_memory_also_wait_when_a_receiver_asks_for_a_pause(
     async with box.draining():
         await receiver.until(delivery_module._MAX_IN_FLIGHT)
         held.set()
-        async with asyncio.timeout(WAIT), box.store.noted:
+        async with asyncio.timeout(WAIT), box.store.outbox.noted:
             while any([(await box.delivery(ask)).next_at == ask.created_at for ask in asks]):
-                await box.store.noted.wait()
+                await box.store.outbox.noted.wait()
         assert len(receiver.received) == delivery_module._MAX_IN_FLIGHT
         receiver.always = None
         await box.clock.advance(70)
@@ -258,7 +258,7 @@ async def test_stopping_lets_a_running_attempt_end(box: Outbox, receiver: Receiv
     ask = await box.answered(receiver.url)
     async with guarded_session(box.callbacks.rules) as http:
         sender = WebhookSender(http, box.callbacks.rules, box.callbacks.secrets_of)
-        deliverer = WebhookDispatcher(box.store, box.clock, sender)
+        deliverer = WebhookDispatcher(box.store.outbox, box.clock, sender)
         running = asyncio.create_task(deliverer.run())
         await receiver.until(1)
         running.cancel()

@@ -107,7 +107,7 @@ async def test_an_agents_own_ask_never_answers_its_hosts_questions(
         decision = get_decision(told)
     assert decision["behavior"] == "deny"
     assert "Nobody answered" in decision["message"]
-    assert len((await service.running.service.store.page()).rows) == 2
+    assert len((await service.running.service.store.asks.page()).rows) == 2
 
 
 @pytest.mark.rule("HOOK-8")
@@ -123,7 +123,7 @@ async def test_an_agents_ask_with_a_hooks_key_is_not_the_hooks(service: Served) 
     for guessed in (key.replace("\n", " "), key.partition("\n")[2]):
         await submit(service, body, guessed)
     await hook(service, asking(), "?wait=0")
-    assert len((await service.running.service.store.page()).rows) == 3
+    assert len((await service.running.service.store.asks.page()).rows) == 3
 
 
 @pytest.mark.rule("HOOK-8")
@@ -139,7 +139,7 @@ async def test_answers_count_for_one_call(service: Served) -> None:
     assert get_decision(await hook(service, event, "?wait=0"))["behavior"] == "deny"
     record = await service.running.service.record((await service.newest(2)).id)
     assert [line.entry.kind for line in record] == ["request"], "the second call is asked anew"
-    first = (await service.running.service.store.page()).rows[1]
+    first = (await service.running.service.store.asks.page()).rows[1]
     notes = [
         line.entry.body
         for line in await service.running.service.record(first.id)

@@ -23,7 +23,7 @@ async def waiting(parts: Parts, person: Person = ANN, limit: int = 50) -> list[s
     texts: list[str] = []
     after: str | None = None
     while True:
-        page = await list_waiting_for(parts.store, surfaces, Actor(person), after, limit)
+        page = await list_waiting_for(parts.store.search, surfaces, Actor(person), after, limit)
         texts += [ask.id for ask in page.rows]
         after = page.after
         if after is None:
@@ -49,7 +49,7 @@ async def test_an_ask_for_anyone_waits_for_the_person_it_was_sent_to(parts: Part
     for to in ("chat:@U1", "chat:@U2", "chat:C1", "web"):
         await service.submit(ask_user(to=to, responders="anyone"))
     asks = {ask.destination.user or ask.destination.surface: ask.id
-            for ask in (await parts.store.page()).rows}  # fmt: skip
+            for ask in (await parts.store.asks.page()).rows}  # fmt: skip
     assert await waiting(parts) == [asks["U1"]]
     assert await waiting(parts, Person(surface="web", user_id="operator")) == [asks["web"]]
     assert await waiting(parts, Person(surface="pager", user_id="U1")) == []

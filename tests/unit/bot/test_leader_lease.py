@@ -11,8 +11,9 @@ import pytest
 from answerback.core.actions import Answer
 from answerback.core.errors import LeaseLostError, StoreError
 from answerback.core.intents import Intent
-from answerback.ports.claims import Claim, SharedClaims
-from answerback.testing.memory_store.store import MemoryStore
+from answerback.ports.claims import Claim, SharedLeases
+from answerback.testing.memory_store.claims import MemoryLeases
+from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_chat.leader_lease import LeaderLease, with_fence
 from tests.service_support import WAIT, actor, ask_user, boolean
 from tests.unit.bot.conftest import Parts
@@ -22,35 +23,35 @@ LEASE = "socket"
 SHORT_LEASE = 0.4
 
 
-class FaultyStore(MemoryStore):
-    """A store whose leases fail or hang on demand."""
+class FaultyLeases(MemoryLeases):
+    """Leases that fail or hang on demand."""
 
     failing = False
     hanging = False
 
-    async def lease(self, name: str, claim: Claim) -> int | None:
+    async def take(self, name: str, claim: Claim) -> int | None:
         """Take or renew the lease, or fail."""
         if self.hanging:
             await asyncio.Event().wait()
         if self.failing:
             raise StoreError("the server is starting")
-        return await super().lease(name, claim)
+        return await super().take(name, claim)
 
-    async def release_lease(self, name: str, holder: str) -> None:
+    async def release(self, name: str, holder: str) -> None:
         """Release the lease, or fail."""
         if self.failing:
             raise StoreError("the server is starting")
-        await super().release_lease(name, holder)
+        await super().release(name, holder)
 
 
 class Holder:
     """A process that wants the lease, and the callbacks that it received."""
 
-    def __init__(self, store: MemoryStore, name: str, seconds: float = SHORT_LEASE) -> None:
+    def __init__(self, leases: MemoryLeases, name: str, seconds: float = SHORT_LEASE) -> None:
         self.calls: list[str] = []
         self.changed = asyncio.Event()
         self.leading = LeaderLease(
-            SharedClaims(store, name), LEASE, self._begin, self._end, seconds=seconds
+            SharedLeases(leases, name), LEASE, self._begin, self._end, seconds=seconds
         )
 
     async def _begin(self) -> None:
@@ -72,32 +73,31 @@ class Holder:
 
 
 @pytest.fixture
-async def store() -> AsyncIterator[FaultyStore]:
-    made = FaultyStore()
-    await made.open()
-    yield made
-    await made.close()
+def leases() -> FaultyLeases:
+    database = MemoryDatabase(Tables())
+    database.is_open = True
+    return FaultyLeases(database)
 
 
 @pytest.fixture
-async def ann(store: FaultyStore) -> AsyncIterator[Holder]:
-    made = Holder(store, "ann")
+async def ann(leases: FaultyLeases) -> AsyncIterator[Holder]:
+    made = Holder(leases, "ann")
     yield made
     await made.leading.stop()
 
 
 @pytest.fixture
-async def ben(store: FaultyStore) -> AsyncIterator[Holder]:
-    made = Holder(store, "ben")
+async def ben(leases: FaultyLeases) -> AsyncIterator[Holder]:
+    made = Holder(leases, "ben")
     yield made
     await made.leading.stop()
 
 
 @pytest.mark.rule("CLAIM-10")
 async def test_one_process_holds_the_lease_and_another_takes_over_when_it_is_released(
-    store: FaultyStore,
+    leases: FaultyLeases,
 ) -> None:
-    ann, ben = (Holder(store, name, LASTING) for name in ("ann", "ben"))
+    ann, ben = (Holder(leases, name, LASTING) for name in ("ann", "ben"))
     await ann.leading.start()
     await ben.leading.start()
     assert (ann.calls, ben.calls) == (["began"], [])
@@ -126,60 +126,62 @@ async def test_a_process_paused_for_longer_than_the_lease_stops_when_it_resumes(
 @pytest.mark.rule("CLAIM-10")
 @pytest.mark.parametrize("how", ["failing", "hanging"])
 async def test_a_process_that_cannot_renew_the_lease_in_time_stops_and_begins_again_later(
-    store: FaultyStore, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
+    leases: FaultyLeases, ann: Holder, how: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     await ann.leading.start()
-    setattr(store, how, True)
+    setattr(leases, how, True)
     await ann.until("began", "ended")
-    setattr(store, how, False)
+    setattr(leases, how, False)
     await ann.until("began", "ended", "began")
     assert ann.leading.fence().epoch == 2
     assert "no longer holds the lease" in caplog.text
 
 
 async def test_a_failure_to_take_or_release_the_lease_is_only_logged(
-    store: FaultyStore, ann: Holder, caplog: pytest.LogCaptureFixture
+    leases: FaultyLeases, ann: Holder, caplog: pytest.LogCaptureFixture
 ) -> None:
-    store.failing = True
+    leases.failing = True
     await ann.leading.start()
     assert ann.calls == []
-    store.failing = False
+    leases.failing = False
     await ann.until("began")
-    store.failing = True
+    leases.failing = True
     await ann.leading.stop()
     assert "cannot be taken now: the server is starting" in caplog.text
     assert "cannot be released now: the server is starting" in caplog.text
 
 
 async def test_stopping_does_not_wait_for_a_callback_that_hangs(
-    store: FaultyStore, monkeypatch: pytest.MonkeyPatch
+    leases: FaultyLeases, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("answerback_chat.leader_lease._END_TIMEOUT", 0.05)
 
     async def begin() -> None:
         await asyncio.Event().wait()
 
-    leading = LeaderLease(SharedClaims(store, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
+    leading = LeaderLease(SharedLeases(leases, "ann"), LEASE, begin, begin, seconds=SHORT_LEASE)
     starting = asyncio.create_task(leading.start())
     async with asyncio.timeout(WAIT):
         while not leading.is_held:  # noqa: ASYNC110 there is no notification
             await asyncio.sleep(0.01)
         await leading.stop()
         await starting
-    assert await store.lease(LEASE, Claim("ben", 1.0)) == 2
+    assert await leases.take(LEASE, Claim("ben", 1.0)) == 2
 
 
 @pytest.mark.rule("CLAIM-10")
 async def test_actions_under_a_lease_count_only_while_it_is_held(parts: Parts) -> None:
     service = parts.service()
-    leading = LeaderLease(SharedClaims(parts.store, "ann"), LEASE, _nothing, _nothing, seconds=60.0)
+    leading = LeaderLease(
+        SharedLeases(parts.store.leases, "ann"), LEASE, _nothing, _nothing, seconds=60.0
+    )
     await leading.start()
     asks = with_fence(service, leading.fence)
     ask = (await service.submit(ask_user(boolean("a"), boolean("b"), boolean("c")))).ask
     intent = Intent(ask.id, Answer(value=True))
     await asks.apply(intent, actor())
-    await parts.store.release_lease(LEASE, "ann")
-    assert await parts.store.lease(LEASE, Claim("ben", 60.0)) == 2
+    await parts.store.leases.release(LEASE, "ann")
+    assert await parts.store.leases.take(LEASE, Claim("ben", 60.0)) == 2
     with pytest.raises(LeaseLostError):
         await asks.apply(intent, actor())
     stored = await asks.get(ask.id)

@@ -39,7 +39,7 @@ async def test_a_deleted_message_is_shown_again_but_a_deleted_record_is_not(part
         await service.show_again("ask_none", deleted=True)
         await sync.wait_until_idle()
     assert parts.chat.shows == 3
-    assert await parts.store.list_outdated(10) == []
+    assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_a_deletion_during_a_show_is_not_lost(parts: Parts) -> None:
@@ -140,14 +140,14 @@ async def test_missing_or_unreadable_asks_are_skipped(
 ) -> None:
     service = parts.service()
     odd, gone, fine = [await submit(service) for _ in range(3)]
-    get = parts.store.get
+    get = parts.store.asks.get
 
     async def read(ask_id: str) -> Ask | None:
         if ask_id == odd.id:
             raise UnreadableRowError("It cannot be read.")
         return None if ask_id == gone.id else await get(ask_id)
 
-    monkeypatch.setattr(parts.store, "get", read)
+    monkeypatch.setattr(parts.store.asks, "get", read)
     assert [ask.id async for ask in service.each_outdated("chat")] == [fine.id]
 
 
@@ -156,14 +156,14 @@ async def test_an_unreadable_ask_does_not_stop_others_from_being_shown(
 ) -> None:
     service = parts.service()
     odd, gone, fine = [await submit(service) for _ in range(3)]
-    get = parts.store.get
+    get = parts.store.asks.get
 
     async def unreadable(ask_id: str) -> Ask | None:
         if ask_id == odd.id:
             raise StoreError("It cannot be read.")
         return None if ask_id == gone.id else await get(ask_id)
 
-    monkeypatch.setattr(parts.store, "get", unreadable)
+    monkeypatch.setattr(parts.store.asks, "get", unreadable)
     async with running(parts):
         await parts.chat.until(shows(parts, fine, 1))
     assert "It cannot be read." in caplog.text

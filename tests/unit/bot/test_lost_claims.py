@@ -46,7 +46,7 @@ async def test_a_process_suspended_while_claiming_a_message_posts_nothing_when_i
     processes = Processes(store)
     ann, anns = processes.start(Claim("ann", SHORT_LEASE))
     _, bens = processes.start(BEN)
-    real, claimed, wakes = store.claim_message, asyncio.Event(), asyncio.Event()
+    real, claimed, wakes = store.claims.claim_message, asyncio.Event(), asyncio.Event()
 
     async def claim_message(ask_id: str, claim: Claim) -> Ask | None:
         found = await real(ask_id, claim)
@@ -56,7 +56,7 @@ async def test_a_process_suspended_while_claiming_a_message_posts_nothing_when_i
             await wakes.wait()
         return found
 
-    monkeypatch.setattr(store, "claim_message", claim_message)
+    monkeypatch.setattr(store.claims, "claim_message", claim_message)
     ask = (await ann.submit(ask_user())).ask
     await claimed.wait()
     async with asyncio.timeout(WAIT):

@@ -129,7 +129,7 @@ async def test_a_failing_database_is_explained(
     backend = ServiceBackend(
         service.running.service, Callers(lambda _: None, run_to_completion), None
     )
-    monkeypatch.setattr(service.running.service.store, "create", broken)
+    monkeypatch.setattr(service.running.service.store.asks, "create", broken)
     result = await call(backend, "ask_user", GO)
     assert result.is_error
     assert words in result.structured_content["error"]
@@ -145,7 +145,7 @@ async def test_a_saved_question_is_pending_even_if_it_cannot_be_read_now(
         service.running.service, Callers(lambda _: None, run_to_completion), None
     )
     with monkeypatch.context() as failing:
-        failing.setattr(service.running.service.store, "get", broken)
+        failing.setattr(service.running.service.store.asks, "get", broken)
         result = await call(backend, "ask_user", GO)
     assert result.structured_content["status"] == "pending"
     assert (await service.newest()).id == result.structured_content["ask_id"]

@@ -228,7 +228,9 @@ async def test_what_a_waiting_call_is_about_to_report_is_undone_after_it_did(
     assert not undoing.done()
     tracker.release(ask.id, ("", SeenState.SEEN))
     await undoing
-    assert await service.running.service.store.get_seen_state(ask.id) is SeenState.UNSEEN
+    assert (
+        await service.running.service.store.late_answers.get_seen_state(ask.id) is SeenState.UNSEEN
+    )
 
 
 @pytest.mark.rule("MCP-14", "LATE-1")

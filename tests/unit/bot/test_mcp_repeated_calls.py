@@ -45,7 +45,7 @@ def id_of(result: CallToolResult) -> str:
 
 
 async def stored(service: Served) -> list[Ask]:
-    return list((await service.running.service.store.page(limit=200)).rows)
+    return list((await service.running.service.store.asks.page(limit=200)).rows)
 
 
 @pytest.mark.rule("MCP-15")
@@ -179,7 +179,7 @@ async def test_an_ask_is_made_although_its_wait_cannot_be_noted(
     async def fails(*_: object) -> None:
         raise StoreError("The disk is full.")
 
-    monkeypatch.setattr(service.running.service.store, "save_draft", fails)
+    monkeypatch.setattr(service.running.service.store.drafts, "save", fails)
     async with client(service) as mcp:
         assert id_of(await ask(mcp))
     assert "Could not note that an agent waits: The disk is full." in caplog.text

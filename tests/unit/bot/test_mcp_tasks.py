@@ -315,7 +315,7 @@ async def test_a_task_survives_a_failing_database(
     async with Client(build_mcp_server(lambda _: backend), extensions=[Tasks()]) as mcp:
         created = await create_task(mcp)
         with monkeypatch.context() as failing:
-            failing.setattr(service.running.service.store, "get", broken)
+            failing.setattr(service.running.service.store.asks, "get", broken)
             error = await check_refused(mcp, "tasks/get", created.task_id)
         assert (await get_task(mcp, created.task_id)).status == "working"
     assert error.code == INTERNAL_ERROR

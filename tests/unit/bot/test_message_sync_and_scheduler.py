@@ -57,8 +57,8 @@ async def test_a_step_is_shown_with_one_read_of_the_store(
         ask = await submit(service, boolean("a"), boolean("b"))
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
-        looked = AsyncMock(wraps=service.store.claim_message)
-        monkeypatch.setattr(service.store, "claim_message", looked)
+        looked = AsyncMock(wraps=service.store.claims.claim_message)
+        monkeypatch.setattr(service.store.claims, "claim_message", looked)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 2))
         await sync.wait_until_idle()
@@ -108,7 +108,7 @@ async def test_a_place_that_is_gone_fails_the_ask_with_a_message_for_the_model(
             assert done.outcome is not None
             assert (done.status, done.outcome.reason) == (Status.FAILED, Reason.BACKEND_ERROR)
             assert str(error) in (done.outcome.message or "")
-            assert await parts.store.list_outdated(10) == []
+            assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are_fixed(
@@ -135,7 +135,7 @@ async def test_revoked_credentials_in_mid_form_leave_the_ask_open_until_they_are
             await service.act(ask.id, Answer(value=True), actor())
             await sync.wait_until_idle()
             assert shows(parts, ask, revision)() is (revision == 4), "the next change retries it"
-        assert await parts.store.list_outdated(10) == []
+        assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_showing_a_record_is_abandoned_when_forbidden_but_not_for_lack_of_credentials(
@@ -151,7 +151,7 @@ async def test_showing_a_record_is_abandoned_when_forbidden_but_not_for_lack_of_
             await service.withdraw(ask.id)
             await sync.wait_until_idle()
         assert "An ask cannot be shown: no permission" in caplog.text
-        assert await parts.store.list_outdated(10) == [asks[1].id]
+        assert await parts.store.messages.list_outdated(10) == [asks[1].id]
         await parts.clock.advance(601)
         await parts.chat.until(shows(parts, asks[1], 2))
 
@@ -183,7 +183,7 @@ async def test_an_ask_that_ended_before_it_was_posted_is_never_posted(parts: Par
         parts.chat.failures.clear()
         await sync.wait_until_idle()
     assert parts.chat.posts == 0
-    assert await parts.store.list_outdated(10) == []
+    assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_an_ask_expires_when_its_time_is_up_and_not_before(parts: Parts) -> None:

@@ -59,7 +59,7 @@ async def test_a_request_at_the_moment_showing_ends_leads_to_another_show(
         sync.request_sync(ask)
 
     ask = await submit(service)
-    monkeypatch.setattr(parts.store, "claim_message", claim)
+    monkeypatch.setattr(parts.store.claims, "claim_message", claim)
     sync.request_sync(ask)
     await until_looked(1)
     committing = asyncio.create_task(commit())
@@ -102,14 +102,14 @@ async def test_an_action_between_an_edit_and_its_note_is_shown_at_once(
         ask = await submit(service, *map(boolean, "abc"))
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
-        noted = service.store.save_shown
+        noted = service.store.asks.save_shown
 
         async def note(ask_id: str, shown: Shown, of: Ask | None = None) -> Ask | None:
             if shown.revision == 2:
                 await service.act(ask.id, Answer(value=True), actor())
             return await noted(ask_id, shown, of)
 
-        monkeypatch.setattr(service.store, "save_shown", note)
+        monkeypatch.setattr(service.store.asks, "save_shown", note)
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
@@ -131,7 +131,7 @@ async def test_an_ask_whose_appearance_changes_at_the_same_revision_is_shown_aga
         await parts.chat.until(shows(parts, ask, 1))
         await sync.wait_until_idle()
     assert parts.chat.messages[ask.id].unattended
-    assert await parts.store.list_outdated(10) == []
+    assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_a_place_that_is_gone_does_not_fail_an_ask_that_was_escalated_meanwhile(
@@ -172,7 +172,7 @@ async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_d
         await service.act(ask.id, Answer(value=True), actor())
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
-        assert await parts.store.list_outdated(10) == [ask.id], (
+        assert await parts.store.messages.list_outdated(10) == [ask.id], (
             "the next start finds the message left behind"
         )
         down = False
@@ -182,7 +182,7 @@ async def test_an_escalated_ask_is_shown_at_its_new_place_while_the_old_one_is_d
         now = await service.get(ask.id)
     assert now is not None
     assert (now.left, now.shown_revision, parts.chat.posts) == (None, 3, 2)
-    assert await parts.store.list_outdated(10) == []
+    assert await parts.store.messages.list_outdated(10) == []
 
 
 async def test_when_an_ask_is_escalated_a_failure_at_either_place_is_retried(
@@ -222,7 +222,7 @@ async def test_an_action_while_the_platform_refuses_the_app_is_retried_at_once(
         parts.chat.hold.set()
         await parts.chat.until(shows(parts, ask, 3))
         await sync.wait_until_idle()
-    assert await parts.store.list_outdated(10) == []
+    assert await parts.store.messages.list_outdated(10) == []
 
 
 @pytest.mark.rule("CLAIM-4", "DATA-7")
@@ -280,7 +280,7 @@ async def test_the_message_that_an_escalated_ask_left_waits_only_for_its_rate_li
         await parts.clock.advance(61)
         await parts.chat.until(lambda: bool(parts.chat.notes))
         await sync.wait_until_idle()
-        assert await parts.store.list_outdated(10) == []
+        assert await parts.store.messages.list_outdated(10) == []
         now = await service.get(ask.id)
     assert now is not None
     assert now.left is None

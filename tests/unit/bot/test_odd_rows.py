@@ -80,7 +80,7 @@ async def test_a_briefly_unreadable_database_only_delays_the_scheduler(
         ask = await submit(service, expires_in=10)
         await sync.wait_until_idle()
         with monkeypatch.context() as failing:
-            failing.setattr(parts.store, "get", broken)
+            failing.setattr(parts.store.asks, "get", broken)
             await parts.clock.advance(11)
             async with asyncio.timeout(WAIT):
                 await failed.wait()

@@ -116,7 +116,7 @@ async def test_a_configuration_that_cannot_work_fails_before_anybody_answers(
     assert (ask.status, ask.outcome.reason) == (Status.FAILED, reason)
     assert words in (ask.outcome.message or "")
     assert "Do not retry" in (ask.outcome.message or "")
-    request, cancelled, ended = [e.entry for e in await service.store.record(ask.id)]
+    request, cancelled, ended = [e.entry for e in await service.store.record.read(ask.id)]
     assert (request.kind, request.question_id) == ("request", "sure")
     assert (cancelled.kind, cancelled.question_id) == ("cancelled", "sure")
     assert ended.kind == "ended"

@@ -15,7 +15,8 @@ from answerback.core.errors import RateLimitedError, StoreError
 from answerback.ports.claims import Claim
 from answerback.service.remote_changes import RemoteChangeListener
 from answerback.service.service import Service
-from answerback.testing.memory_store.claims import Tables
+from answerback.testing.memory_store.claims import MemoryRemoteChanges
+from answerback.testing.memory_store.database import Tables
 from answerback.testing.memory_store.store import MemoryStore
 from answerback.workers.message_sync import MessageSync
 from tests.service_support import WAIT, FakePage, FakeSurface, ManualClock, actor, ask_user, boolean
@@ -24,8 +25,8 @@ AT_ONCE = 0.01
 SELDOM = 1_000.0
 
 
-class LossyStore(MemoryStore):
-    """A store that loses its notifications while a test says so."""
+class LossyChanges(MemoryRemoteChanges):
+    """Changes whose notifications are lost while a test says so."""
 
     deaf = False
     said: Callable[[str | None], None]
@@ -34,6 +35,16 @@ class LossyStore(MemoryStore):
         """Listen, unless notifications are being lost."""
         self.said = heard
         super().listen(lambda ask_id: None if self.deaf else heard(ask_id))
+
+
+class LossyStore(MemoryStore):
+    """A store that loses its notifications while a test says so."""
+
+    changes: LossyChanges
+
+    def __init__(self, tables: Tables) -> None:
+        super().__init__(tables)
+        self.changes = LossyChanges(self.database)
 
 
 class Process:
@@ -64,7 +75,7 @@ class Process:
             on_remote_change=self.sync.on_remote_change,
             every=every,
         )
-        self.store.listen(hearing.handle_notification)
+        self.store.changes.listen(hearing.handle_notification)
         loops = [
             asyncio.create_task(loop())
             for loop in (hearing.dispatch_changes, hearing.poll_missed_changes)
@@ -129,7 +140,7 @@ async def test_a_change_without_a_notification_is_found_by_polling_and_counted(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
-    ben.store.deaf = True
+    ben.store.changes.deaf = True
     async with ben.listening(AT_ONCE) as hearing:
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
@@ -145,12 +156,12 @@ async def test_changes_missed_while_disconnected_are_read_after_reconnecting(
     pair: tuple[Process, Process],
 ) -> None:
     ann, ben = pair
-    ben.store.deaf = True
+    ben.store.changes.deaf = True
     async with ben.listening() as hearing:
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
         await answered(ann, ask)
-        ben.store.said(None)
+        ben.store.changes.said(None)
         told = await waiting
     assert told is not None
     assert not told.open
@@ -166,9 +177,9 @@ async def test_a_follower_of_a_surface_is_woken_by_every_change_and_after_a_loss
             ask = (await ann.service.submit(ask_user())).ask
             async with asyncio.timeout(WAIT):
                 assert await follower.next_commit() == ask
-            ben.store.deaf = True
+            ben.store.changes.deaf = True
             await answered(ann, ask)
-            ben.store.said(None)
+            ben.store.changes.said(None)
             async with asyncio.timeout(WAIT):
                 told = await follower.next_commit()
     assert told is not None
@@ -198,20 +209,20 @@ async def test_an_unreadable_store_is_read_again_later(
 ) -> None:
     ann, ben = pair
     failing = ["revisions", "get"]
-    for name in list(failing):
-        real = getattr(ben.store, name)
+    for name, part in (("revisions", ben.store.changes), ("get", ben.store.asks)):
+        real = getattr(part, name)
 
         async def once(given: Any, name: str = name, real: Any = real) -> Any:
-            if name in failing and ben.store.deaf:
+            if name in failing and ben.store.changes.deaf:
                 failing.remove(name)
                 raise StoreError("the server is starting")
             return await real(given)
 
-        monkeypatch.setattr(ben.store, name, once)
+        monkeypatch.setattr(part, name, once)
     async with ben.listening(AT_ONCE):
         ask = (await ann.service.submit(ask_user())).ask
         waiting = await ben.waits(ask)
-        ben.store.deaf = True
+        ben.store.changes.deaf = True
         await answered(ann, ask)
         told = await waiting
     assert told is not None

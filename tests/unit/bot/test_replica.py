@@ -39,9 +39,9 @@ def replica_service(parts: Parts) -> Service:
 async def test_a_stopping_process_releases_its_claims(parts: Parts) -> None:
     service = replica_service(parts)
     ask = (await service.submit(ask_user())).ask
-    assert await parts.store.claim_message(ask.id, BEN) is None
+    assert await parts.store.claims.claim_message(ask.id, BEN) is None
     await release_claims(service)
-    assert await parts.store.claim_message(ask.id, BEN) is not None
+    assert await parts.store.claims.claim_message(ask.id, BEN) is not None
 
 
 @pytest.mark.rule("CLAIM-5")
@@ -49,9 +49,9 @@ async def test_work_that_was_cut_off_is_not_released(parts: Parts) -> None:
     service = replica_service(parts)
     ask = (await service.submit(ask_user())).ask
     await release_claims(service, {ClaimKind.MESSAGE})
-    assert await parts.store.claim_message(ask.id, BEN) is None
+    assert await parts.store.claims.claim_message(ask.id, BEN) is None
     await release_claims(service, {ClaimKind.TIMER, ClaimKind.DELIVERY})
-    assert await parts.store.claim_message(ask.id, BEN) is not None
+    assert await parts.store.claims.claim_message(ask.id, BEN) is not None
 
 
 @pytest.mark.rule("CLAIM-9", "CLAIM-11", "CLAIM-12")
@@ -149,9 +149,9 @@ async def test_a_process_that_stops_while_slack_is_slow_posts_only_once(
 async def test_claims_that_cannot_be_released_expire_and_are_logged(
     parts: Parts, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async def failing(work: ClaimKind, holder: str) -> None:
-        raise StoreError(f"no database for {work} of {holder}")
+    async def failing(holder: str) -> None:
+        raise StoreError(f"no database for the messages of {holder}")
 
-    monkeypatch.setattr(parts.store, "release", failing)
+    monkeypatch.setattr(parts.store.claims, "release_messages", failing)
     await release_claims(replica_service(parts))
-    assert "will expire on their own: no database for message of ann" in caplog.text
+    assert "will expire on their own: no database for the messages of ann" in caplog.text

@@ -57,7 +57,7 @@ async def test_several_batches_are_erased_and_an_unreadable_ask_delays_none(
     retention = RetentionPolicy(service, 1.0, None)
     await retention.enforce(parts.clock.now())
     await retention.enforce(parts.clock.now())
-    assert await parts.store.list_erasable(parts.clock.now(), 200) == [asks[3].id]
+    assert await parts.store.erasure.list_erasable(parts.clock.now(), 200) == [asks[3].id]
     errors = [line for line in caplog.messages if "cannot be erased" in line]
     assert len(errors) == 1
     assert asks[3].id in errors[0]
@@ -68,15 +68,17 @@ async def test_only_old_audit_lines_are_deleted(parts: Parts) -> None:
     service, now = parts.service(), parts.clock.now()
     ask = await submit(service, boolean("a"))
     await service.withdraw(ask.id)
-    await parts.store.add_entry(
+    await parts.store.record.add(
         None, RecordEntry(at=now, kind="note", body={"refused": "ask_user"})
     )
     await parts.clock.advance(10 * DAY)
     for audit_days in (None, 11.0):
         await RetentionPolicy(service, None, audit_days).enforce(parts.clock.now())
-        latest = await parts.store.last_entry_time()
+        latest = await parts.store.record.last_time()
         assert latest == now
-    await parts.store.add_entry(None, RecordEntry(at=now + 5 * DAY, kind="note", body={}))
+    await parts.store.record.add(None, RecordEntry(at=now + 5 * DAY, kind="note", body={}))
     await RetentionPolicy(service, None, 9.0).enforce(parts.clock.now())
-    assert await parts.store.prune_audit(now + 6 * DAY) == 1, "the line that is not so old"
-    assert await parts.store.list_erasable(parts.clock.now(), 9) == [ask.id]
+    assert await parts.store.maintenance.prune_audit(now + 6 * DAY) == 1, (
+        "the line that is not so old"
+    )
+    assert await parts.store.erasure.list_erasable(parts.clock.now(), 9) == [ask.id]

@@ -182,7 +182,7 @@ async def test_errors_in_the_call_and_its_envelope_are_reported_together_and_aud
     with pytest.raises(InvalidCallError) as refused:
         await submitted(service, {"id": "", "text": "?", "answer_type": "boolean"}, to="nowhere")
     assert [p.code for p in refused.value.problems] == ["empty", "unknown_route"]
-    assert (await parts.store.page()).rows == ()
+    assert (await parts.store.asks.page()).rows == ()
     with closing(sqlite3.connect(tmp_path / "asks.db")) as database:
         [line] = database.execute("SELECT entry FROM record").fetchall()
     assert [error["code"] for error in json.loads(line[0])["body"]["errors"]] == [
@@ -298,7 +298,7 @@ async def test_without_a_surface_the_model_is_asked_to_continue_without_input(pa
 async def test_an_open_ask_stays_answerable_while_its_surface_reconnects(parts: Parts) -> None:
     service = parts.service()
     ask = await submitted(service, boolean("a"), boolean("b"))
-    await parts.store.save_shown(ask.id, await parts.chat.shown(ask))
+    await parts.store.asks.save_shown(ask.id, await parts.chat.shown(ask))
     parts.chat.not_ready = "reconnecting"
     acted = await service.act(ask.id, Answer(value=True), actor())
     assert isinstance(acted, Acted)
@@ -341,7 +341,7 @@ async def test_every_outcome_stores_its_webhook_in_the_same_write(parts: Parts) 
     await service.act(answered.id, Answer(value=True), actor())
     await service.withdraw(withdrawn.id)
     await service.expire(expired.id)
-    due = await parts.store.claim_deliveries(SOLE_CLAIM, parts.clock.now(), 10)
+    due = await parts.store.outbox.claim(SOLE_CLAIM, parts.clock.now(), 10)
     types = {stored.delivery.ask_id: stored.delivery.type for stored in due}
     assert types == {
         answered.id: "ask.answered",

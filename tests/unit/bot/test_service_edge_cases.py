@@ -33,7 +33,7 @@ async def test_waiting_for_an_unreadable_ask_raises(
     service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ask = (await service.submit(ask_user())).ask
-    monkeypatch.setattr(service.store, "get", AsyncMock(side_effect=StoreError("no disk")))
+    monkeypatch.setattr(service.store.asks, "get", AsyncMock(side_effect=StoreError("no disk")))
     with pytest.raises(StoreError, match="no disk"):
         await service.wait(ask.id, 60.0)
 
@@ -42,7 +42,7 @@ async def test_the_open_asks_of_a_thread_are_found_by_where_they_are_shown(parts
     service = parts.service()
     shown, _elsewhere = [(await service.submit(ask_user(to=f"chat:C{n}"))).ask for n in (1, 2)]
     at = await parts.chat.shown(shown)
-    await parts.store.save_shown(shown.id, at)
+    await parts.store.asks.save_shown(shown.id, at)
     assert [ask.id for ask in await service.list_open_in("chat", "C1", at.thread.id)] == [shown.id]
     assert [ask.id for ask in await service.list_open_in("chat", "C1", None)] == [shown.id]
     assert await service.list_open_in("chat", "C1", "another") == []
@@ -109,11 +109,11 @@ async def test_an_ask_is_shown_again_if_an_older_state_may_have_overwritten_a_ne
     first = await parts.chat.shown(ask)
     newer = replace(first, revision=2)
     for shown in (newer, first):
-        await parts.store.save_shown(ask.id, shown)
+        await parts.store.asks.save_shown(ask.id, shown)
     now = await service.get(ask.id)
     assert now is not None
     assert now.shown_revision < now.revision
-    assert ask.id in await parts.store.list_outdated(10)
+    assert ask.id in await parts.store.messages.list_outdated(10)
 
 
 async def test_a_waiter_released_by_a_stop_is_not_held_by_a_simultaneous_commit() -> None:

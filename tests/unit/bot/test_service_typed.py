@@ -24,7 +24,7 @@ async def submitted(service: Service, *names: str, at: float | None = FAR) -> As
 
 
 async def shown(service: Service, ask: Ask, at: float | None) -> Ask:
-    await service.store.save_shown(ask.id, Shown(ask.revision, {"id": "m"}, Thread(), at))
+    await service.store.asks.save_shown(ask.id, Shown(ask.revision, {"id": "m"}, Thread(), at))
     return await stored(service, ask)
 
 
@@ -130,7 +130,7 @@ async def test_text_is_meant_for_the_asks_that_looked_open_when_it_was_typed(
 
     async def show(ask: Ask, at: float) -> None:
         now = await stored(service, ask)
-        await service.store.save_shown(ask.id, Shown(now.revision, {"id": ask.id}, place, at))
+        await service.store.asks.save_shown(ask.id, Shown(now.revision, {"id": ask.id}, place, at))
 
     async def found(at: float | None) -> set[str]:
         return {ask.id for ask in await service.list_open_at("chat", "C1", None, at)}

@@ -18,13 +18,13 @@ from tests.unit.bot.replica_support import ANN, BEN, SHORT_LEASE, Processes
 @pytest.fixture
 def limited(store: Store, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
     """Set once the store knows that a place is rate-limited."""
-    known, hold_off = asyncio.Event(), store.set_retry_after
+    known, hold_off = asyncio.Event(), store.rate_limits.set_retry_after
 
     async def held(bucket: str, seconds: float) -> None:
         await hold_off(bucket, seconds)
         known.set()
 
-    monkeypatch.setattr(store, "set_retry_after", held)
+    monkeypatch.setattr(store.rate_limits, "set_retry_after", held)
     return known
 
 
@@ -38,7 +38,7 @@ async def test_a_rate_limited_place_is_left_alone_by_every_process(
     chat.failures = [RateLimitedError("slow down", retry_after=60)]
     first = (await ann.submit(ask_user())).ask
     await limited.wait()
-    assert await store.get_retry_after(place_key(first.destination)) > 0
+    assert await store.rate_limits.get_retry_after(place_key(first.destination)) > 0
     second = (await ben.submit(ask_user())).ask
     elsewhere = (await ben.submit(ask_user(to="chat:C2"))).ask
     await chat.until(lambda: elsewhere.id in chat.messages)

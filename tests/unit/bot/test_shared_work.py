@@ -80,7 +80,7 @@ async def test_after_the_lease_another_process_shows_what_a_dead_one_was_showing
             await bens.sweep(10)
             await bens.wait_until_idle()
     assert time.monotonic() - since >= SHORT_LEASE
-    assert await store.list_outdated(1) == []
+    assert await store.messages.list_outdated(1) == []
 
 
 @pytest.mark.rule("CLAIM-1")
@@ -100,7 +100,7 @@ async def test_two_processes_remind_inquire_and_expire_once(store: Store) -> Non
         await scheduler.wait_until_idle()
     assert backend.asked == ["force"]
     assert processes.chat.reminders == [(reminded.id, 0)]
-    record = [line.entry.kind for line in await store.record(ended.id)]
+    record = [line.entry.kind for line in await store.record.read(ended.id)]
     assert record.count("ended") == 1
 
 
@@ -114,7 +114,7 @@ async def test_a_running_inquiry_stays_claimed_until_its_process_dies(
     ben, bens = processes.start(BEN, rules=rules, has_inquiry=True)
     dying, living = Scheduler(ann, anns, hanging), Scheduler(ben, bens, backend)
     ask = (await ann.submit(ask_user().model_copy(update=call))).ask
-    renewals, real = asyncio.Semaphore(0), store.claim_due
+    renewals, real = asyncio.Semaphore(0), store.claims.claim_due
 
     async def claim_due(claim: Claim, now: float, limit: int) -> Sequence[str]:
         found = await real(claim, now, limit)
@@ -122,7 +122,7 @@ async def test_a_running_inquiry_stays_claimed_until_its_process_dies(
             renewals.release()
         return found
 
-    monkeypatch.setattr(store, "claim_due", claim_due)
+    monkeypatch.setattr(store.claims, "claim_due", claim_due)
     running = asyncio.create_task(dying.run())
     async with asyncio.timeout(WAIT):
         await hanging.asked.wait()
@@ -183,10 +183,10 @@ async def test_an_attempt_longer_than_its_lease_stays_claimed_and_is_not_repeate
             since = time.monotonic()
             ask = await box.answered(dead.url)
             told = (await box.delivery(ask)).delivery.id
-            async with asyncio.timeout(WAIT), box.store.noted:
+            async with asyncio.timeout(WAIT), box.store.outbox.noted:
                 while time.monotonic() - since < 1.5 * LASTING:
-                    await box.store.noted.wait()
-            assert box.store.claimed == [told]
+                    await box.store.outbox.noted.wait()
+            assert box.store.outbox.claimed == [told]
             assert len(dead.received) == 1
 
 
@@ -202,7 +202,7 @@ async def test_an_attempt_whose_claim_was_taken_is_abandoned_and_its_result_not_
         async with box.draining(claim=Claim("ann", 36.0)) as deliverer:
             ask = await box.answered(dead.url)
             await dead.until(1)
-            await box.store.take_over(ANN, BEN, box.clock.now())
+            await box.store.outbox.take_over(ANN, BEN, box.clock.now())
             async with asyncio.timeout(WAIT):
                 while deliverer.pending_count:  # noqa: ASYNC110 nothing signals an abandoned attempt
                     await asyncio.sleep(0.01)
@@ -260,7 +260,7 @@ async def test_a_queued_webhook_that_another_process_claimed_is_not_sent(
     box: Outbox, receiver: Receiver
 ) -> None:
     async with queued_behind_another(box, receiver) as (asks, go_on):
-        await box.store.take_over(ANN, BEN, box.clock.now())
+        await box.store.outbox.take_over(ANN, BEN, box.clock.now())
         await box.clock.advance(50)
         go_on.set()
     assert len(receiver.received) == 1
@@ -275,14 +275,14 @@ async def test_a_queued_webhook_is_sent_once_its_claim_can_be_renewed(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    real, failures = box.store.renew_delivery, [StoreError("the disk is gone")]
+    real, failures = box.store.outbox.renew, [StoreError("the disk is gone")]
 
     async def renew_delivery(delivery_id: str, claim: Claim) -> bool:
         if failures:
             raise failures.pop()
         return await real(delivery_id, claim)
 
-    monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
+    monkeypatch.setattr(box.store.outbox, "renew", renew_delivery)
     async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         await box.clock.advance(50)
         go_on.set()
@@ -297,16 +297,16 @@ async def test_a_queued_webhook_is_sent_once_its_claim_can_be_renewed(
 async def test_a_webhook_whose_claim_expired_before_it_was_sent_was_not_attempted(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, pauses = box.store.renew_delivery, [1.5 * LASTING]
+    real, pauses = box.store.outbox.renew, [1.5 * LASTING]
 
     async def renew_delivery(delivery_id: str, claim: Claim) -> bool:
         renewed = await real(delivery_id, claim)
-        if pauses and delivery_id == box.store.claimed[1]:
+        if pauses and delivery_id == box.store.outbox.claimed[1]:
             # The store takes longer to respond than the claim lasts.
             await asyncio.sleep(pauses.pop())
         return renewed
 
-    monkeypatch.setattr(box.store, "renew_delivery", renew_delivery)
+    monkeypatch.setattr(box.store.outbox, "renew", renew_delivery)
     async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
         await box.clock.advance(50)
         go_on.set()
@@ -322,9 +322,11 @@ async def test_a_webhook_queued_for_longer_than_its_claim_is_reclaimed_and_sent_
     box: Outbox, receiver: Receiver
 ) -> None:
     async with queued_behind_another(box, receiver, Claim("ann", LASTING)) as (asks, go_on):
-        second = box.store.claimed[1]
-        async with asyncio.timeout(WAIT), box.store.noted:
-            await box.store.noted.wait_for(lambda: box.store.claimed.count(second) >= 2)
+        second = box.store.outbox.claimed[1]
+        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+            await box.store.outbox.noted.wait_for(
+                lambda: box.store.outbox.claimed.count(second) >= 2
+            )
         go_on.set()
         for ask in asks:
             assert (await box.wait_for_tries(ask, 1)).state is DeliveryState.DELIVERED
@@ -346,6 +348,6 @@ async def queued_behind_another(
     async with box.draining(claim=claim):
         asks = [await box.answered(receiver.url) for _ in range(2)]
         await receiver.until(1)
-        async with asyncio.timeout(WAIT), box.store.noted:
-            await box.store.noted.wait_for(lambda: len(set(box.store.claimed)) == 2)
+        async with asyncio.timeout(WAIT), box.store.outbox.noted:
+            await box.store.outbox.noted.wait_for(lambda: len(set(box.store.outbox.claimed)) == 2)
         yield asks, go_on

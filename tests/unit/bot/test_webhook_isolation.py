@@ -66,9 +66,9 @@ async def test_retry_after_applies_to_everything_the_agent_sends_to_that_url(
         stored = await box.wait_for_tries(first, 1)
         assert stored.next_at == box.clock.now() + 900
         second = await box.answered(receiver.url)
-        async with asyncio.timeout(WAIT), box.store.noted:
+        async with asyncio.timeout(WAIT), box.store.outbox.noted:
             while (await box.delivery(second)).next_at == second.created_at:
-                await box.store.noted.wait()
+                await box.store.outbox.noted.wait()
         assert len(receiver.received) == 1
         await box.clock.advance(910)
         await receiver.until(3)
@@ -155,14 +155,14 @@ async def test_a_webhook_is_not_sent_repeatedly_if_storing_its_result_crashes(
     box: Outbox, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(delivery_module, "_DATABASE_PAUSE", 0.01)
-    real, crashes = box.store.save_delivery_results, [ZeroDivisionError(), ZeroDivisionError()]
+    real, crashes = box.store.outbox.save_results, [ZeroDivisionError(), ZeroDivisionError()]
 
     async def crashing(results: Any, entries: Any, holder: str | None) -> None:
         if entries and crashes:
             raise crashes.pop()
         await real(results, entries, holder)
 
-    monkeypatch.setattr(box.store, "save_delivery_results", crashing)
+    monkeypatch.setattr(box.store.outbox, "save_results", crashing)
     async with box.draining():
         ask = await box.answered(receiver.url)
         await box.wait_for_tries(ask, 1)

@@ -29,11 +29,11 @@ def step(ask: Ask | None) -> Decision[None]:
 async def client(store: Store, number: int, start: str, pipe: int) -> None:
     """Submit this client's ask (again), and change it forever."""
     ask = new_ask(number)
-    await store.create(Write(ask), Idempotency("coder", ask.id, "d"))
+    await store.asks.create(Write(ask), Idempotency("coder", ask.id, "d"))
     n = 0
     while True:
         delivery = f"{start}-{number}-{n}"
-        await store.change(ask.id, step, delivery=delivery)
+        await store.asks.change(ask.id, step, delivery=delivery)
         os.write(pipe, f"{ask.id} {delivery}\n".encode())
         n += 1
 

@@ -61,50 +61,52 @@ async def with_store(url: str, use: Callable[[Store], Awaitable[object]]) -> Non
 async def fill(store: Store) -> None:
     """Put data into every table."""
     memory = RememberedAnswer("coder", ODD, "turn", "bash", "q", ODD)
-    await store.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
+    await store.asks.create(Write(new_ask(1, request={"agent": "coder"}), memory=memory), KEY)
     for number in range(2, 5):
-        await store.create(Write(new_ask(number, expires_at=number / 3)), None)
-    await store.save_shown("ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD)))
-    await store.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
-    await store.save_delivery_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
-    ended = end_decision()(await store.get("ask_3")).write
+        await store.asks.create(Write(new_ask(number, expires_at=number / 3)), None)
+    await store.asks.save_shown(
+        "ask_1", Shown(1, {"id": "m1", "x": ODD}, Thread(channel="C1", id=ODD))
+    )
+    await store.asks.change("ask_2", answer_decision(deliveries=(new_delivery(),)), delivery="Ev1")
+    await store.outbox.save_results([delivery_result(new_delivery(), DeliveryState.DEAD)], [])
+    ended = end_decision()(await store.asks.get("ask_3")).write
     assert ended is not None
-    await store.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
-    await store.list_late_answers(LateAnswerQuery(""), 1.0)
-    await store.save_draft(ODD, [ODD], 1.0)
-    await store.add_entry(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
+    await store.asks.create(Write(replace(ended.ask, id="ask_9"), owed=True), None)
+    await store.late_answers.list_owed(LateAnswerQuery(""), 1.0)
+    await store.drafts.save(ODD, [ODD], 1.0)
+    await store.record.add(None, RecordEntry(at=1.5, kind="note", body={"a": ODD}))
     await store.secret("web")
 
 
 async def holds_everything(store: Store) -> None:
     """Check that everything that `fill` stored is there, and that the store works."""
-    existing = await store.create(Write(new_ask(7)), KEY)
+    existing = await store.asks.create(Write(new_ask(7)), KEY)
     assert isinstance(existing, Existing)
     assert existing.ask.id == "ask_1"
-    found = await store.find_by_message("slack", "m1")
+    found = await store.messages.find_by_message("slack", "m1")
     assert found is not None
     assert found.id == "ask_1"
-    assert (await store.change("ask_2", read_only_decision, delivery="Ev1"))[1]
-    assert await store.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
-    assert await store.draft(ODD) == [ODD]
-    assert await store.next_due(0.0) == 2 / 3
-    stored = await store.delivery("msg_1")
+    assert (await store.asks.change("ask_2", read_only_decision, delivery="Ev1"))[1]
+    assert await store.asks.get_remembered("coder", ODD, "turn", "bash", "q") == (ODD,)
+    assert await store.drafts.get(ODD) == [ODD]
+    assert await store.claims.next_due(0.0) == 2 / 3
+    stored = await store.outbox.get("msg_1")
     assert stored is not None
     assert stored.state is DeliveryState.DEAD
     counts = await store.counts()
     assert (counts["open"], counts["withdrawn"], counts["dead"]) == (4, 1, 1)
-    before = await store.record("ask_2")
-    await store.add_entry("ask_2", RecordEntry(at=9.0, kind="note"))
-    after = await store.record("ask_2")
+    before = await store.record.read("ask_2")
+    await store.record.add("ask_2", RecordEntry(at=9.0, kind="note"))
+    after = await store.record.read("ask_2")
     assert after[:-1] == before
     assert after[-1].seq > max(line.seq for line in before)
-    await store.create(Write(new_ask(8)), None)
-    page = await store.page(limit=2)
+    await store.asks.create(Write(new_ask(8)), None)
+    page = await store.asks.page(limit=2)
     assert [ask.id for ask in page.rows] == ["ask_8", "ask_9"]
     assert [
-        one.number for one in await store.list_late_answers(LateAnswerQuery("", after=0), 2.0)
+        one.number for one in await store.late_answers.list_owed(LateAnswerQuery("", after=0), 2.0)
     ] == [1]
-    searched = await store.search(Search(split_words("migration")), None, 9)
+    searched = await store.search.find(Search(split_words("migration")), None, 9)
     assert [ask.id for ask in searched.rows] == [
         "ask_8",
         "ask_9",

@@ -61,12 +61,12 @@ async def test_a_killed_process_loses_nothing_acknowledged_and_repeats_nothing(
         await store.open()
         for line in acknowledged_now:
             ask_id, delivery = line.split()
-            assert (await store.change(ask_id, read_only_decision, delivery=delivery))[1], line
+            assert (await store.asks.change(ask_id, read_only_decision, delivery=delivery))[1], line
         for number in range(CLIENTS):
-            ask = await store.get(f"ask_{number}")
+            ask = await store.asks.get(f"ask_{number}")
             if ask is None:
                 continue
-            record = await store.record(ask.id, limit=1_000_000)
+            record = await store.record.read(ask.id, limit=1_000_000)
             assert len(record) == ask.revision - 1
             mine = sum(line.startswith(f"{ask.id} ") for line in acknowledged)
             # Each kill may leave one unacknowledged change per client on disk.

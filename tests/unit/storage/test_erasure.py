@@ -44,8 +44,8 @@ async def test_erased_content_is_in_no_file(path: Path) -> None:
     await store.open()
     await answer_secretly(store)
     assert files_with(SECRET, path.parent) == ["answerback.db-wal"]
-    await store.erase("ask_1", 9_000.0, ())
-    await store.scrub_erased()
+    await store.erasure.erase("ask_1", 9_000.0, ())
+    await store.erasure.scrub()
     assert files_with(SECRET, path.parent) == []
     await store.close()
     assert files_with(SECRET, path.parent) == []
@@ -76,8 +76,8 @@ async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
         words = secrets.get(number, "harmless ") * chance.choice((3, 40, 400, 900))
         ask = _long_ask(number, words)
         key = Idempotency("coder", f"{number} {words[:300]}", "d")
-        await store.create(Write(ask, asks.request_entry(ask, 1.0)), key)
-        await store.save_draft(f"{ask.id}:1:fill", words, 1.0)
+        await store.asks.create(Write(ask, asks.request_entry(ask, 1.0)), key)
+        await store.drafts.save(f"{ask.id}:1:fill", words, 1.0)
     for _ in range(3):
         for number in chance.sample(range(60), 60):
             words = secrets.get(number, "harmless ") * chance.choice((1, 30, 300))
@@ -97,12 +97,12 @@ async def test_repeatedly_rewritten_content_is_erased_too(path: Path) -> None:
                     Write(change.ask, change.entries, (delivery,) if ended else (), memory), None
                 )
 
-            await store.change(f"ask_{number}", answered)
-            await store.save_draft(f"ask_{number}:1:fill", words, 2.0)
+            await store.asks.change(f"ask_{number}", answered)
+            await store.drafts.save(f"ask_{number}:1:fill", words, 2.0)
     assert files_with(SECRET, path.parent)
     for number in chance.sample(sorted(secrets), len(secrets)):
-        await store.erase(f"ask_{number}", 9_000.0, ())
-    await store.scrub_erased()
+        await store.erasure.erase(f"ask_{number}", 9_000.0, ())
+    await store.erasure.scrub()
     assert files_with(SECRET, path.parent) == []
     assert files_with("harmless", path.parent) == ["answerback.db"]
     await store.close()
@@ -115,11 +115,11 @@ async def test_erasing_reports_that_another_process_is_reading_the_log(path: Pat
     with closing(sqlite3.connect(path, isolation_level=None)) as backup:
         backup.execute("BEGIN")
         backup.execute("SELECT count(*) FROM asks").fetchone()
-        await store.erase("ask_1", 9_000.0, ())
+        await store.erasure.erase("ask_1", 9_000.0, ())
         with pytest.raises(StoreError, match="still in its log"):
-            await store.scrub_erased()
+            await store.erasure.scrub()
         backup.execute("COMMIT")
-    await store.scrub_erased()
+    await store.erasure.scrub()
     assert files_with(SECRET, path.parent) == []
     await store.close()
 
@@ -138,10 +138,10 @@ async def test_our_own_reads_do_not_keep_erased_content_in_the_log(path: Path) -
         release.wait(WAIT)
         cursor.close()
 
-    reading = store._read(read_slowly)
+    reading = store.database.read(read_slowly)
     await asyncio.to_thread(started.wait, WAIT)
-    await store.erase("ask_1", 9_000.0, ())
-    scrubbing = asyncio.create_task(store.scrub_erased())
+    await store.erasure.erase("ask_1", 9_000.0, ())
+    scrubbing = asyncio.create_task(store.erasure.scrub())
     await asyncio.sleep(0.2)  # longer than the busy timeout
     release.set()
     await reading
@@ -157,7 +157,7 @@ async def test_erasing_reports_a_locked_file(path: Path) -> None:
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StoreError, match="it is locked by another process"):
-            await store.scrub_erased()
+            await store.erasure.scrub()
     await store.close()
 
 
@@ -168,8 +168,8 @@ async def test_a_large_file_is_not_rewritten(path: Path, monkeypatch: pytest.Mon
     await answer_secretly(store)
     with closing(sqlite3.connect(path)) as db:
         (before,) = db.execute("PRAGMA page_count").fetchone()
-    await store.erase("ask_1", 9_000.0, ())
-    await store.scrub_erased()
+    await store.erasure.erase("ask_1", 9_000.0, ())
+    await store.erasure.scrub()
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA page_count").fetchone() == (before,)
     assert files_with(SECRET, path.parent) == []
@@ -186,8 +186,8 @@ async def test_erased_content_is_in_no_postgresql_table_or_log(
         await store.open()
         await answer_secretly(store)
         assert {"asks", "record", "deliveries"} <= tables_with("nobody", postgres_server, database)
-        await store.erase("ask_1", 9_000.0, ())
-        await store.scrub_erased()
+        await store.erasure.erase("ask_1", 9_000.0, ())
+        await store.erasure.scrub()
         assert tables_with("nobody", postgres_server, database) == set()
         await store.close()
     assert SECRET not in postgres_server.log()
@@ -199,8 +199,8 @@ async def test_the_planners_statistics_have_no_content(postgres_server: Server) 
         store = PostgresStore(postgres_server.url(database))
         await store.open()
         for number in range(30):
-            await store.create(Write(secret_ask(number)), None)
-            await store.save_draft(f"ask_{number}:1:fill:U1", [SECRET], 1_500.0)
+            await store.asks.create(Write(secret_ask(number)), None)
+            await store.drafts.save(f"ask_{number}:1:fill:U1", [SECRET], 1_500.0)
         postgres_server.run("ANALYZE", database)
         kept = postgres_server.run(
             "SELECT tablename, attname FROM pg_stats WHERE pg_stats::text LIKE '%nobody%'", database

@@ -132,12 +132,12 @@ async def test_the_lock_and_sqlites_locks_do_not_interfere(tmp_path: Path) -> No
     async with hold_exclusive_lock(path):
         store = SqliteStore(path)
         await store.open()
-        await store.create(Write(new_ask()), None)
+        await store.asks.create(Write(new_ask()), None)
         # A second attempt in this process must not open and close the file: see `hold_exclusive_lock`.
         with pytest.raises(StoreError, match="Another Answerback"):
             async with hold_exclusive_lock(path):
                 pass
-        writing = store._connections._writer
+        writing = store.database.connections._writer
         assert writing is not None
         writing.execute("BEGIN IMMEDIATE")
         probe = "import sqlite3, sys; sqlite3.connect(sys.argv[1], timeout=0).execute('BEGIN IMMEDIATE')"

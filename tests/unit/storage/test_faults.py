@@ -40,26 +40,28 @@ async def limit_pages(store: SqliteStore, more: int) -> None:
         (now,) = db.execute("PRAGMA page_count").fetchone()
         db.execute(f"PRAGMA max_page_count = {now + more}").fetchone()
 
-    await store._write(run)
+    await store.database.write(run)
 
 
 @pytest.mark.rule("DATA-5")
 async def test_a_locked_database_fails_writes_with_an_explanation_and_does_not_block_reads(
     store: SqliteStore, path: Path
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    writes = [asyncio.ensure_future(store.change("ask_1", answer_decision())) for _ in range(3)]
-    assert await store.get("ask_1") == new_ask()
+    writes = [
+        asyncio.ensure_future(store.asks.change("ask_1", answer_decision())) for _ in range(3)
+    ]
+    assert await store.asks.get("ask_1") == new_ask()
     assert not any(write.done() for write in writes)
     for write in writes:
         with pytest.raises(StoreError, match="it is locked by another process"):
             await write
     other.execute("ROLLBACK")
     other.close()
-    moved, _ = await store.change("ask_1", answer_decision())
-    assert await store.get("ask_1") == moved
+    moved, _ = await store.asks.change("ask_1", answer_decision())
+    assert await store.asks.get("ask_1") == moved
 
 
 async def test_a_lock_that_is_released_in_time_fails_nothing(path: Path) -> None:
@@ -67,19 +69,19 @@ async def test_a_lock_that_is_released_in_time_fails_nothing(path: Path) -> None
     await store.open()
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    write = asyncio.ensure_future(store.create(Write(new_ask()), None))
-    assert await store.get("ask_1") is None
+    write = asyncio.ensure_future(store.asks.create(Write(new_ask()), None))
+    assert await store.asks.get("ask_1") is None
     other.execute("ROLLBACK")
     other.close()
     await write
-    assert await store.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_1") == new_ask()
     await store.close()
 
 
 async def test_nothing_can_be_written_between_a_decision_and_its_write(
     store: SqliteStore, path: Path
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
 
     def decide(ask: Ask | None) -> Decision[Ask]:
         other = sqlite3.connect(path, timeout=0.0)
@@ -88,25 +90,25 @@ async def test_nothing_can_be_written_between_a_decision_and_its_write(
         other.close()
         return answer_decision()(ask)
 
-    moved, _ = await store.change("ask_1", decide)
-    assert await store.get("ask_1") == moved
+    moved, _ = await store.asks.change("ask_1", decide)
+    assert await store.asks.get("ask_1") == moved
 
 
 @pytest.mark.rule("DATA-5")
 async def test_a_full_disk_fails_the_write_and_keeps_stored_data(
     store: SqliteStore, path: Path
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     await limit_pages(store, 3)
     big = "x" * 40_000
     for _ in range(3):
         with pytest.raises(StoreError, match=r"disk is full.*Free some space"):
-            await store.save_draft("k", big, 1.0)
-    assert await store.get("ask_1") == new_ask()
-    assert await store.draft("k") is None
+            await store.drafts.save("k", big, 1.0)
+    assert await store.asks.get("ask_1") == new_ask()
+    assert await store.drafts.get("k") is None
     await limit_pages(store, 1_000)
-    await store.save_draft("k", big, 1.0)
-    assert await store.draft("k") == big
+    await store.drafts.save("k", big, 1.0)
+    assert await store.drafts.get("k") == big
 
 
 @pytest.mark.rule("DATA-5")
@@ -114,14 +116,14 @@ async def test_a_write_without_space_does_not_fail_the_rest_of_its_batch(
     store: SqliteStore,
 ) -> None:
     for number in range(10):
-        await store.create(Write(new_ask(number)), None)
+        await store.asks.create(Write(new_ask(number)), None)
     await limit_pages(store, 8)
     big = "x" * 200_000
     results = await asyncio.gather(
         *(
-            store.save_draft("k", big, 1.0)
+            store.drafts.save("k", big, 1.0)
             if number == 5
-            else store.change(f"ask_{number}", answer_decision(), delivery=f"Ev{number}")
+            else store.asks.change(f"ask_{number}", answer_decision(), delivery=f"Ev{number}")
             for number in range(10)
         ),
         return_exceptions=True,
@@ -129,25 +131,25 @@ async def test_a_write_without_space_does_not_fail_the_rest_of_its_batch(
     assert [n for n, r in enumerate(results) if isinstance(r, BaseException)] == [5]
     assert isinstance(results[5], StoreError)
     for number in range(10):
-        stored = await store.get(f"ask_{number}")
+        stored = await store.asks.get(f"ask_{number}")
         assert stored is not None
         assert stored.revision == (1 if number == 5 else 2)
 
 
 async def test_a_duplicate_delivery_id_fails_only_its_own_change(store: SqliteStore) -> None:
     for number in range(6):
-        await store.create(Write(new_ask(number)), None)
+        await store.asks.create(Write(new_ask(number)), None)
     delivery = new_delivery(1)
     results = await asyncio.gather(
-        *(store.change(f"ask_{n}", answer_decision(deliveries=(delivery,))) for n in range(2)),
-        *(store.change(f"ask_{n}", answer_decision()) for n in range(2, 6)),
+        *(store.asks.change(f"ask_{n}", answer_decision(deliveries=(delivery,))) for n in range(2)),
+        *(store.asks.change(f"ask_{n}", answer_decision()) for n in range(2, 6)),
         return_exceptions=True,
     )
     failed = [r for r in results if isinstance(r, BaseException)]
     assert len(failed) == 1
     assert isinstance(failed[0], StoreError)
     assert (await store.counts())["pending"] == 1
-    assert len(await store.list_outdated(10)) == 6
+    assert len(await store.messages.list_outdated(10)) == 6
 
 
 IO_ERROR = """
@@ -162,16 +164,16 @@ async def main(path):
     store = SqliteStore(path)
     await store.open()
     for number in range(5):
-        await store.create(Write(new_ask(number)), None)
+        await store.asks.create(Write(new_ask(number)), None)
     free = resource.getrlimit(resource.RLIMIT_FSIZE)
-    await store.get("ask_0")  # the reading connection is open, too
+    await store.asks.get("ask_0")  # the reading connection is open, too
     resource.setrlimit(resource.RLIMIT_FSIZE, (os.path.getsize(path + "-wal") + 5_000, free[1]))
-    changes = [store.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in range(5)]
+    changes = [store.asks.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in range(5)]
     errors = await asyncio.gather(*changes, return_exceptions=True)
     resource.setrlimit(resource.RLIMIT_FSIZE, free)
-    revisions = [(await store.get(f"ask_{n}")).revision for n in range(5)]
-    repeats = [(await store.change(f"ask_{n}", read_only_decision, delivery=f"Ev{n}"))[1] for n in range(5)]
-    moved = [(await store.change("ask_0", answer_decision()))[0].revision]
+    revisions = [(await store.asks.get(f"ask_{n}")).revision for n in range(5)]
+    repeats = [(await store.asks.change(f"ask_{n}", read_only_decision, delivery=f"Ev{n}"))[1] for n in range(5)]
+    moved = [(await store.asks.change("ask_0", answer_decision()))[0].revision]
     await store.check()
     print(json.dumps({
         "errors": [type(error).__name__ for error in errors],
@@ -209,7 +211,7 @@ async def test_a_failed_commit_has_an_unknown_outcome_and_the_store_keeps_workin
     assert report["moved"] == [report["revisions"][0] + 1]
     store = SqliteStore(path)
     await store.open()
-    ask = await store.get("ask_0")
+    ask = await store.asks.get("ask_0")
     assert ask is not None
     assert ask.revision == report["moved"][0]
     await store.close()
@@ -221,8 +223,8 @@ async def test_a_failed_commit_has_an_unknown_outcome_and_the_store_keeps_workin
 async def test_a_disk_with_space_for_only_small_writes_fails_the_check(store: SqliteStore) -> None:
     await store.check()
     await limit_pages(store, 4)
-    await store.create(Write(new_ask()), None)
-    with closing(sqlite3.connect(store._connections.path)) as db:
+    await store.asks.create(Write(new_ask()), None)
+    with closing(sqlite3.connect(store.database.connections.path)) as db:
         db.execute("UPDATE health SET filling = ''")
         db.commit()
         db.execute("VACUUM")
@@ -244,60 +246,60 @@ async def test_a_database_that_was_removed_fails_the_check(store: SqliteStore, p
 
 
 async def test_a_damaged_page_fails_only_what_needs_it(store: SqliteStore, path: Path) -> None:
-    await store.create(Write(new_ask(1, request={"metadata": {"a": "x" * 50_000}})), None)
+    await store.asks.create(Write(new_ask(1, request={"metadata": {"a": "x" * 50_000}})), None)
     await store.close()
     whole = path.read_bytes()
     at = whole.index(b"x" * 4_000) - 4
     path.write_bytes(whole[:at] + b"\xff" * 4 + whole[at + 4 :])
     await store.open()
     with pytest.raises(StoreError, match="the disk failed to read it, or"):
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     with pytest.raises(StoreError, match="damaged"):
-        await store.change("ask_1", answer_decision())
-    await store.create(Write(new_ask(2)), None)
-    assert await store.get("ask_2") == new_ask(2)
+        await store.asks.change("ask_1", answer_decision())
+    await store.asks.create(Write(new_ask(2)), None)
+    assert await store.asks.get("ask_2") == new_ask(2)
 
 
 async def test_a_store_without_its_file_fails_until_the_file_is_back(
     store: SqliteStore, path: Path
 ) -> None:
-    await store.create(Write(new_ask()), None)
-    await asyncio.to_thread(store._connections.close)
+    await store.asks.create(Write(new_ask()), None)
+    await asyncio.to_thread(store.database.connections.close)
     away = path.rename(path.with_name("away"))
     path.mkdir()
     with pytest.raises(StoreError, match="cannot be opened"):
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     with pytest.raises(StoreError, match="cannot be opened"):
-        await store.change("ask_1", answer_decision())
+        await store.asks.change("ask_1", answer_decision())
     path.rmdir()
     path.write_bytes(b"no database at all" * 1_000)
     with pytest.raises(StoreError, match="not an SQLite database"):
-        await store.change("ask_1", answer_decision())
+        await store.asks.change("ask_1", answer_decision())
     away.replace(path)
-    moved, _ = await store.change("ask_1", answer_decision())
-    assert await store.get("ask_1") == moved
+    moved, _ = await store.asks.change("ask_1", answer_decision())
+    assert await store.asks.get("ask_1") == moved
 
 
 async def test_a_decision_that_stores_another_ask_raises_and_stores_nothing(
     store: SqliteStore,
 ) -> None:
-    await store.create(Write(new_ask(1)), None)
+    await store.asks.create(Write(new_ask(1)), None)
 
     def swap(ask: Ask | None) -> Decision[None]:
         return Decision(Write(new_ask(2)), None)
 
     with pytest.raises(AssertionError):
-        await store.change("ask_1", swap)
+        await store.asks.change("ask_1", swap)
     with pytest.raises(AssertionError):
-        await store.change("ask_2", swap)
-    assert await store.get("ask_1") == new_ask(1)
-    assert await store.get("ask_2") is None
+        await store.asks.change("ask_2", swap)
+    assert await store.asks.get("ask_1") == new_ask(1)
+    assert await store.asks.get("ask_2") is None
 
 
 @pytest.mark.rule("RECORD-4")
 async def test_the_record_is_append_only(store: SqliteStore, path: Path) -> None:
-    await store.create(Write(new_ask()), None)
-    await store.change("ask_1", answer_decision())
+    await store.asks.create(Write(new_ask()), None)
+    await store.asks.change("ask_1", answer_decision())
     other = sqlite3.connect(path)
     changes = ("at = 0.0", "entry = ''", "before = seq")
     for statement in ("DELETE FROM record", *(f"UPDATE record SET {one}" for one in changes)):
@@ -314,16 +316,16 @@ def test_a_program_that_exits_without_closing_keeps_its_submitted_writes(path: P
 
     async def leave() -> None:
         await store.open()
-        left = asyncio.ensure_future(store.create(Write(new_ask()), None))
+        left = asyncio.ensure_future(store.asks.create(Write(new_ask()), None))
         await asyncio.sleep(0)
         left.cancel()
 
     other = sqlite3.connect(path, isolation_level=None)
     asyncio.run(leave())
-    worker = store._writer
+    worker = store.database._writer
     assert worker is not None
     worker._queue.put(None)
     worker._thread.join(5)
     assert other.execute("SELECT id FROM asks").fetchall() == [("ask_1",)]
     other.close()
-    store._connections.close()
+    store.database.connections.close()

@@ -16,7 +16,7 @@ from sqlite_utils import Database
 
 from answerback.core.ask import Ask, Status, Thread
 from answerback.core.errors import DatabaseTooNewError, StoreError
-from answerback.ports.claims import SOLE_CLAIM, ClaimKind, Fence
+from answerback.ports.claims import SOLE_CLAIM, Fence
 from answerback.ports.store import Write
 from answerback.ports.store_values import Delivery
 from answerback.ports.surface import Shown
@@ -25,6 +25,7 @@ from answerback.testing.store_examples import (
     new_ask,
     new_delivery,
     read_only_decision,
+    release_all,
 )
 from answerback_storage import rows
 from answerback_storage.sqlite.migrations import APPLICATION_ID, migrations
@@ -74,7 +75,7 @@ async def refusal(path: Path) -> str:
 async def test_only_the_owner_may_read_the_files(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     modes = {file.name: file.stat().st_mode & 0o777 for file in path.parent.iterdir()}
     names = ("answerback.db", "answerback.db-shm", "answerback.db-wal")
     assert modes == dict.fromkeys(names, 0o600)
@@ -93,12 +94,12 @@ async def test_an_empty_file_is_accepted(path: Path) -> None:
 async def test_a_closed_store_can_be_reopened(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     await store.close()
     with pytest.raises(StoreError, match="not open"):
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     await store.open()
-    assert await store.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_1") == new_ask()
     await store.close()
 
 
@@ -116,8 +117,8 @@ async def test_several_stores_can_open_a_new_file_at_once(tmp_path: Path) -> Non
     for attempt in range(30):  # each attempt is a separate race
         stores = [SqliteStore(tmp_path / f"{attempt}.db") for _ in range(5)]
         await asyncio.gather(*(store.open() for store in stores))
-        await stores[0].create(Write(new_ask()), None)
-        assert await stores[4].get("ask_1") == new_ask()
+        await stores[0].asks.create(Write(new_ask()), None)
+        assert await stores[4].asks.get("ask_1") == new_ask()
         await asyncio.gather(*(store.close() for store in stores))
 
 
@@ -178,7 +179,7 @@ async def test_a_file_that_is_not_a_database_is_refused_and_unchanged(path: Path
 async def test_a_half_written_file_is_refused(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     await store.close()
     whole = path.read_bytes()
     for length in (50, 1_000, 4_096, len(whole) // 2, len(whole) - 4_096):
@@ -229,11 +230,11 @@ async def test_a_file_from_before_claims_is_migrated(path: Path) -> None:
     await asyncio.to_thread(write_before_claims, path, ask, delivery)
     store = SqliteStore(path)
     await store.open()
-    assert await store.claim_message("ask_1", SOLE_CLAIM) == ask
-    assert await store.claim_message("ask_1", SOLE_CLAIM._replace(holder="other")) is None
-    assert await store.claim_due(SOLE_CLAIM, 9_000.0, 5) == ["ask_1"]
-    assert await store.claim_deliveries(SOLE_CLAIM, 9_000.0, 5) == [rows.new_delivery(delivery)]
-    assert await store.lease("gateway", SOLE_CLAIM) == 1
+    assert await store.claims.claim_message("ask_1", SOLE_CLAIM) == ask
+    assert await store.claims.claim_message("ask_1", SOLE_CLAIM._replace(holder="other")) is None
+    assert await store.claims.claim_due(SOLE_CLAIM, 9_000.0, 5) == ["ask_1"]
+    assert await store.outbox.claim(SOLE_CLAIM, 9_000.0, 5) == [rows.new_delivery(delivery)]
+    assert await store.leases.take("gateway", SOLE_CLAIM) == 1
     await store.close()
 
 
@@ -276,7 +277,7 @@ async def test_every_commit_is_durable(path: Path) -> None:
         return tuple(db.execute(f"PRAGMA {name}").fetchone()[0] for name in asked)
 
     full = 2
-    assert await store._write(pragmas) == (full, "wal")
+    assert await store.database.write(pragmas) == (full, "wal")
     await store.close()
 
 
@@ -284,17 +285,19 @@ async def test_every_commit_is_durable(path: Path) -> None:
 async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path: Path) -> None:
     store = SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask(1, expires_at=5_000.0), deliveries=(new_delivery(),)), None)
-    await store.create(Write(new_ask(2)), None)
+    await store.asks.create(
+        Write(new_ask(1, expires_at=5_000.0), deliveries=(new_delivery(),)), None
+    )
+    await store.asks.create(Write(new_ask(2)), None)
     statements: set[str] = set()
-    for run in (store._write, store._read):
+    for run in (store.database.write, store.database.read):
         await run(lambda db: db.set_trace_callback(statements.add))
     await asyncio.gather(
-        *(store.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in (1, 2))
+        *(store.asks.change(f"ask_{n}", answer_decision(), delivery=f"Ev{n}") for n in (1, 2))
     )
-    await store.find_open("slack", "C1", None, 5)
-    await store.find_open("slack", "C1", "1.0", 5)
-    await store.find_by_message("discord", "5")
+    await store.messages.find_open("slack", "C1", None, 5)
+    await store.messages.find_open("slack", "C1", "1.0", 5)
+    await store.messages.find_by_message("discord", "5")
     for filters in (
         {},
         {"status": Status.OPEN},
@@ -302,30 +305,29 @@ async def test_no_statement_of_a_running_store_reads_or_sorts_a_whole_table(path
         {"agent": "a"},
         {"conversation": "c"},
     ):
-        await store.page(**filters)
-        await store.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
-        await store.deliveries(state=None, agent=filters.get("agent"), after=None, limit=5)
-    await store.record("ask_1")
-    await store.list_outdated(5)
-    await store.save_shown("ask_2", Shown(1, {"id": "1"}, Thread()))
-    await store.claim_message("ask_1", SOLE_CLAIM)
-    await store.claim_due(SOLE_CLAIM, 1e9, 5)
-    await store.next_due(1.0)
-    (stored,) = await store.claim_deliveries(SOLE_CLAIM, 1e9, 5)
-    await store.renew_delivery(stored.delivery.id, SOLE_CLAIM)
-    for work in ClaimKind:
-        await store.release(work, SOLE_CLAIM.holder)
-    epoch = await store.lease("gateway", SOLE_CLAIM)
+        await store.asks.page(**filters)
+        await store.asks.page(**{"status": Status.OPEN, "surface": "web"} | filters)  # type: ignore[arg-type] # the same
+        await store.outbox.page(state=None, agent=filters.get("agent"), after=None, limit=5)
+    await store.record.read("ask_1")
+    await store.messages.list_outdated(5)
+    await store.asks.save_shown("ask_2", Shown(1, {"id": "1"}, Thread()))
+    await store.claims.claim_message("ask_1", SOLE_CLAIM)
+    await store.claims.claim_due(SOLE_CLAIM, 1e9, 5)
+    await store.claims.next_due(1.0)
+    (stored,) = await store.outbox.claim(SOLE_CLAIM, 1e9, 5)
+    await store.outbox.renew(stored.delivery.id, SOLE_CLAIM)
+    await release_all(store, SOLE_CLAIM.holder)
+    epoch = await store.leases.take("gateway", SOLE_CLAIM)
     assert epoch is not None
-    await store.change("ask_1", read_only_decision, fence=Fence("gateway", epoch))
-    await store.release_lease("gateway", SOLE_CLAIM.holder)
-    await store.revisions(["ask_1"])
-    await store.next_delivery()
+    await store.asks.change("ask_1", read_only_decision, fence=Fence("gateway", epoch))
+    await store.leases.release("gateway", SOLE_CLAIM.holder)
+    await store.changes.revisions(["ask_1"])
+    await store.outbox.next_due()
     await store.counts()
-    await store.prune(1.0)
-    await store.get_remembered("a", "c", "t", "bash", "q")
-    await store.draft("k")
-    await store.delivery("msg_1")
+    await store.maintenance.prune(1.0)
+    await store.asks.get_remembered("a", "c", "t", "bash", "q")
+    await store.drafts.get("k")
+    await store.outbox.get("msg_1")
     await store.close()
     # A partial index holds only the open or pending rows, in the requested order.
     handed_in = ("json_each VIRTUAL TABLE", "CONSTANT ROW", "2 CONSTANT ROWS", "step", "(subquery")

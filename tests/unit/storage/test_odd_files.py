@@ -35,27 +35,27 @@ async def store(path: Path) -> AsyncIterator[SqliteStore]:
 async def test_a_trigger_that_swallows_a_step_fails_it_and_leaves_no_trace(
     store: SqliteStore, path: Path, telling: bool
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute(
             "CREATE TRIGGER hands_off BEFORE UPDATE ON asks BEGIN SELECT RAISE(IGNORE); END"
         )
         decide = answer_decision(deliveries=(new_delivery(),) if telling else ())
         with pytest.raises((StoreError, AssertionError), match="revision"):
-            await store.change("ask_1", decide, delivery="Ev1")
-        assert await store.get("ask_1") == new_ask()
-        assert await store.record("ask_1") == []
+            await store.asks.change("ask_1", decide, delivery="Ev1")
+        assert await store.asks.get("ask_1") == new_ask()
+        assert await store.record.read("ask_1") == []
         assert (await store.counts()).get("pending", 0) == 0
         other.execute("DROP TRIGGER hands_off")
-    moved, repeated = await store.change("ask_1", decide, delivery="Ev1")
+    moved, repeated = await store.asks.change("ask_1", decide, delivery="Ev1")
     assert not repeated
-    assert await store.get("ask_1") == moved
+    assert await store.asks.get("ask_1") == moved
 
 
 async def test_a_file_without_wal_that_is_being_read_is_reported_as_locked(
     store: SqliteStore, path: Path
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     await store.close()
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("PRAGMA journal_mode = DELETE")
@@ -65,9 +65,9 @@ async def test_a_file_without_wal_that_is_being_read_is_reported_as_locked(
             await store.open()
         other.execute("ROLLBACK")
     await store.open()
-    assert await store.get("ask_1") == new_ask()
-    moved, _ = await store.change("ask_1", answer_decision())
-    assert await store.get("ask_1") == moved
+    assert await store.asks.get("ask_1") == new_ask()
+    moved, _ = await store.asks.change("ask_1", answer_decision())
+    assert await store.asks.get("ask_1") == moved
 
 
 def test_switching_to_wal_is_retried_until_the_other_connection_is_gone(path: Path) -> None:
@@ -97,12 +97,14 @@ async def test_a_call_that_is_not_text_fails_alone(
 ) -> None:
     odd = new_ask(2, request={"metadata": {"a": "\ud800"}})
     refused, stored = await asyncio.gather(
-        store.create(Write(odd), None), store.create(Write(new_ask()), None), return_exceptions=True
+        store.asks.create(Write(odd), None),
+        store.asks.create(Write(new_ask()), None),
+        return_exceptions=True,
     )
     assert isinstance(refused, StoreError)
     assert "half a surrogate pair" in str(refused)
     assert not isinstance(stored, BaseException)
-    assert await store.get("ask_2") is None
+    assert await store.asks.get("ask_2") is None
 
 
 @pytest.mark.rule("DATA-8")
@@ -113,12 +115,13 @@ async def test_asks_that_do_not_fit_the_cache_work_normally(
     last = Question(id="why", text="Why?", answer_type=AnswerType.TEXT)
     for number in range(300):
         form = Form(questions=(large, last)) if number % 100 == 0 else new_ask().form
-        await store.create(Write(new_ask(number, form=form)), None)
+        await store.asks.create(Write(new_ask(number, form=form)), None)
     for step, value in ((2, True), (3, "words")):
         numbers = range(300) if step == 2 else range(0, 300, 100)
         changes = (
-            store.change(f"ask_{n}", answer_decision(value), delivery=f"{step}{n}") for n in numbers
+            store.asks.change(f"ask_{n}", answer_decision(value), delivery=f"{step}{n}")
+            for n in numbers
         )
         moved = [ask for ask, _ in await asyncio.gather(*changes)]
         assert {ask.revision for ask in moved} == {step}
-        assert [await store.get(ask.id) for ask in moved] == moved
+        assert [await store.asks.get(ask.id) for ask in moved] == moved

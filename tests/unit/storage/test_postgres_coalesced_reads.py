@@ -140,7 +140,7 @@ async def test_very_many_concurrent_clicks_and_shows_take_few_statements(
     store = PostgresStore(database.url)
     await store.open()
     for number in range(40):
-        await store.create(Write(new_ask(number)), None)
+        await store.asks.create(Write(new_ask(number)), None)
     run, sent = Database._run, []
 
     async def counted(self: Database, connection: object, statement: str, values: object) -> object:
@@ -148,16 +148,17 @@ async def test_very_many_concurrent_clicks_and_shows_take_few_statements(
         return await run(self, connection, statement, values)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Database, "_run", counted)
-    await asyncio.gather(*(store.change(f"ask_{n}", answer_decision()) for n in range(40)))
+    await asyncio.gather(*(store.asks.change(f"ask_{n}", answer_decision()) for n in range(40)))
     assert len([one for one in sent if "pg_notify" not in one]) == 4, (
         "two batches, and two statements each"
     )
     sent.clear()
-    await asyncio.gather(*(store.claim_message(f"ask_{n}", ANN) for n in range(40)))
+    await asyncio.gather(*(store.claims.claim_message(f"ask_{n}", ANN) for n in range(40)))
     assert len([one for one in sent if one.startswith("SELECT version")]) == 1
     sent.clear()
     assert (
-        await asyncio.gather(*(store.get_retry_after("slack:C0") for _ in range(40))) == [0.0] * 40
+        await asyncio.gather(*(store.rate_limits.get_retry_after("slack:C0") for _ in range(40)))
+        == [0.0] * 40
     )
     assert len(sent) == 1
     await store.close()

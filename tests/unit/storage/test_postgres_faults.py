@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 import psycopg
 import pytest
 
-from answerback.core.ask import Ask
+from answerback.core.ask import Ask, RecordEntry
 from answerback.core.errors import CommitUnknownError, DatabaseTooNewError, StoreError
 from answerback.ports.store import Decision, Write
 from answerback.testing.store_examples import answer_decision, new_ask, read_only_decision
@@ -159,32 +159,33 @@ async def test_concurrent_starts_migrate_once(postgres_server: postgres.Server, 
 async def test_server_errors_are_explained_and_nothing_is_stored(
     store: PostgresStore, run: psycopg.Connection, code: str, words: str
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     with failing(run, code):
         with pytest.raises(StoreError, match=words) as error:
-            await store.change("ask_1", answer_decision(), delivery="ev")
+            await store.asks.change("ask_1", answer_decision(), delivery="ev")
         assert not isinstance(error.value, CommitUnknownError)
+        entry = RecordEntry(at=1.0, kind="answered")
         with pytest.raises(StoreError, match=words):
-            await store.create(Write(new_ask(2), answer_decision()(new_ask(2)).write.entries), None)  # type: ignore[union-attr]
-    assert await store.get("ask_1") == new_ask()
-    assert await store.get("ask_2") is None
-    assert (await store.change("ask_1", answer_decision(), delivery="ev"))[1] is False
+            await store.asks.create(Write(new_ask(2), (entry,)), None)
+    assert await store.asks.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_2") is None
+    assert (await store.asks.change("ask_1", answer_decision(), delivery="ev"))[1] is False
 
 
 @pytest.mark.rule("DATA-5")
 async def test_a_deadlock_is_retried_a_limited_number_of_times(
     store: PostgresStore, run: psycopg.Connection
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     with failing(run, "40P01", times=2):
-        moved, _ = await store.change("ask_1", answer_decision())
-    assert await store.get("ask_1") == moved
+        moved, _ = await store.asks.change("ask_1", answer_decision())
+    assert await store.asks.get("ask_1") == moved
     with (
         failing(run, "40001"),
         pytest.raises(StoreError, match="other transactions conflicted"),
     ):
-        await store.change("ask_1", answer_decision("prod"))
-    assert await store.get("ask_1") == moved
+        await store.asks.change("ask_1", answer_decision("prod"))
+    assert await store.asks.get("ask_1") == moved
 
 
 @pytest.mark.rule("DATA-5")
@@ -193,12 +194,12 @@ async def test_a_statement_timeout_is_explained_and_nothing_is_stored(
 ) -> None:
     slow = PostgresStore(f"{database}?options=-cstatement_timeout%3D100ms")
     await slow.open()
-    await slow.create(Write(new_ask()), None)
+    await slow.asks.create(Write(new_ask()), None)
     with run.transaction():
         run.execute("SELECT 1 FROM asks FOR UPDATE")
         with pytest.raises(StoreError, match="cancelled, by `statement_timeout`"):
-            await slow.change("ask_1", answer_decision())
-    assert await slow.get("ask_1") == new_ask()
+            await slow.asks.change("ask_1", answer_decision())
+    assert await slow.asks.get("ask_1") == new_ask()
     await slow.close()
 
 
@@ -209,11 +210,11 @@ async def test_an_unresponsive_server_leaves_the_outcome_unknown(
     monkeypatch.setattr(connections, "STATEMENT_TIMEOUT", 0.2)
     store = PostgresStore(database)
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     with run.transaction():
         run.execute("SELECT 1 FROM asks FOR UPDATE")
         with pytest.raises(CommitUnknownError, match=r"did not answer.*is not known"):
-            await store.change("ask_1", answer_decision())
+            await store.asks.change("ask_1", answer_decision())
     await store.check()
     await store.close()
 
@@ -222,20 +223,20 @@ async def test_an_unresponsive_server_leaves_the_outcome_unknown(
 async def test_a_store_works_again_once_its_server_is_back(
     store: PostgresStore, postgres_server: postgres.Server
 ) -> None:
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     notifications: asyncio.Queue[str | None] = asyncio.Queue()
-    store.listen(notifications.put_nowait)
+    store.changes.listen(notifications.put_nowait)
     await asyncio.to_thread(postgres_server.stop)
     with pytest.raises(StoreError, match="cannot be reached") as error:
-        await store.change("ask_1", answer_decision())
+        await store.asks.change("ask_1", answer_decision())
     assert not isinstance(error.value, CommitUnknownError), "nothing was sent"
     with pytest.raises(StoreError, match="cannot be reached"):
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     async with asyncio.timeout(SOON):
         assert await notifications.get() is None
     await asyncio.to_thread(postgres_server.start)
-    moved, _ = await store.change("ask_1", answer_decision())
-    assert await store.get("ask_1") == moved
+    moved, _ = await store.asks.change("ask_1", answer_decision())
+    assert await store.asks.get("ask_1") == moved
 
 
 @pytest.mark.rule("DATA-5")
@@ -244,8 +245,8 @@ async def test_a_connection_cut_while_storing_a_click_leaves_its_outcome_unknown
     between: tuple[PostgresStore, Proxy], stored: bool
 ) -> None:
     store, cutting = between
-    await store.create(Write(new_ask()), None)
-    while (sending := store._notifier._sending) is not None:
+    await store.asks.create(Write(new_ask()), None)
+    while (sending := store.notifier._sending) is not None:
         await asyncio.wait({sending})  # otherwise its notification would be cut
     results: list[Ask] = []
 
@@ -255,16 +256,16 @@ async def test_a_connection_cut_while_storing_a_click_leaves_its_outcome_unknown
         return answer_decision()(ask)
 
     with pytest.raises(CommitUnknownError, match=r"connection was lost.*is not known"):
-        await store.change("ask_1", decide, delivery="ev", then=results.append)
+        await store.asks.change("ask_1", decide, delivery="ev", then=results.append)
     assert results == []
     async with asyncio.timeout(SOON):
-        while stored and (await store.get("ask_1")) == new_ask():  # noqa: ASYNC110 nothing signals it
+        while stored and (await store.asks.get("ask_1")) == new_ask():  # noqa: ASYNC110 nothing signals it
             await asyncio.sleep(0.01)
-    seen, repeated = await store.change("ask_1", read_only_decision, delivery="ev")
+    seen, repeated = await store.asks.change("ask_1", read_only_decision, delivery="ev")
     assert repeated is stored, "what was stored is known by its delivery"
     if seen == new_ask():
-        await store.change("ask_1", answer_decision(), delivery="ev")
-    found = await store.get("ask_1")
+        await store.asks.change("ask_1", answer_decision(), delivery="ev")
+    found = await store.asks.get("ask_1")
     assert found is not None
     assert found.revision == 2
 
@@ -273,18 +274,18 @@ async def test_a_read_is_repeated_if_its_connection_is_cut(
     between: tuple[PostgresStore, Proxy],
 ) -> None:
     store, cutting = between
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     cutting.cut_before_request = True
-    assert await store.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_1") == new_ask()
     cutting.cut()
-    assert await store.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_1") == new_ask()
 
 
 async def test_a_transaction_cut_off_during_commit_has_an_unknown_outcome(
     between: tuple[PostgresStore, Proxy],
 ) -> None:
     store, cutting = between
-    database = store._database
+    database = store.database.connections
     with pytest.raises(CommitUnknownError):
         async with database.transaction():
             cutting.cut_before_request = True
@@ -321,7 +322,7 @@ async def test_a_lost_listening_connection_is_reopened(
     store: PostgresStore, run: psycopg.Connection, database: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     notifications: asyncio.Queue[str | None] = asyncio.Queue()
-    store.listen(notifications.put_nowait)
+    store.changes.listen(notifications.put_nowait)
     with caplog.at_level(logging.WARNING):
         run.execute(
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
@@ -332,7 +333,7 @@ async def test_a_lost_listening_connection_is_reopened(
     assert "is being reopened" in caplog.text
     other = PostgresStore(database)
     await other.open()
-    await other.create(Write(new_ask()), None)
+    await other.asks.create(Write(new_ask()), None)
     async with asyncio.timeout(SOON):
         while (name := await notifications.get()) is None:
             pass
@@ -346,8 +347,8 @@ async def test_notifications_that_cannot_be_sent_are_logged(
     async def fail(*_: object) -> None:
         raise StoreError("no")
 
-    monkeypatch.setattr(store._database, "write", fail)
-    store._notifier.notify(["ask_1"])
+    monkeypatch.setattr(store.database.connections, "write", fail)
+    store.notifier.notify(["ask_1"])
     with caplog.at_level(logging.WARNING):
         async with asyncio.timeout(SOON):
             while "were not notified" not in caplog.text:  # noqa: ASYNC110 nothing signals it

@@ -37,12 +37,12 @@ async def test_behind_a_pooler_clicks_are_stored_and_notifications_arrive(
     for store in stores:
         await store.open()
     notifications: asyncio.Queue[str | None] = asyncio.Queue()
-    stores[1].listen(notifications.put_nowait)
-    await asyncio.gather(*(stores[0].create(Write(new_ask(n)), None) for n in range(20)))
+    stores[1].changes.listen(notifications.put_nowait)
+    await asyncio.gather(*(stores[0].asks.create(Write(new_ask(n)), None) for n in range(20)))
     for revision in range(1, 11):
         results = await asyncio.gather(
             *(
-                store.change(
+                store.asks.change(
                     f"ask_{n}", answer_if_at_revision(revision), delivery=f"{revision}-{n}-{k}"
                 )
                 for n in range(10)
@@ -50,7 +50,9 @@ async def test_behind_a_pooler_clicks_are_stored_and_notifications_arrive(
             )
         )
         assert sum(result for result, _ in results) == 10
-    assert (await stores[1].change("ask_0", read_only_decision, delivery="1-0-0"))[0] is not None
+    assert (await stores[1].asks.change("ask_0", read_only_decision, delivery="1-0-0"))[
+        0
+    ] is not None
     names: set[str | None] = set()
     async with asyncio.timeout(SOON):
         while len(names) < 10:

@@ -40,7 +40,7 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
     """A store whose role has a password, with an ask in it."""
     store = PostgresStore(postgres_server.url(fresh, user=f"{postgres.GUARDED}:right"))
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     yield store
     await store.close()
 
@@ -48,7 +48,7 @@ async def guarded(postgres_server: postgres.Server, fresh: str) -> AsyncIterator
 async def refused(store: PostgresStore, words: str) -> None:
     """Check that a click is not stored, and that the error is one sentence without a password."""
     with pytest.raises(StoreError, match=words) as error:
-        await store.change("ask_1", answer_decision(), delivery="ev")
+        await store.asks.change("ask_1", answer_decision(), delivery="ev")
     assert not isinstance(error.value, CommitUnknownError)
     assert "\n" not in str(error.value)
     assert "right" not in str(error.value)
@@ -56,10 +56,10 @@ async def refused(store: PostgresStore, words: str) -> None:
 
 async def accepted(store: PostgresStore) -> None:
     """Check that the same click is stored."""
-    assert await store.get("ask_1") == new_ask()
-    moved, repeated = await store.change("ask_1", answer_decision(), delivery="ev")
+    assert await store.asks.get("ask_1") == new_ask()
+    moved, repeated = await store.asks.change("ask_1", answer_decision(), delivery="ev")
     assert not repeated
-    assert await store.get("ask_1") == moved
+    assert await store.asks.get("ask_1") == moved
 
 
 @pytest.mark.rule("DATA-5")
@@ -131,10 +131,10 @@ async def test_a_pooler_that_cannot_reach_its_server_is_named(
         postgres_server.url(database.rpartition("/")[2], port=pooling.port), listen_url=database
     )
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     postgres_server.stop()
     with pytest.raises(StoreError) as error:
-        await store.change("ask_1", answer_decision(), delivery="ev")
+        await store.asks.change("ask_1", answer_decision(), delivery="ev")
     postgres_server.start()
     assert "See the logs of the pooler and the server" in str(error.value)
     async with asyncio.timeout(SOON):
@@ -146,7 +146,7 @@ async def test_a_pooler_that_cannot_reach_its_server_is_named(
 
 async def _get(store: PostgresStore) -> Ask | None:
     try:
-        return await store.get("ask_1")
+        return await store.asks.get("ask_1")
     except StoreError:
         return None
 
@@ -193,21 +193,21 @@ async def test_a_full_disk_loses_nothing_and_the_store_recovers_once_there_is_sp
 ) -> None:
     store = PostgresStore(full)
     await store.open()
-    await store.create(Write(new_ask()), None)
+    await store.asks.create(Write(new_ask()), None)
     fill(full)
     large = new_ask(2, request={"arguments": {"noise": secrets.token_hex(100_000)}})
     with pytest.raises(
         StoreError, match=r"the server's disk is full\. Free some space there"
     ) as error:
-        await store.create(Write(large), None)
+        await store.asks.create(Write(large), None)
     assert not isinstance(error.value, CommitUnknownError)
     assert "\n" not in str(error.value)
-    assert await store.get("ask_2") is None
-    assert await store.get("ask_1") == new_ask()
+    assert await store.asks.get("ask_2") is None
+    assert await store.asks.get("ask_1") == new_ask()
     with psycopg.connect(full, autocommit=True) as connection:
         connection.execute("DROP TABLE ballast")
-    await store.create(Write(large), None)
-    assert await store.get("ask_2") == large
+    await store.asks.create(Write(large), None)
+    assert await store.asks.get("ask_2") == large
     await accepted(store)
     await store.close()
 

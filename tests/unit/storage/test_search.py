@@ -33,7 +33,7 @@ def ended_ask(number: int) -> Ask:
 
 
 async def found(store: Store, text: str) -> list[str]:
-    return [ask.id for ask in (await store.search(Search(split_words(text)), None, 10)).rows]
+    return [ask.id for ask in (await store.search.find(Search(split_words(text)), None, 10)).rows]
 
 
 def write_before(path: Path) -> None:
@@ -63,9 +63,9 @@ async def test_asks_of_an_older_file_are_found(tmp_path: Path) -> None:
 async def test_asks_of_an_older_postgresql_database_are_found(database: str) -> None:
     store = PostgresStore(database)
     await store.open()
-    await store.create(Write(new_ask(1)), None)
-    await store.create(Write(ended_ask(2)), None)
-    await store.create(Write(new_ask(3)), None)
+    await store.asks.create(Write(new_ask(1)), None)
+    await store.asks.create(Write(ended_ask(2)), None)
+    await store.asks.create(Write(new_ask(3)), None)
     await store.close()
     with psycopg.connect(database, autocommit=True) as db:
         db.execute("DELETE FROM answerback_migrations WHERE name = 'searched'")
@@ -84,8 +84,8 @@ async def test_an_erased_request_is_no_longer_found(tmp_path: Path, database: st
     stores: list[Store] = [SqliteStore(path), PostgresStore(database)]
     for store in stores:
         await store.open()
-        await store.create(Write(ended_ask(1)), None)
-        await store.create(Write(new_ask(2)), None)
+        await store.asks.create(Write(ended_ask(1)), None)
+        await store.asks.create(Write(new_ask(2)), None)
     erase = (
         "UPDATE requests SET request = (SELECT request FROM requests WHERE seq = 2) WHERE seq = 1"
     )
@@ -108,11 +108,11 @@ async def test_erased_words_are_in_no_file(tmp_path: Path) -> None:
         text = "Xylophone?" if number == 20 else f"Number {number}?"
         question = FORM.questions[0].model_copy(update={"text": text})
         ask = new_ask(number, form=Form(questions=(question,)))
-        await store.create(Write(ask), None)
-        await store.change(ask.id, end_decision())
-    await store.erase("ask_20", 9_000.0, ())
+        await store.asks.create(Write(ask), None)
+        await store.asks.change(ask.id, end_decision())
+    await store.erasure.erase("ask_20", 9_000.0, ())
     assert await found(store, "xylophone") == []
-    await store.scrub_erased()
+    await store.erasure.scrub()
     assert b"xylophone" not in path.read_bytes()
     assert await found(store, "39") == ["ask_39"]
     await store.close()

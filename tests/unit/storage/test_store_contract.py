@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from answerback.ports.store import Store
-from answerback.testing.memory_store.store import MemoryStore, Tables
+from answerback.testing.memory_store.database import Tables
+from answerback.testing.memory_store.store import MemoryStore
 from answerback.testing.store_claims import SharedStoreContract
 from answerback.testing.store_contract import StoreContract
 from answerback_storage.postgres.store import PostgresStore

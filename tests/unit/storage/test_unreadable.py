@@ -41,7 +41,7 @@ async def spoilt(path: Path, statement: str) -> SqliteStore:
     store = SqliteStore(path)
     await store.open()
     for number in (1, 2):
-        await store.create(Write(new_ask(number)), None)
+        await store.asks.create(Write(new_ask(number)), None)
     await store.close()
     with sqlite3.connect(path) as db:
         db.execute(statement)
@@ -56,16 +56,16 @@ async def spoilt(path: Path, statement: str) -> SqliteStore:
 async def test_an_unreadable_ask_fails_only_its_own_change(tmp_path: Path, how: str) -> None:
     store = await spoilt(tmp_path / "a.db", SPOILT[how])
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
-        store.change("ask_1", answer_decision()),
-        store.change("ask_2", answer_decision()),
+        store.asks.change("ask_1", answer_decision()),
+        store.asks.change("ask_2", answer_decision()),
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
     assert "This version cannot read the stored ask ask_1" in str(outcome)
     assert "secret" not in str(outcome), "what people and agents wrote is in no message"
-    assert await store.get("ask_2") == moved
+    assert await store.asks.get("ask_2") == moved
     with pytest.raises(StoreError, match="cannot read"):
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     await store.check()
     await store.close()
 
@@ -73,14 +73,14 @@ async def test_an_unreadable_ask_fails_only_its_own_change(tmp_path: Path, how: 
 async def test_a_delivery_whose_id_is_not_text_fails_alone(tmp_path: Path) -> None:
     store = await spoilt(tmp_path / "a.db", "SELECT 1")
     outcome, (moved, _) = await asyncio.gather(  # type: ignore[misc] # the second does not fail
-        store.change("ask_1", answer_decision(), delivery="half \ud800"),
-        store.change("ask_2", answer_decision()),
+        store.asks.change("ask_1", answer_decision(), delivery="half \ud800"),
+        store.asks.change("ask_2", answer_decision()),
         return_exceptions=True,
     )
     assert isinstance(outcome, StoreError)
     assert "not text" in str(outcome)
-    assert await store.get("ask_1") == new_ask(1)
-    assert await store.get("ask_2") == moved
+    assert await store.asks.get("ask_1") == new_ask(1)
+    assert await store.asks.get("ask_2") == moved
     await store.close()
 
 
@@ -108,20 +108,20 @@ async def test_reads_of_a_failed_transaction_are_not_reused(
 ) -> None:
     store = SqliteStore(tmp_path / "a.db")
     await store.open()
-    inner = store._connections._writer
+    inner = store.database.connections._writer
     assert inner is not None
-    store._connections._writer = FailingOnce(inner)  # type: ignore[assignment] # as good as one
+    store.database.connections._writer = FailingOnce(inner)  # type: ignore[assignment] # as good as one
     key = Idempotency("coder", "key", "digest")
-    twice = [store.create(Write(new_ask(n)), key) for n in (1, 9)]
+    twice = [store.asks.create(Write(new_ask(n)), key) for n in (1, 9)]
     outcomes = await asyncio.gather(*twice, return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [CommitUnknownError] * 2
     drop = Question(id="drop", text="Drop it?", answer_type=AnswerType.BOOLEAN)
     other = new_ask(
         2, form=Form(questions=(drop,))
     )  # takes the number of the row that is not there
-    await store.create(Write(other), None)
-    assert await store.get("ask_2") == other
-    assert await store.change("ask_2", read_only_decision) == (other, False)
+    await store.asks.create(Write(other), None)
+    assert await store.asks.get("ask_2") == other
+    assert await store.asks.change("ask_2", read_only_decision) == (other, False)
     await store.close()
 
 
@@ -129,15 +129,15 @@ async def test_a_reopened_store_sees_changes_made_in_the_meantime(tmp_path: Path
     path = tmp_path / "a.db"
     store, other = SqliteStore(path), SqliteStore(path)
     await store.open()
-    await store.create(Write(new_ask()), None)
-    await store.change("ask_1", answer_decision())
+    await store.asks.create(Write(new_ask()), None)
+    await store.asks.change("ask_1", answer_decision())
     await store.close()
     await other.open()
     ended: Ask
-    ended, _ = await other.change("ask_1", end_decision())
+    ended, _ = await other.asks.change("ask_1", end_decision())
     await other.close()
     await store.open()
-    assert await store.change("ask_1", read_only_decision) == (ended, False)
+    assert await store.asks.change("ask_1", read_only_decision) == (ended, False)
     await store.close()
 
 
@@ -148,12 +148,12 @@ async def test_lists_skip_an_unreadable_ask_and_log_its_id_once(
 ) -> None:
     store = await spoilt(tmp_path / "a.db", SPOILT[how])
     for _ in range(2):
-        page = await store.page(limit=1)
+        page = await store.asks.page(limit=1)
         assert [ask.id for ask in page.rows] == ["ask_2"]
-        assert [ask.id for ask in (await store.page(status=Status.OPEN)).rows] == ["ask_2"]
-        assert (await store.page(limit=1, after=page.after)).rows == ()
+        assert [ask.id for ask in (await store.asks.page(status=Status.OPEN)).rows] == ["ask_2"]
+        assert (await store.asks.page(limit=1, after=page.after)).rows == ()
         for thread in (None, new_ask().destination.thread):
-            found = await store.find_open("slack", "C1", thread, 1)
+            found = await store.messages.find_open("slack", "C1", thread, 1)
             assert [ask.id for ask in found] == ["ask_2"]
     (record,) = caplog.records
     assert record.__dict__["id"] == "ask_1"
@@ -170,12 +170,12 @@ async def test_unreadable_deliveries_do_not_block_others(
     await store.open()
     for number in range(4):
         delivery = new_delivery(number, ask=f"ask_{number}")
-        await store.create(Write(new_ask(number), deliveries=(delivery,)), None)
+        await store.asks.create(Write(new_ask(number), deliveries=(delivery,)), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE deliveries SET body = CAST(x'22ff22' AS TEXT) WHERE seq < 4")
-    due = await store.claim_deliveries(SOLE_CLAIM, 2e9, 1)
+    due = await store.outbox.claim(SOLE_CLAIM, 2e9, 1)
     assert [one.delivery.id for one in due] == ["msg_3"]
-    page = await store.deliveries(state=None, agent=None, after=None, limit=10)
+    page = await store.outbox.page(state=None, agent=None, after=None, limit=10)
     assert [one.delivery.id for one in page.rows] == ["msg_3"]
     assert [one.__dict__["id"] for one in caplog.records] == ["msg_0", "msg_1", "msg_2"]
     await store.close()
@@ -188,11 +188,11 @@ async def test_an_unreadable_record_line_is_replaced_by_a_note(
     store = SqliteStore(path)
     await store.open()
     lines = tuple(RecordEntry(at=float(n), kind="note", body={"n": n}) for n in range(3))
-    await store.create(Write(new_ask(), lines), None)
+    await store.asks.create(Write(new_ask(), lines), None)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("DROP TRIGGER record_is_not_changed")
         db.execute("UPDATE record SET entry = CAST(x'22ff22' AS TEXT) WHERE seq = 2")
-    found = await store.record("ask_1")
+    found = await store.record.read("ask_1")
     assert [line.entry for line in found][::2] == [lines[0], lines[2]]
     assert (found[1].seq, found[1].entry.at) == (2, 1.0)
     assert "unreadable" in found[1].entry.body
@@ -208,14 +208,14 @@ async def test_unreadable_remembered_answers_and_drafts_count_as_missing(
     store = SqliteStore(path)
     await store.open()
     memory = RememberedAnswer("a", "c", "t", "bash", "q", value=True)
-    await store.create(Write(new_ask(), memory=memory), None)
-    await store.save_draft("k", {"a": 1}, 1.0)
-    assert await store.get_remembered("a", "c", "t", "bash", "q") == (True,)
+    await store.asks.create(Write(new_ask(), memory=memory), None)
+    await store.drafts.save("k", {"a": 1}, 1.0)
+    assert await store.asks.get_remembered("a", "c", "t", "bash", "q") == (True,)
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("UPDATE remembered SET value = CAST(x'22ff22' AS TEXT)")
         db.execute("UPDATE drafts SET value = 'secret'")
-    assert await store.get_remembered("a", "c", "t", "bash", "q") is None
-    assert await store.draft("k") is None
+    assert await store.asks.get_remembered("a", "c", "t", "bash", "q") is None
+    assert await store.drafts.get("k") is None
     await store.close()
 
 
@@ -231,10 +231,10 @@ async def test_a_disk_failure_is_not_mistaken_for_unreadable_rows(
 
     monkeypatch.setattr(rows.RequestCache, "get", failing)
     with pytest.raises(StoreError, match="failed to read or write"):
-        await store.page()
+        await store.asks.page()
     with pytest.raises(StoreError, match="failed to read or write") as failed:
-        await store.get("ask_1")
+        await store.asks.get("ask_1")
     assert not isinstance(failed.value, UnreadableRowError)
     with pytest.raises(StoreError, match="failed to read or write"):
-        await store.change("ask_1", read_only_decision)
+        await store.asks.change("ask_1", read_only_decision)
     await store.close()

@@ -46,30 +46,30 @@ async def url(first: Path, postgres_server: postgres.Server) -> AsyncIterator[st
 
 async def check_everything_works(store: Store) -> None:
     """Check that everything is there, that people and agents can act on it, and that newer features work."""
-    ask = await store.get("ask_1")
+    ask = await store.asks.get("ask_1")
     assert ask is not None
     assert (ask.message, ask.expires_at) == ({"id": "1"}, 5_001.0)
-    assert [one.id for one in (await store.page(status=Status.OPEN)).rows][-1] == "ask_1"
-    assert await store.draft("draft") is not None
-    assert (await store.list_outdated(9))[0] == "ask_3"
-    before = len(await store.record("ask_1"))
+    assert [one.id for one in (await store.asks.page(status=Status.OPEN)).rows][-1] == "ask_1"
+    assert await store.drafts.get("draft") is not None
+    assert (await store.messages.list_outdated(9))[0] == "ask_3"
+    before = len(await store.record.read("ask_1"))
     steps = len(ask.walk.answers)
-    await store.change("ask_1", answer_decision(True if steps == 0 else "so"))
-    assert len(await store.record("ask_1")) > before
-    assert {"ask_1", "ask_3"} <= set(await store.list_outdated(9))
-    assert await store.claim_due(NEW, 9_000.0, 9)
-    assert await store.claim_message("ask_1", NEW) is not None
-    (stored,) = await store.claim_deliveries(NEW, 9_000.0, 9)
-    assert (await store.erase(stored.delivery.ask_id, 3_000.0, frozenset())) is not None
+    await store.asks.change("ask_1", answer_decision(True if steps == 0 else "so"))
+    assert len(await store.record.read("ask_1")) > before
+    assert {"ask_1", "ask_3"} <= set(await store.messages.list_outdated(9))
+    assert await store.claims.claim_due(NEW, 9_000.0, 9)
+    assert await store.claims.claim_message("ask_1", NEW) is not None
+    (stored,) = await store.outbox.claim(NEW, 9_000.0, 9)
+    assert (await store.erasure.erase(stored.delivery.ask_id, 3_000.0, frozenset())) is not None
     assert (await _found(store))[-1].id == "ask_1"
-    await store.create(Write(new_ask(9)), None)
+    await store.asks.create(Write(new_ask(9)), None)
     assert (await _found(store))[0].id == "ask_9"
-    assert await store.lease("discord gateway", NEW) == 1
-    await store.change("ask_9", end_decision())
+    assert await store.leases.take("discord gateway", NEW) == 1
+    await store.asks.change("ask_9", end_decision())
 
 
 async def _found(store: Store) -> Sequence[Any]:
-    return (await store.search(Search(words=("migration",)), None, 9)).rows
+    return (await store.search.find(Search(words=("migration",)), None, 9)).rows
 
 
 @pytest.mark.rule("DATA-23")
@@ -85,7 +85,7 @@ async def test_a_file_of_the_first_version_is_upgraded(first: Path, tmp_path: Pa
         of_it = connection.execute(
             "SELECT seq FROM record WHERE ask_id = ? ORDER BY seq", (ask_id,)
         )
-        assert [line.seq for line in await store.record(ask_id)] == [seq for (seq,) in of_it]
+        assert [line.seq for line in await store.record.read(ask_id)] == [seq for (seq,) in of_it]
     connection.close()
     await check_everything_works(store)
     await store.close()
@@ -122,20 +122,20 @@ async def test_the_first_version_keeps_working_while_a_newer_one_upgrades_its_da
         assert await _run(old, one) == one["rows"], one["does"]
     await old.close()
     # What the old version did counts for the new one, and vice versa.
-    ask = await store.get("ask_1")
+    ask = await store.asks.get("ask_1")
     assert ask is not None
     assert [given.value for given in ask.walk.answers] == [True]
     assert ask.shown_revision == ask.revision == 2
-    ended, submitted = await store.get("ask_2"), await store.get("ask_4")
+    ended, submitted = await store.asks.get("ask_2"), await store.asks.get("ask_4")
     assert ended is not None
     assert submitted is not None
     assert (ended.status, submitted.status) == (Status.WITHDRAWN, Status.OPEN)
-    assert await store.claim_message("ask_4", NEW) is None, "the old one holds it"
-    assert await store.lease("discord gateway", NEW) is None
-    assert await store.draft("draft") == {"why": "more"}
+    assert await store.claims.claim_message("ask_4", NEW) is None, "the old one holds it"
+    assert await store.leases.take("discord gateway", NEW) is None
+    assert await store.drafts.get("draft") == {"why": "more"}
     counts = await store.counts()
     assert (counts["open"], counts["withdrawn"], counts["pending"]) == (2, 2, 2)
-    await store.change("ask_4", answer_decision(True))
+    await store.asks.change("ask_4", answer_decision(True))
     await store.close()
 
 

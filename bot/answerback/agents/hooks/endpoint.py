@@ -163,7 +163,7 @@ class HookEndpoints:
         """
         if call.answers is None or call.conversation is None:
             return None
-        page = await self.service.store.page(
+        page = await self.service.store.asks.page(
             status=Status.ANSWERED, conversation=call.conversation, agent=caller.agent_name
         )
         for ask in page.rows:
@@ -181,7 +181,7 @@ class HookEndpoints:
             return Decision(Write(latest, (entry,)) if latest else None, None)
 
         try:
-            change = self.service.store.change(
+            change = self.service.store.asks.change(
                 ask.id, decide, delivery=f"hook:{ask.id}", digest=caller.run or ""
             )
             _, is_repeat = await self.callers.run_to_completion(change)

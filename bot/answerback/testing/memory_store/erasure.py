@@ -1,40 +1,31 @@
-"""Erase what was written in ended asks, in the in-memory store; see `answerback.ports.store.Store.erase`."""
+"""Erase what was written in ended asks, in the in-memory store; see `answerback.ports.store.Erasure`."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import Protocol
 
 from answerback.core.ask import Ask
 from answerback.core.erasure import erase_ask, erase_entry
-from answerback.ports.claims import Claim, ClaimKind
+from answerback.ports.claims import ClaimKind
+from answerback.ports.store import Erasure
 from answerback.ports.store_values import DeliveryState, StoredEntry
-from answerback.testing.memory_store.claims import Tables
+from answerback.testing.memory_store.database import MemoryDatabase, Tables
 from answerback_storage import rows
+from answerback_storage.base_store import Part
 
 
-class _HasTables(Protocol):
-    """The store that this class is a part of."""
+class MemoryErasure(Part[MemoryDatabase], Erasure):
+    """Erasure in memory."""
 
-    def _tables(self) -> Tables: ...
-    def _save(self, ask: Ask, claim: Claim | None = None) -> None: ...
-
-
-class MemoryErasure:
-    """Erasure in the in-memory store."""
-
-    async def erase(
-        self: _HasTables, ask_id: str, at: float, opaque: Collection[str]
-    ) -> Ask | None:
-        """See `Store.erase`."""
+    async def erase(self, ask_id: str, at: float, opaque: Collection[str]) -> Ask | None:
         rows.dump(ask_id)
-        tables = self._tables()
+        tables = self._db.tables()
         old = tables.asks.get(ask_id)
         if old is None or old.open or old.erased_at is not None:
             return old
         new = erase_ask(old, at, opaque)
-        self._save(new)
+        self._db.save(new)
         _forget(tables, old)
         for key, stored in tables.deliveries.items():
             if stored.delivery.ask_id == ask_id:
@@ -52,25 +43,16 @@ class MemoryErasure:
             if of == ask_id:
                 erased = StoredEntry(line.seq, erase_entry(line.entry, opaque))
                 tables.record[number] = (of, erased)
-        tables.record.append((ask_id, StoredEntry(tables.next_line(), rows.erasure_entry(at))))
+        tables.add_lines([(ask_id, rows.erasure_entry(at))])
         return new
 
-    async def scrub_erased(self) -> None:
-        """See `Store.scrub_erased`. There are no files to scrub."""
+    async def scrub(self) -> None:
+        """Do nothing: there are no files."""
 
-    async def list_erasable(self: _HasTables, before: float, limit: int) -> Sequence[str]:
-        """See `Store.list_erasable`."""
-        asks = self._tables().asks.values()
+    async def list_erasable(self, before: float, limit: int) -> Sequence[str]:
+        asks = self._db.tables().asks.values()
         old = [a for a in asks if not a.open and a.erased_at is None and a.updated_at < before]
         return [ask.id for ask in sorted(old, key=lambda ask: ask.updated_at)[:limit]]
-
-    async def prune_audit(self: _HasTables, before: float) -> int:
-        """See `Store.prune_audit`."""
-        record = self._tables().record
-        kept = [line for line in record if line[0] is not None or line[1].entry.at >= before]
-        forgotten = len(record) - len(kept)
-        record[:] = kept
-        return forgotten
 
 
 def _forget(tables: Tables, ask: Ask) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from answerback.core.ask import Ask
 from answerback.ports.late_answers import LateAnswer, LateAnswerQuery, SeenState
@@ -50,7 +49,7 @@ class LateAnswersTable:
     def list_owed(
         self, query: LateAnswerQuery, asks: dict[str, Ask], at: float
     ) -> Sequence[LateAnswer]:
-        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
+        """See `answerback.ports.late_answers.LateAnswerStore.list_owed`."""
         below = SeenState.LISTED if query.after is None else SeenState.SEEN
         owed = [(ask_id, row) for ask_id, row in self.rows.items() if _is_owed(row, query, below)]
         after = query.after or 0
@@ -80,39 +79,6 @@ class LateAnswersTable:
             self._last += 1
             row.number = self._last
         return row.number
-
-
-class _Tables(Protocol):
-    """The tables of the store that this class is a part of."""
-
-    asks: dict[str, Ask]
-    late_answers: LateAnswersTable
-
-
-class _HasTables(Protocol):
-    def _tables(self) -> _Tables: ...
-
-
-class MemoryLateAnswers:
-    """Late answers in the in-memory store."""
-
-    async def list_late_answers(
-        self: _HasTables, query: LateAnswerQuery, at: float
-    ) -> Sequence[LateAnswer]:
-        """See `answerback.ports.late_answers.LateAnswerStore.list_late_answers`."""
-        tables = self._tables()
-        return tables.late_answers.list_owed(query, tables.asks, at)
-
-    async def set_seen_state(
-        self: _HasTables, ask_ids: Collection[str], state: SeenState, at: float
-    ) -> Sequence[str]:
-        """See `answerback.ports.late_answers.LateAnswerStore.set_seen_state`."""
-        return self._tables().late_answers.update_state(ask_ids, state, at)
-
-    async def get_seen_state(self: _HasTables, ask_id: str) -> SeenState:
-        """See `answerback.ports.late_answers.LateAnswerStore.get_seen_state`."""
-        row = self._tables().late_answers.rows.get(ask_id)
-        return SeenState.SEEN if row is None else row.state
 
 
 def _is_owed(row: LateAnswerRow, query: LateAnswerQuery, below: SeenState) -> bool:

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
-from answerback.ports.claims import SOLE_CLAIM, SharedClaims
+from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.store import Store
 from answerback.ports.surface import Surface
 from answerback.runtime.app import chat_http_session
@@ -58,7 +58,7 @@ class Rig:
     async def shown(self, ask: Ask | str) -> Ask:
         """Return the stored ask, once all pending message updates are done."""
         await self.message_sync.wait_until_idle()
-        stored = await self.store.get(ask if isinstance(ask, str) else ask.id)
+        stored = await self.store.asks.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
         return stored
 
@@ -87,7 +87,7 @@ async def run_surface(
             public_key=discord.application.public_key if mode == "http" else None,
             api_url=discord.api_url,
             confirm_after=options.pop("confirm_after", 0.05),
-            shared=None if claim is SOLE_CLAIM else SharedClaims(store, claim.holder),
+            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
             **options,
         )
         surfaces: dict[str, Surface] = {"discord": surface}

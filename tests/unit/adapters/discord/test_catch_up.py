@@ -236,7 +236,7 @@ async def test_replies_to_a_message_whose_post_was_unconfirmed_are_read(town: To
     said = town.ann.replies(live, "already")
     async with town.up() as up:
         await wait_until_caught_up(up)
-        stored = await up.store.get(ask.id)
+        stored = await up.store.asks.get(ask.id)
         assert stored is not None
         up.message_sync.request_sync(stored)
         await wait_for_mark(town.ann, said)
@@ -257,13 +257,13 @@ async def test_replies_to_a_message_that_another_process_stores_later_are_read_t
     monkeypatch.setattr(MessageSync, "_attempt", AsyncMock(return_value=None))
     async with town.up() as up:
         await wait_until_caught_up(up)
-        unread = await up.store.get(ask.id)
+        unread = await up.store.asks.get(ask.id)
         assert unread is not None
         assert values(unread) == []
 
         def noted(_: Ask | None) -> Decision[None]:
             return Decision(Write(ask), None)
 
-        await up.store.change(ask.id, noted)
+        await up.store.asks.change(ask.id, noted)
         await wait_for_mark(town.ann, said)
         assert values(await up.shown(ask)) == ["because"]

@@ -235,7 +235,7 @@ async def test_the_first_page_of_a_form_survives_a_restart(tmp_path: Path) -> No
         await up.store.close()
         async with run_surface(up.discord, other, "http") as (_, _, store, _):
             await second_page(up)
-            stored = await store.get(ask.id)
+            stored = await store.asks.get(ask.id)
             assert stored is not None
             assert stored.status == "answered"
 

@@ -79,7 +79,7 @@ async def test_all_waiters_learn_of_a_click_whose_connection_is_cut_during_the_c
         assert told is not None
         assert told.status is Status.ANSWERED
         await up.message_sync.wait_until_idle()
-        stored = await up.store.get(ask.id)
+        stored = await up.store.asks.get(ask.id)
         assert stored is not None
         assert stored.shown_revision == stored.revision
         await runner.cleanup()

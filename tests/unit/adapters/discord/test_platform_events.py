@@ -40,7 +40,7 @@ async def wait_for_status(up: Rig, ask: Ask, status: str) -> Ask:
     """Return the ask once it has ended with this status; nobody acts meanwhile."""
     with up.service.follow(ask.id) as follower:
         async with asyncio.timeout(WAIT):
-            stored = await up.store.get(ask.id)
+            stored = await up.store.asks.get(ask.id)
             while stored is None or stored.status != status:
                 stored = await follower.next_commit()
     return stored
@@ -274,7 +274,7 @@ async def test_an_event_that_cannot_be_handled_is_logged_and_the_next_one_is_han
 
     with monkeypatch.context() as for_now:
         for_now.setattr(retry, "_LONGEST_PAUSE", 0.01)
-        for_now.setattr(up.store, "find_by_message", broken)
+        for_now.setattr(up.store.messages, "find_by_message", broken)
         up.discord.delete(up.ann.types(up.channel, "oops"))
         await quiet(up)
     assert "the disk is full" in caplog.text
@@ -301,7 +301,7 @@ async def test_once_the_app_is_back_in_a_server_what_waited_there_is_shown(up: R
     roles = up.guild.members.pop(up.discord.bot.id)
     await act(up, ask)
     await up.message_sync.wait_until_idle()
-    stored = await up.store.get(ask.id)
+    stored = await up.store.asks.get(ask.id)
     assert stored is not None
     assert stored.shown_revision < stored.revision
     up.guild.members[up.discord.bot.id] = roles

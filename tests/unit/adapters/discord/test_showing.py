@@ -236,13 +236,13 @@ async def test_a_channel_closed_to_the_app_is_not_retried_constantly(up: Rig) ->
     await up.service.act(asks[1].id, _yes(), _actor(up))
     await up.message_sync.wait_until_idle()
     assert up.discord.faults.count(EDIT) == 2
-    assert await up.store.list_outdated(10) == [asks[1].id], (
+    assert await up.store.messages.list_outdated(10) == [asks[1].id], (
         "a record is given up, a question is not"
     )
     up.discord.faults.clear()
     up.message_sync.request_sync(asks[1])
     await up.message_sync.wait_until_idle()
-    assert await up.store.list_outdated(10) == []
+    assert await up.store.messages.list_outdated(10) == []
 
 
 @pytest.mark.parametrize("why", ["no permission", "too many"])

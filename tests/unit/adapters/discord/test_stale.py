@@ -44,7 +44,7 @@ async def change_ask(up: Rig, ask: Ask, **fields: Any) -> None:
         assert latest is not None
         return Decision(Write(replace(latest, **fields)), None)
 
-    await up.store.change(ask.id, decide)
+    await up.store.asks.change(ask.id, decide)
 
 
 async def make_stale(
@@ -58,7 +58,7 @@ async def make_stale(
     await up.service.act(ask.id, Answer(value=True), bob)
     await up.discord.faults.called(EDIT, edits + 1)
     await up.message_sync.wait_until_idle()
-    moved = await up.store.get(ask.id)
+    moved = await up.store.asks.get(ask.id)
     assert moved is not None
     await change_ask(up, ask, updated_at=moved.updated_at - 60)
     assert "Go on?" in up.ann.sees(live_message(up, ask)).text

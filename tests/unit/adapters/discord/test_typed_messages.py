@@ -60,7 +60,7 @@ async def forget_message_id(up: Rig, ask: Ask) -> None:
         )
         return Decision(Write(before), None)
 
-    await up.store.change(ask.id, decide)
+    await up.store.asks.change(ask.id, decide)
 
 
 def channel(up: Rig, number: str | None) -> Channel:

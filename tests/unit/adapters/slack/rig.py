@@ -64,7 +64,7 @@ class Rig:
     async def shown(self, ask: Ask | str) -> Ask:
         """The ask's state once nothing is waiting to be shown."""
         await self.app.shower.wait_until_idle()
-        stored = await self.app.store.get(ask if isinstance(ask, str) else ask.id)
+        stored = await self.app.store.asks.get(ask if isinstance(ask, str) else ask.id)
         assert stored is not None
         return stored
 

@@ -87,7 +87,7 @@ async def test_a_rate_limited_channel_stalls_neither_other_channels_nor_edits(up
     assert limited.hits == 1, "nobody posts there before its time"
     assert up.slack.count("conversations.history") == 0
     for ask in asks:
-        stored = await up.app.store.get(ask.id)
+        stored = await up.app.store.asks.get(ask.id)
         assert stored is not None
         assert (stored.status, stored.message) == (Status.OPEN, None)
 
@@ -153,4 +153,4 @@ async def test_every_channel_gets_its_turn_when_memory_is_full(
     assert len(up.app.shower._queues) == 4
     await up.slack.until(lambda: len(_shown(up)) == 6 and len(_shown(up, OTHER)) == 2)
     await up.app.shower.wait_until_idle()
-    assert await up.app.store.list_outdated(10) == []
+    assert await up.app.store.messages.list_outdated(10) == []

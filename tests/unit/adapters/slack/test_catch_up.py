@@ -15,7 +15,7 @@ from answerback.core.errors import StoreError
 from answerback_chat import catch_up
 from answerback_slack import catch_up as on_slack
 from answerback_slack.api_client import SlackApi
-from answerback_storage.sqlite.store import SqliteStore
+from answerback_storage.sqlite.store import SqliteDrafts
 from tests.fakes.slack.person import Person
 from tests.fakes.slack.server import FakeSlack
 from tests.fakes.slack.workspace import Message
@@ -278,20 +278,20 @@ async def test_a_temporary_database_failure_and_a_bug_lose_no_answer(
         older, newer = await up.submit(NOTE), await up.submit(NOTE)
     said = await mention(town, older, "found")
     assert newer.thread is not None
-    reading, drafts, failures = on_slack._pages, SqliteStore.draft, ["locked"]
+    reading, drafts, failures = on_slack._pages, SqliteDrafts.get, ["locked"]
 
     def odd(calls: SlackApi, place: on_slack.Conversation, after: float) -> Any:
         if newer.thread and place.thread == newer.thread.id:
             raise KeyError("odd")
         return reading(calls, place, after)
 
-    async def locked(store: SqliteStore, key: str) -> JsonValue:
+    async def locked(store: SqliteDrafts, key: str) -> JsonValue:
         if failures:
             raise StoreError(failures.pop())
         return await drafts(store, key)
 
     monkeypatch.setattr(on_slack, "_pages", odd)
-    monkeypatch.setattr(SqliteStore, "draft", locked)
+    monkeypatch.setattr(SqliteDrafts, "get", locked)
     async with town.up():
         await town.taken(said)
     assert "Handling missed messages failed" in caplog.text

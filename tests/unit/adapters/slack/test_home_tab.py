@@ -325,14 +325,14 @@ async def test_an_ask_without_a_permalink_is_shown_in_full_in_place(up: Rig) -> 
 async def test_if_the_store_is_down_slack_sends_the_event_again(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    save, failed = up.app.store.save_draft, asyncio.Event()
+    save, failed = up.app.store.drafts.save, asyncio.Event()
 
     async def fails_once(*what: Any) -> None:
-        monkeypatch.setattr(up.app.store, "save_draft", save)
+        monkeypatch.setattr(up.app.store.drafts, "save", save)
         failed.set()
         raise StoreError("the disk is full")
 
-    monkeypatch.setattr(up.app.store, "save_draft", fails_once)
+    monkeypatch.setattr(up.app.store.drafts, "save", fails_once)
     await opened(up, up.ada)
     assert failed.is_set()
 

@@ -189,7 +189,7 @@ async def test_a_channel_that_gets_another_id_stays_the_same_channel(up: Rig) ->
     await up.slack.until(lambda: limited.hits)
     admin.renumber(up.slack, "G0PRIVATE", "C0PRIVATE")
     await _all_delivered(up)
-    moved = await up.app.store.get(ask.id)
+    moved = await up.app.store.asks.get(ask.id)
     assert moved is not None
     assert moved.thread is not None
     assert moved.thread.channel == "C0PRIVATE"

@@ -181,7 +181,7 @@ async def test_a_click_is_acknowledged_while_slack_hangs(up: Rig) -> None:
     ack = await up.ada.click(up.live(ask), LABELS.yes)
     assert ack is not None
     assert ack.ok
-    stored = await up.app.store.get(ask.id)
+    stored = await up.app.store.asks.get(ask.id)
     assert stored is not None
     assert stored.revision == 2
     await up.slack.until(lambda: held.hits)

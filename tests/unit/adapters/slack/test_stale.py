@@ -33,7 +33,7 @@ async def _aged(up: Rig, ask: Ask, seconds: float) -> None:
         assert latest is not None
         return Decision(Write(replace(latest, updated_at=latest.updated_at - seconds)), None)
 
-    await up.app.store.change(ask.id, aged)
+    await up.app.store.asks.change(ask.id, aged)
 
 
 @pytest.mark.parametrize("code", ["missing_scope", "message_limit_exceeded"])

@@ -187,7 +187,7 @@ async def test_the_operator_reads_what_was_asked_elsewhere_and_answers_it_there(
     shared: Site, visitor: Reader
 ) -> None:
     to = Destination(surface="slack", channel="C1")
-    await shared.service.store.create(Write(new_ask(7, to=to)), None)
+    await shared.service.store.asks.create(Write(new_ask(7, to=to)), None)
     page = await visitor.open(HISTORY)
     (link,) = asks_in(page)
     there = await visitor.open(link)
@@ -266,7 +266,7 @@ async def test_a_list_says_briefly_that_an_agent_has_moved_on(
     shared: Site, visitor: Reader
 ) -> None:
     ask = replace(new_ask(8, to=Destination(surface="web")), unattended=True)
-    await shared.service.store.create(Write(ask), None)
+    await shared.service.store.asks.create(Write(ask), None)
     page = await visitor.open(HISTORY)
     assert "Assistant asked" in page.text
     assert "has moved on" not in page.text

@@ -188,7 +188,7 @@ async def test_an_ask_that_cannot_be_read_after_a_wait_is_not_reported_as_missin
     await api.waiters(1)
     await until(lambda: all_read(api))
     with monkeypatch.context() as broken:
-        broken.setattr(api.running.service.store, "get", fails)
+        broken.setattr(api.running.service.store.asks, "get", fails)
         api.running.service.stop_waiting()
         async with asyncio.timeout(WAIT), await waiting as response:
             assert response.status == 503

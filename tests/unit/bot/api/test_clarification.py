@@ -86,7 +86,7 @@ async def test_a_question_is_reported_again_if_its_report_could_not_be_saved(
     ask = await api.asked(**CLARIFY)
     await api.act(ask, action="ask_back", text="Which table?")
     with monkeypatch.context() as patched:
-        patched.setattr(api.running.service.store, "change", failing)
+        patched.setattr(api.running.service.store.asks, "change", failing)
         assert (await wait_for(api, ask))[0] == 202
     assert (await wait_for(api, ask))[1]["clarify"]["text"] == "Which table?"
 

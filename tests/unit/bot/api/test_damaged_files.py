@@ -82,7 +82,7 @@ async def test_an_erasure_that_fails_changed_nothing(
         ask_id = await submitted(service)
         async with service.http.delete(f"{service.url}/v1/asks/{ask_id}"):
             pass
-        monkeypatch.setattr(service.running.service.store, "erase", fails)
+        monkeypatch.setattr(service.running.service.store.erasure, "erase", fails)
         erase = f"{service.url}/v1/asks/{ask_id}/erase"
         async with service.http.post(erase, headers=service.acting) as response:
             assert (await response.json())["detail"] == "This call changed nothing. Try again."

@@ -103,7 +103,7 @@ async def test_lines_that_are_not_events_are_skipped_and_a_commit_without_a_line
 ) -> None:
     service = api.running.service
     ask = await api.asked()
-    await service.store.add_entry(
+    await service.store.record.add(
         ask["id"], RecordEntry(at=1.0, kind="note", body={"for": "operators"})
     )
     async with asyncio.timeout(WAIT), api.http.get(f"/v1/asks/{ask['id']}/events") as response:

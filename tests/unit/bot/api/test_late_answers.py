@@ -247,7 +247,7 @@ async def test_if_the_store_fails_an_outcome_is_reported_twice_rather_than_never
         raise StoreError("The disk is full.")
 
     with monkeypatch.context() as broken:
-        broken.setattr(store, "set_seen_state", failing)
+        broken.setattr(store.late_answers, "set_seen_state", failing)
         for _ in range(2):
             assert await ids(api) == [ask["id"]]
             await outcomes_saved(api)

@@ -35,7 +35,7 @@ async def test_a_bug_is_reported_without_internals_and_logged_with_the_asks_id(
     async def fails(_ask_id: str) -> None:
         raise error
 
-    monkeypatch.setattr(api.running.service.store, "get", fails)
+    monkeypatch.setattr(api.running.service.store.asks, "get", fails)
     with caplog.at_level(logging.ERROR, "answerback.api"):
         async with api.http.get(f"/v1/asks/{ask['id']}") as response:
             told = await response.text()
@@ -105,7 +105,7 @@ async def test_only_a_failed_commit_is_reported_as_unknown(
     async def fails(*_: object, **__: object) -> None:
         raise CommitUnknownError("a COMMIT failed")
 
-    monkeypatch.setattr(api.running.service.store, "change", fails)
+    monkeypatch.setattr(api.running.service.store.asks, "change", fails)
     status, told = await api.act(ask, action="answer", value=True)
     assert (status, told["title"]) == (503, "Outcome unknown")
     assert "may or may not have been saved" in told["detail"]
@@ -119,7 +119,7 @@ async def test_an_unexpected_error_promises_nothing(
     async def fails(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(api.running.service.store, "change", fails)
+    monkeypatch.setattr(api.running.service.store.asks, "change", fails)
     status, told = await api.act(ask, action="answer", value=True)
     assert status == 500
     assert "lost" not in told["detail"]
@@ -137,7 +137,7 @@ async def test_a_saved_ask_is_waited_for_even_if_it_cannot_be_read_now(
         "arguments": {"questions": [{"id": "q", "text": "?", "answer_type": "text"}]},
     }
     with monkeypatch.context() as broken:
-        broken.setattr(api.running.service.store, "get", fails)
+        broken.setattr(api.running.service.store.asks, "get", fails)
         waiting = {"Prefer": "wait=1"}
         async with api.http.post("/v1/asks", json=body, headers=waiting) as response:
             ask = await response.json()

@@ -1,0 +1,101 @@
+"""Asks in PostgreSQL, created and changed."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from answerback.core.ask import Ask
+from answerback.ports.claims import Fence
+from answerback.ports.store import Decision, Write
+from answerback.ports.store_values import (
+    AskLimits,
+    Created,
+    Existing,
+    Idempotency,
+    LimitReached,
+    Page,
+)
+from answerback_storage import rows
+from answerback_storage.base_store import BaseAsks, Filters
+from answerback_storage.postgres import ask_writes, asks
+from answerback_storage.postgres.change_batches import ChangeJob, ChangeQueue
+from answerback_storage.postgres.database import PostgresDatabase
+from answerback_storage.postgres.listen_notify import ChangeNotifier
+
+T = TypeVar("T")
+
+
+class PostgresAsks(BaseAsks[PostgresDatabase]):
+    """Asks in a PostgreSQL database."""
+
+    def __init__(
+        self, db: PostgresDatabase, timed: Callable[[float], None], notifier: ChangeNotifier
+    ) -> None:
+        super().__init__(db, timed)
+        self._notifier = notifier
+        self.changes = ChangeQueue(db.connections, db.requests, notifier.notify)
+
+    async def _create(
+        self, write: Write, idempotency: Idempotency | None, limits: AskLimits
+    ) -> Created | Existing | LimitReached:
+        async def run() -> Created | Existing | LimitReached:
+            statement, params = ask_writes.build_insert(write, idempotency, limits)
+            while True:
+                [(stored, limit, wait)] = await self._db.connections.write(statement, params.values)
+                if stored is not None:
+                    self._notifier.notify([write.ask.id])
+                    return Created(write.ask)
+                # The first one is found, unless its key is being pruned at this very moment.
+                if idempotency and (existing := await self._existing(idempotency)):
+                    return existing
+                if limit is not None:
+                    return LimitReached(limit, wait)
+
+        return await self._db.run(run)
+
+    async def find_created(self, idempotency: Idempotency) -> Existing | None:
+        return await self._db.run(lambda: self._existing(idempotency))
+
+    async def _existing(self, idempotency: Idempotency) -> Existing | None:
+        found = await self._db.connections.read(
+            "SELECT ask_id, digest FROM idempotency WHERE hash = $1",
+            (asks.unique_hash(idempotency.agent, idempotency.key),),
+        )
+        if not found:
+            return None
+        ask_id, digest = found[0]
+        ask = await asks.load(self._db.connections, self._db.requests, ask_id)
+        return None if ask is None else Existing(ask, digest == idempotency.digest)
+
+    def _change(
+        self,
+        ask_id: str,
+        decide: Callable[[Ask | None], Decision[T]],
+        delivery: str | None = None,
+        digest: str = "",
+        then: Callable[[T], None] | None = None,
+        fence: Fence | None = None,
+    ) -> Awaitable[tuple[T, bool]]:
+        """If somebody else changed the ask in the meantime, start again."""
+        self._db.check_open()
+        return self.changes.submit(ChangeJob(ask_id, decide, delivery, digest, then, fence))
+
+    async def get(self, ask_id: str) -> Ask | None:
+        connections, cache = self._db.connections, self._db.requests
+        return await self._db.run(lambda: asks.load(connections, cache, ask_id))
+
+    async def _page(self, filters: Filters, behind: int, limit: int) -> Page[Ask]:
+        found, last = await self._db.run(
+            lambda: asks.read_newest_first(self._db, filters, (behind, limit))
+        )
+        return Page(tuple(found), rows.cursor("asks", last) if last else None)
+
+    async def get_remembered(
+        self, agent: str, conversation: str, turn: str, tool: str, question: str
+    ) -> tuple[JsonValue] | None:
+        key = asks.unique_hash(agent, conversation, turn, tool, question)
+        found = await self._db.read("SELECT value FROM remembered WHERE hash = $1", key)
+        return rows.read_value(found[0][0].encode(), "remembered") if found else None
