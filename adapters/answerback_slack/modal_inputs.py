@@ -7,7 +7,7 @@ value that a native input cannot hold exactly (unusual numbers, distant dates, l
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -57,24 +57,31 @@ def block_id(index: int) -> str:
     return f"field.{index}"
 
 
-def native_fields(schema: JsonValue, prefill: JsonValue) -> tuple[Field, ...] | None:
-    """The fields of a schema if one modal can hold them all, prefill included; else None."""
+def native_fields(
+    schema: JsonValue, prefill: JsonValue, *, is_set: bool = False
+) -> tuple[Field, ...] | None:
+    """The fields of a schema if one modal can hold them all, prefill included; else None.
+
+    Args:
+        is_set: whether null is a prefill.
+    """
     fields = fields_from_schema(schema)
     if fields is None or len(fields) > _MAX_FIELDS:
         return None
-    entries = entries_from_value(fields, prefill)
+    entries = entries_from_value(fields, prefill, is_set=is_set)
     if not all(_fits_input(field, entries[field.name]) for field in fields):
         return None
     if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
         return None
-    made = field_inputs(fields, prefill, Labels())
+    made = field_inputs(fields, entries, Labels())
     fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
     return fields if fits and json_bytes(made) <= limits.MODAL_BYTES * 3 // 4 else None
 
 
-def field_inputs(fields: Sequence[Field], prefill: JsonValue, labels: Labels) -> list[Block]:
-    """Build the inputs of a form, in field order."""
-    entries = entries_from_value(fields, prefill)
+def field_inputs(
+    fields: Sequence[Field], entries: Mapping[str, FieldEntry], labels: Labels
+) -> list[Block]:
+    """Build the inputs of a form, in field order, filled with the entries."""
     made = [
         block
         for index, field in enumerate(fields)
@@ -101,7 +108,7 @@ def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
 def shows_schema_in_full(prompt: Prompt, labels: Labels) -> bool:
     """Whether the modal of a schema question shows everything that its schema says."""
     schema = prompt.question.json_schema
-    fields = native_fields(schema, prompt.prefill)
+    fields = native_fields(schema, prompt.prefill, is_set=prompt.is_prefilled)
     if fields is not None:
         return shows_fields_in_full(fields, labels)
     return text_fitting.utf16_length(as_json(schema)) <= limits.SECTION_TEXT
@@ -117,10 +124,9 @@ def shows_fields_in_full(fields: Sequence[Field], labels: Labels) -> bool:
 
 
 def parse_entries(
-    fields: Sequence[Field], prefill: JsonValue, values: Values
+    fields: Sequence[Field], before: Mapping[str, FieldEntry], values: Values
 ) -> dict[str, FieldEntry]:
-    """Parse what a person entered, by field name."""
-    before = entries_from_value(fields, prefill)
+    """Parse what a person entered in inputs that were filled with the entries ``before``, by field name."""
     return {
         field.name: _parse_entry(field, before[field.name], values.get(block_id(index)))
         for index, field in enumerate(fields)

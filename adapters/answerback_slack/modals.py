@@ -17,7 +17,7 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import value_from_entries
+from answerback.core.schema_field_values import FieldEntry, entries_from_value, value_from_entries
 from answerback.core.schema_fields import Field
 from answerback.core.view import Prompt, View
 from answerback.presentation import text_fitting
@@ -173,9 +173,8 @@ def parse_submission(
         return replace(selected, note=typed_text(values) or None)
     fields = _native_fields(view.prompt) if control.verb is Verb.FILL and view.prompt else None
     if fields is not None and view.prompt is not None:
-        value = value_from_entries(
-            fields, modal_inputs.parse_entries(fields, view.prompt.prefill, values)
-        )
+        before = _entries(view.prompt, fields)
+        value = value_from_entries(fields, modal_inputs.parse_entries(fields, before, values))
         return (
             modal_inputs.errors_by_block(fields, value)
             if isinstance(value, tuple)
@@ -297,7 +296,7 @@ def _first_menu(control: Control) -> str:
 def _schema_inputs(prompt: Prompt, entry: TextEntry, labels: Labels) -> list[Block]:
     fields = _native_fields(prompt)
     if fields is not None:
-        return modal_inputs.field_inputs(fields, prompt.prefill, labels)
+        return modal_inputs.field_inputs(fields, _entries(prompt, fields), labels)
     # The JSON editor: the schema to read, and an input that starts from the prefill.
     return [section(as_json(prompt.question.json_schema)), *_entry_inputs(entry)]
 
@@ -309,7 +308,13 @@ def _entry_inputs(entry: TextEntry) -> list[Block]:
 
 
 def _native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
-    return modal_inputs.native_fields(prompt.question.json_schema, prompt.prefill)
+    return modal_inputs.native_fields(
+        prompt.question.json_schema, prompt.prefill, is_set=prompt.is_prefilled
+    )
+
+
+def _entries(prompt: Prompt, fields: Sequence[Field]) -> dict[str, FieldEntry]:
+    return entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
 
 
 def _first_text(view: View, control: Control) -> str:

@@ -101,6 +101,8 @@ class QuestionPromptBody(Wire):
     total: int
     progress: str | None
     prefill: JsonValue
+    prefilled: bool
+    """Whether there is a `prefill`, which may be null: an earlier answer or a default."""
     prefill_other: str | None
     """The part of `prefill` that was the text of an earlier `other`."""
     prefill_note: str | None

@@ -360,7 +360,8 @@ class TerminalPrompter:
         self, prompt: Json, refused: Json, moves: Moves, *, as_json_value: bool
     ) -> Action | None:
         """Read a text or a JSON value, after a choice between answering and the controls."""
-        start = refused.get("value", prompt["prefill"])
+        blank: JsonValue = {} if as_json_value else ""
+        start = refused.get("value", prompt["prefill"] if prompt["prefilled"] else blank)
         all_keys = {
             "a": Choice(self._labels.answer, _WRITE),
             **answer_keys.control_keys(prompt, self._labels),
@@ -373,7 +374,7 @@ class TerminalPrompter:
             elif as_json_value:
                 done = await self._edit_json(prompt, start)
             else:
-                text = await self._lines.read_text(self._labels.other_label, str(start or ""))
+                text = await self._lines.read_text(self._labels.other_label, str(start))
                 done = _AGAIN if text is None else {"action": ANSWER, "value": text}
             if done is not _AGAIN:
                 return done
@@ -382,7 +383,7 @@ class TerminalPrompter:
         """Read a JSON answer from the editor; `_AGAIN` if the person gives up."""
         self.print_line(self._labels.answer_schema, _DIM)
         self.print_line(as_json(prompt["schema"]), _DIM)
-        text = as_json({} if start is None else start) + "\n"
+        text = as_json(start) + "\n"
         while True:
             edited = await self._lines.edit_text(text)
             if edited is None:

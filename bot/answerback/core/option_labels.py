@@ -7,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from answerback.core.form import Option, Question
-from answerback.core.invisible_characters import INVISIBLE
 from answerback.core.labels import Labels
 from answerback.core.typed_text import fold
 
@@ -62,7 +61,7 @@ def _key(label: str) -> str:
     """Return what is equal for labels that look alike: without case, blanks, and characters that draw nothing."""
     if label.isascii() and label.isprintable():
         return " ".join(label.casefold().split())  # the same, faster
-    return fold(INVISIBLE.sub("", label))
+    return fold(label)
 
 
 def _controls(labels: Labels) -> tuple[str, ...]:

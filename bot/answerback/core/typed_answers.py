@@ -13,7 +13,7 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other, show_options
-from answerback.core.typed_text import fold, is_only_numbers, parse_position, split_list
+from answerback.core.typed_text import fold, is_only_numbers, parse_position, plain, split_list
 
 _MAX_ITEMS: Final = 64
 """The most list items that are read as options; nobody types a longer list."""
@@ -113,9 +113,11 @@ class _OptionNames:
 
     def __init__(self, question: Question, labels: Labels) -> None:
         self.options = show_options(question, labels).options
-        sent = {option.value: option.label.strip() for option in question.options}
+        sent = {option.value: option.label for option in question.options}
         # Also as sent: a label of several options is ambiguous, not somebody's own words.
-        self._labels = [{each.label.strip(), sent[each.value]} for each in self.options]
+        self._labels = [
+            {plain(each.label).strip(), plain(sent[each.value]).strip()} for each in self.options
+        ]
         self._items = [set(map(split_list, each)) for each in self._labels]
         self._by_label: dict[tuple[str, ...], list[int]] = {}
         for i, names in enumerate(self._items):
@@ -125,7 +127,7 @@ class _OptionNames:
         """The numbers of list items that the labels consist of."""
 
     def find(self, text: str) -> list[int]:
-        """Return the indexes of the options that this text can name. A label counts before a number."""
+        """Return the indexes of the options that a plain text can name. A label counts before a number."""
         exact = [i for i, names in enumerate(self._labels) if text in names]
         items = split_list(text)
         return exact or self.find_labels(items) or self.find_items(items)
@@ -145,7 +147,7 @@ class _OptionNames:
 
 def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
     names, stripped = _OptionNames(question, labels), text.strip()
-    indexes = names.find(stripped)
+    indexes = names.find(plain(stripped).strip())
     if len(indexes) > 1:
         return _ambiguous(stripped, labels)
     if indexes:
@@ -155,7 +157,7 @@ def _select(ask: Ask, question: Question, text: str, labels: Labels) -> Action |
 
 def _multi_select(ask: Ask, question: Question, text: str, labels: Labels) -> Action | UnclearText:
     names, stripped = _OptionNames(question, labels), text.strip()
-    items = split_list(stripped)
+    items = split_list(plain(stripped))
     if 0 < len(items) <= _MAX_ITEMS:
         readings = _readings(names.find_labels, names.lengths, items)
         readings = readings or _readings(names.find_items, names.lengths, items)

@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
-_DIRECTION_MARKS: Final = r"\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
-_IGNORED: Final = re.compile(f"[{_DIRECTION_MARKS}]")
+from answerback.core.invisible_characters import INVISIBLE
+
 _SEPARATORS: Final = re.compile(r"[,，﹐､、،;；\n\r\u2028\u2029]")
 _EMOJI_KEY: Final = re.compile("([0-9])\ufe0f?\u20e3")
 _TEN: Final = "\U0001f51f"
@@ -16,9 +16,15 @@ _MAX_DIGITS: Final = 6
 """No question has as many options as a longer number says."""
 
 
+def plain(text: str) -> str:
+    """Return a text under NFKC, without characters that draw nothing, and with emoji keys as digits."""
+    keys_as_digits = _EMOJI_KEY.sub(r"\1", text).replace(_TEN, "10")
+    return unicodedata.normalize("NFKC", INVISIBLE.sub("", keys_as_digits))
+
+
 def fold(text: str) -> str:
     """Return a text such that two texts that people take for the same are equal."""
-    return " ".join(_plain(text).casefold().replace("’", "'").split())
+    return " ".join(plain(text).casefold().replace("’", "'").split())
 
 
 def split_list(text: str) -> tuple[str, ...]:
@@ -35,7 +41,7 @@ def parse_position(text: str) -> int | None:
     values = [unicodedata.numeric(character, None) for character in stripped]
     if len(values) == 1 and (value := values[0]) is not None:
         return int(value) if value.is_integer() and 0 <= value < 10**_MAX_DIGITS else 0
-    if found := _NUMBER.fullmatch(_plain(stripped).strip()):
+    if found := _NUMBER.fullmatch(plain(stripped).strip()):
         is_position = not found["sign"] and not found["fraction"]
         return int(found["digits"]) if is_position and len(found["digits"]) <= _MAX_DIGITS else 0
     return 0 if values and None not in values else None
@@ -45,9 +51,3 @@ def is_only_numbers(text: str) -> bool:
     """Whether a text is nothing but numbers: one, several, or one that is written with blanks or commas."""
     parts = [text] if parse_position(text) is not None else " ".join(split_list(text)).split()
     return bool(parts) and all(parse_position(part) is not None for part in parts)
-
-
-def _plain(text: str) -> str:
-    """The text under NFKC, without direction marks, and with emoji keys as digits."""
-    keys_as_digits = _EMOJI_KEY.sub(r"\1", text).replace(_TEN, "10")
-    return unicodedata.normalize("NFKC", _IGNORED.sub("", keys_as_digits))

@@ -113,6 +113,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "total": view.prompt.total,
         "progress": view.prompt.progress,
         "prefill": view.prompt.prefill,
+        "prefilled": view.prompt.is_prefilled,
         "prefill_other": view.prompt.words,
         "prefill_note": view.prompt.note,
         "controls": controls,

@@ -32,6 +32,24 @@ _DESCRIBED: Final = _ONE.model_copy(
     update={"options": tuple(o.model_copy(update={"description": "Why not"}) for o in _OPTIONS)}
 )
 
+_NULLABLE: Final = Question(
+    id="name",
+    text="Which name?",
+    answer_type=AnswerType.SCHEMA,
+    json_schema={"type": ["string", "null"], "default": "main"},
+)
+_NULLABLE_FIELD: Final = _NULLABLE.model_copy(
+    update={
+        "json_schema": {
+            "type": "object",
+            "properties": {"name": {"type": ["string", "null"], "default": "main"}},
+        }
+    }
+)
+_NULLABLE_JSON: Final = _NULLABLE.model_copy(
+    update={"json_schema": {"anyOf": [{"type": "array"}, {"type": "null"}], "default": ["main"]}}
+)
+
 FULL_ANSWERS: Final = (
     (_BESIDE, Other(text="Zig", value=["a", "b"])),
     (_BESIDE, Other(text="Zig")),
@@ -42,8 +60,11 @@ FULL_ANSWERS: Final = (
     (_ONE, Answer(value="b", note="not yet")),
     (_DESCRIBED, Other(text="Zig")),
     (_DESCRIBED, Answer(value="b", note="not yet")),
+    (_NULLABLE, Answer(value=None)),
+    (_NULLABLE_FIELD, Answer(value={"name": None})),
+    (_NULLABLE_JSON, Answer(value=None)),
 )
-"""Questions, and answers with text or a note."""
+"""Questions, and answers with text or a note, or with null in place of a default."""
 
 
 class PrefillsContract:
@@ -53,7 +74,10 @@ class PrefillsContract:
     @pytest.mark.parametrize(
         ("question", "action"),
         FULL_ANSWERS,
-        ids=[f"{q.answer_type}-{len(q.options)}-{type(a).__name__}" for q, a in FULL_ANSWERS],
+        ids=[
+            f"{q.answer_type}-{len(q.options)}-{type(a).__name__}-{i}"
+            for i, (q, a) in enumerate(FULL_ANSWERS)
+        ],
     )
     async def test_after_back_ticks_text_and_note_are_sent_again_unless_changed(
         self, stage: Stage, ada: SimulatedPerson, question: Question, action: Action

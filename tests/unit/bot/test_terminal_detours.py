@@ -215,3 +215,23 @@ async def test_a_refused_ask_back_is_not_taken_for_an_answer(
     answered = await terminal.walked(ask, f"1\r?\r{'why ' * 501}\r\r")
     assert "2000 are allowed" in terminal.screen.text
     assert answered.answers == {"q1": ["A"]}
+
+
+@pytest.mark.rule("WALK-3", "TERMINAL-1")
+async def test_an_answered_null_is_what_the_editor_starts_from_after_back(
+    terminal: Terminal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    save = "pathlib.Path(sys.argv[1]).write_text(text)"
+    text = "text = pathlib.Path(sys.argv[1]).read_text()"
+    keep = f"pathlib.Path({str(log)!r}).write_text(text)"
+    monkeypatch.setenv("VISUAL", editor(tmp_path, text, keep, save))
+    schema = {"type": ["string", "null"], "default": "main"}
+    form = (question("schema", schema=schema), {**question("boolean"), "id": "b"})
+    ask = await terminal.asked(*form)
+    answered = await terminal.client.act(ask.id, {"action": "answer", "value": None})
+    assert answered.answers == {"q": None}
+    ask = await terminal.client.act(ask.id, {"action": "back"})
+    walked = await terminal.walked(ask, "a\rq\r")
+    assert walked.answers == {"q": None}
+    assert log.read_text() == "null\n"

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Destination
 from answerback.core.errors import Problem
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import value_from_entries
+from answerback.core.schema_field_values import entries_from_value, value_from_entries
 from answerback.core.schema_fields import fields_from_schema
 from answerback_slack import modal_inputs, modals
 from tests.fakes.slack.checks import check_view
@@ -66,7 +66,8 @@ def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
 ) -> None:
     fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, value, Labels())))
+    entries = entries_from_value(fields, value)
+    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, entries, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     values = {}
@@ -77,7 +78,7 @@ def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
         elif isinstance(entry, list):
             entry = [int(option["value"]) for option in entry]
         values[control.block_id] = str(entry) if isinstance(entry, int) else entry
-    found = value_from_entries(fields, modal_inputs.parse_entries(fields, value, values))
+    found = value_from_entries(fields, modal_inputs.parse_entries(fields, entries, values))
     if value == {"n": 7}:
         assert isinstance(found, tuple)  # beyond its own maximum: reported, and not changed
     else:
@@ -100,7 +101,8 @@ def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
 def test_a_form_opens_with_any_prefill(schema: JsonValue, value: JsonValue) -> None:
     fields = modal_inputs.native_fields(schema, value)
     assert fields is not None
-    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, value, Labels())))
+    entries = entries_from_value(fields, value)
+    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, entries, Labels())))
     title = {"type": "plain_text", "text": "x"}
     assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
     [control] = [c for block in blocks for c in controls_of(block)]
@@ -214,7 +216,8 @@ def test_a_picked_date_time_is_valid_or_an_error(
     fields = fields_from_schema(object_of(**AT))
     assert fields is not None
     found = value_from_entries(
-        fields, modal_inputs.parse_entries(fields, before, {"field.0": picked})
+        fields,
+        modal_inputs.parse_entries(fields, entries_from_value(fields, before), {"field.0": picked}),
     )
     if value is not None:
         assert found == {"at": value}
