@@ -120,7 +120,7 @@ async def test_a_form_is_walked_by_keyboard_even_if_somebody_else_is_faster_once
             await person.sees("q  Leave it open")
             await service.answer(ask["id"], True)
             person.types("n\r")
-            await person.sees("Somebody else was faster")
+            await person.sees("Someone else was faster")
             await person.sees("Which environment?")
             await person.sees("b  Back")
             person.types("2\r")

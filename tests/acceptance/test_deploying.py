@@ -54,7 +54,10 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if name == "COPY":
             *wanted, place = rest.split()
             for name in wanted:
-                _copy(name, source / place if len(wanted) == 1 else source / place / name)
+                _copy(
+                    name,
+                    source / place / Path(name).name if place.endswith("/") else source / place,
+                )
         elif name == "RUN":
             assert _TARGET in rest
             subprocess.run(

@@ -247,10 +247,17 @@
     }
   }
 
+  // The text of an element, without what is folded: it can be opened, and repeats what is said.
+  function read(element) {
+    const copy = element.cloneNode(true);
+    for (const details of copy.querySelectorAll("details:not([open])")) details.remove();
+    return copy.textContent;
+  }
+
   function announce() {
     // Everything needed to decide: who asks, the progress, the question, and the context above it.
     const parts = Array.from(document.querySelectorAll("main .asks, main #context, main h1, main .asides"));
-    const texts = parts.map((part) => part.textContent.replace(/\s+/g, " ").trim());
+    const texts = parts.map((part) => read(part).replace(/\s+/g, " ").trim());
     const sentences = texts.filter(Boolean).map((text) => (/[.:!?…]$/.test(text) ? text : `${text}.`));
     document.getElementById("said").textContent = sentences.join(" ");
   }

@@ -285,7 +285,7 @@ async def test_the_blocking_client_works_in_a_thread_and_next_to_a_running_loop(
 
 async def test_a_call_that_nobody_accepts_ends_at_its_timeout() -> None:
     async with AsyncClient("http://127.0.0.1:9", patience=3_600) as client, asyncio.timeout(WAIT):
-        with pytest.raises(UnreachableError, match=r"within 0\.2 s\..*answerback"):
+        with pytest.raises(UnreachableError, match=r"within 0\.2 seconds\..*answerback"):
             await client.ask("ask_user", GO, timeout=0.2)
 
 

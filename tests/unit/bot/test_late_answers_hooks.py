@@ -47,7 +47,7 @@ async def test_a_late_answer_is_context_for_the_next_event_of_its_session_once(
     output = response["hookSpecificOutput"]
     assert output["hookEventName"] == name
     assert set(output) == {"hookEventName", "additionalContext"}
-    for part in ("Which framework?", "Vue", ask_id, "after you stopped waiting"):
+    for part in ("Which framework?", "Vue", ask_id, "since you stopped waiting"):
         assert part in output["additionalContext"]
     assert await hook(service, moment(name)) == {}
 

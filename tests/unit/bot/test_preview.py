@@ -204,7 +204,7 @@ def test_in_the_terminal_an_ask_without_responders_shows_no_audience() -> None:
     printed = io.StringIO()
     with create_app_session(output=PlainTextOutput(printed)):
         TerminalPrompter(Labels()).show(ask_json(new_ask(1, responders=())))
-    assert "Assistant asks\n[1/3]" in printed.getvalue().replace("\r", "")
+    assert "The assistant asks\n[1/3]" in printed.getvalue().replace("\r", "")
 
 
 def test_a_page_that_cannot_be_written_is_reported(form: Path, tmp_path: Path) -> None:

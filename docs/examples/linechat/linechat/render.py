@@ -21,7 +21,7 @@ def _time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-MARKS = AttributionFormat(words=str, responder=str, person=wording.display_name, time=_time)
+MARKS = AttributionFormat(text=str, responder=str, person=wording.display_name, time=_time)
 """How lines about people are formatted. People state their own names when they join, so an id is a name here."""
 
 
