@@ -141,6 +141,12 @@ class Ask:
         return self.status == "open"
 
     @property
+    def repaired(self) -> tuple[str, ...]:
+        """JSON pointers to the arguments that the service had to read generously; a strict call has none."""
+        read = self.json.get("repaired")
+        return tuple(map(str, read)) if isinstance(read, list) else ()
+
+    @property
     def clarify(self) -> Json | None:
         """The explanation that somebody asked for before they answer, or None."""
         asked = self.json.get("clarify")

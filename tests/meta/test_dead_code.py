@@ -15,7 +15,7 @@ from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
 PUBLIC: Final = ("bot/answerback/ports/", "bot/answerback/testing/", "bot/answerback_client/")
 """What others call: the interface and the test suites for plug-ins, and the client."""
-ENTRY_POINTS: Final = frozenset({"DiscordPlugin", "SlackPlugin", "WebPlugin"})
+ENTRY_POINTS: Final = frozenset({"DIALECT", "DiscordPlugin", "SlackPlugin", "WebPlugin"})
 """What `pyproject.toml` names."""
 _OWN_METHODS_ONLY: Final = frozenset(
     {

@@ -20,8 +20,8 @@ from answerback.cli.main import app
 from answerback.cli.output import EXIT_FAILED
 from answerback.core.ask import Reason, Status
 from answerback.core.walker import Source
-from answerback.dialects.detection import TOOL_NAMES
-from answerback.dialects.registry import DIALECTS
+from answerback.dialects.detection import tool_names
+from answerback.dialects.installed import installed_dialects
 from answerback.runtime.config_file import iter_setting_keys, platform_variables
 from tests.meta import generated_docs
 from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
@@ -144,9 +144,9 @@ def test_every_picture_and_page_that_the_readme_links_to_exists() -> None:
 
 
 def test_every_dialect_and_tool_name_is_documented() -> None:
-    page = _page("forms-and-dialects")
-    assert _undocumented([*DIALECTS, *TOOL_NAMES], page) == []
-    assert [name for name in DIALECTS if f"### `{name}`" not in page] == []
+    page, dialects = _page("forms-and-dialects"), installed_dialects().usable
+    assert _undocumented([*dialects, *tool_names()], page) == []
+    assert [name for name in dialects if f"### `{name}`" not in page] == []
 
 
 @pytest.mark.rule("ERROR-3")

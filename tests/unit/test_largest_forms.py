@@ -187,7 +187,7 @@ CALLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 def _ask(name: str) -> Ask:
     tool, arguments = CALLS[name]
     assert len(json.dumps(arguments, ensure_ascii=False).encode()) < MAX_BODY, name
-    dialect, form = registry.parse_call(tool, arguments)
+    dialect, form, *_ = registry.parse_call(tool, arguments)
     return Ask(
         id="ask_0123456789abcdef01234567",
         created_at=1_700_000_000,

@@ -152,6 +152,8 @@ class AskBody(Wire):
     status: Status
     revision: int
     dialect: str
+    repaired: tuple[str, ...]
+    """JSON pointers to the arguments that were not in their strict form, and were read as what they could only mean."""
     asked_by: str
     """The name of the asking agent, as people see it."""
     surface: str

@@ -14,6 +14,7 @@ import typer
 from answerback.cli.output import EXIT_FAILED, print_result, say, warn
 from answerback.core.ask import ANYONE
 from answerback.core.errors import ConfigError, StoreError
+from answerback.dialects.installed import installed_dialects
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
 from answerback.ports.plugin import DoctorContext, Finding
 from answerback.presentation.sanitize import as_json
@@ -87,9 +88,17 @@ async def findings(
             context = build_checkup(settings, plugin, http, fix=fix)
             async for finding in plugin.findings(table, context):
                 yield finding
-    for name, why in plugins.broken.items():
-        advice = "Update or uninstall the package that it belongs to."
-        yield Finding(f"surface {name}", why, advice, warning=True)
+    for finding in _broken_plugins():
+        yield finding
+
+
+def _broken_plugins() -> Iterator[Finding]:
+    """Plug-ins that cannot be used."""
+    groups = {"surface": installed_plugins().broken, "dialect": installed_dialects().broken}
+    for kind, broken in groups.items():
+        for name, why in broken.items():
+            advice = "Update or uninstall the package that it belongs to."
+            yield Finding(f"{kind} {name}", why, advice, warning=True)
 
 
 def _unconfigured_surfaces(settings: Settings) -> Iterator[Finding]:

@@ -9,23 +9,24 @@ import webbrowser
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, assert_never
 
 import jinja2
 import typer
 from markupsafe import Markup
+from pydantic import JsonValue
 
 from answerback.cli.form_files import EXIT_INVALID, format_problems, read_call
 from answerback.cli.output import fail, print_result, say, warn
 from answerback.cli.prompt import TerminalPrompter
 from answerback.cli.validate import validate_submission
-from answerback.core.actions import Answer
-from answerback.core.ask import ANYONE, Ask, Change, Request, apply_action
+from answerback.core.answers import json_equal
+from answerback.core.ask import ANYONE, Ask, Request
 from answerback.core.errors import InvalidCallError
-from answerback.core.form import AnswerType
+from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
-from answerback.core.walker import start
+from answerback.core.walker import GivenAnswer, Phase, Walk, start
 from answerback.ports.plugin import SurfacePlugin
 from answerback.presentation.sanitize import as_json, one_line
 from answerback.runtime.config_file import load_settings
@@ -93,11 +94,13 @@ def _preview_plugin(name: str) -> Plugin:
 
 def _prompt_states(submission: Submission) -> Iterator[Ask]:
     """The ask at each of its prompts, including conditional ones, and at its review."""
-    dialect, form, planned = validate_submission(submission)
+    call, planned = validate_submission(submission)
+    form = call.form
     request = Request(
         name=submission.name,
-        dialect=dialect,
-        arguments=submission.arguments,
+        dialect=call.dialect,
+        arguments=call.arguments,
+        repaired=call.repaired,
         form=form.model_copy(update={"context_format": planned.context_format}),
         accepts=submission.accepts,
     )
@@ -119,15 +122,33 @@ def _prompt_states(submission: Submission) -> Iterator[Ask]:
 
 
 def _at_review(ask: Ask) -> Ask:
-    """The ask with all first options chosen; forms with a review only contain choices."""
-    while (question := ask.question) is not None:
-        first = question.options[0].value
-        many = question.answer_type is AnswerType.MULTI_SELECT
-        change = apply_action(ask, Answer(value=[first] if many else first), at=0.0, by=None)
-        if not isinstance(change, Change):
-            raise AssertionError(f"the first option answers {question.id}")  # noqa: TRY004 - our own promise
-        ask = change.ask
-    return ask
+    """The ask with an answer to every question that is asked then."""
+    answers: dict[str, JsonValue] = {}
+    for question in ask.form.questions:
+        when = question.when
+        if when is None or json_equal(answers.get(when.question_id), when.equals):
+            answers[question.id] = _sample_answer(question)
+    given = tuple(GivenAnswer(question_id=key, value=value) for key, value in answers.items())
+    return replace(ask, walk=Walk(phase=Phase.REVIEW, answers=given))
+
+
+def _sample_answer(question: Question) -> JsonValue:
+    """The default or, without one, an answer that looks like those that people give."""
+    if question.has_default:
+        return question.default
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return True
+        case AnswerType.SELECT:
+            return question.options[0].value
+        case AnswerType.MULTI_SELECT:
+            return [question.options[0].value]
+        case AnswerType.TEXT:
+            return "…"
+        case AnswerType.SCHEMA:
+            return {}
+        case _:
+            assert_never(question.answer_type)
 
 
 def _write_page(

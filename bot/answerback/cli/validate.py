@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from answerback.core.errors import InvalidCallError
-from answerback.core.form import Form
-from answerback.dialects.registry import parse_call
+from answerback.dialects.registry import ParsedCall, parse_call
 from answerback.service.submission_request import Plan, Routes, Submission, plan
 
 _ANYWHERE: Final = "anywhere"
@@ -16,8 +15,7 @@ _ANYWHERE: Final = "anywhere"
 class ValidatedSubmission(NamedTuple):
     """A valid submission."""
 
-    dialect: str
-    form: Form
+    call: ParsedCall
     planned: Plan
 
 
@@ -31,9 +29,9 @@ def validate_submission(submission: Submission) -> ValidatedSubmission:
     planned = plan(anywhere, Routes(), frozenset({_ANYWHERE}), None)
     problems = planned if isinstance(planned, tuple) else ()
     try:
-        dialect, form = parse_call(submission.name, submission.arguments, submission.dialect)
+        call = parse_call(submission.name, submission.arguments, submission.dialect)
     except InvalidCallError as error:
         raise InvalidCallError(error.tool, [*error.problems, *problems], error.dialect) from None
     if isinstance(planned, tuple):
-        raise InvalidCallError(submission.name, planned, dialect)
-    return ValidatedSubmission(dialect, form, planned)
+        raise InvalidCallError(submission.name, planned, call.dialect)
+    return ValidatedSubmission(call, planned)

@@ -85,6 +85,8 @@ class Request(_Frozen):
     dialect: str
     arguments: dict[str, JsonValue]
     form: Form
+    repaired: tuple[str, ...] = ()
+    """JSON pointers to the ``arguments`` that were sent in another form than this strict one."""
     agent: str | None = None
     callback: str | None = None
     conversation: str | None = None

@@ -15,6 +15,7 @@ from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, frameworks
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, did_you_mean
+from answerback.dialects.dialect import CallRule, Dialect
 
 VARIANTS: Final[dict[str, Variant]] = {
     "PermissionRequest": agents.CLAUDE,
@@ -60,3 +61,11 @@ def render(ask: Ask) -> ToolResult:
         return results.json_result(variant.render_decision(answers, arguments))
     reason = ask.walk.reply or results.unanswered_text(ask)
     return results.json_result(variant.render_no_decision(answers, arguments, reason))
+
+
+DIALECT: Final = Dialect(
+    name="approval",
+    calls=(CallRule(tuple(VARIANTS), options={}),),
+    parse=parse,
+    render=render,
+)

@@ -8,6 +8,8 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, Form, Question
 from answerback.dialects import question_reader, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _FIELDS: Final = ("id", "text", *question_reader.FIELDS, "when")
 
@@ -52,3 +54,18 @@ def render(ask: Ask) -> ToolResult:
             return results.failure_result(ask)
         case _:
             return results.json_result(results.cancelled_fields(ask))
+
+
+DIALECT: Final = Dialect(
+    name="ask_user",
+    calls=(
+        CallRule(
+            ("ask_user",), Shape(first_has=frozenset({"answer_type"})), 30, question_reader.OPTIONS
+        ),
+        CallRule(("ask_user",), options=question_reader.OPTIONS),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["ask_user"],
+    order=1,
+)

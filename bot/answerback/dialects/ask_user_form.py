@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_QUESTIONS, AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -63,3 +67,13 @@ def _as_array(question: Question, value: JsonValue) -> JsonValue:
     """Return the answer to a multi-select as an array, even if it is only free text."""
     several = question.answer_type is AnswerType.MULTI_SELECT
     return [value] if several and isinstance(value, str) else value
+
+
+DIALECT: Final = Dialect(
+    name="ask_user_form",
+    calls=(CallRule(("ask_user",), Shape(first_has=frozenset({"question"})), 60),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["ask_user_form"],
+    order=3,
+)

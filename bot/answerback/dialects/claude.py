@@ -13,6 +13,8 @@ from answerback.core.form import MAX_LABEL, AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _MAX_QUESTIONS: Final = 4
 _MIN_OPTIONS: Final = 2
@@ -131,3 +133,13 @@ def _answer_text(question: Question, given: GivenAnswer) -> str:
     if question.answer_type is AnswerType.MULTI_SELECT and not given.other:
         return "\n".join(f"- {label}" for label in _labels(given)) or "(none selected)"
     return str(given.value)
+
+
+DIALECT: Final = Dialect(
+    name="claude",
+    calls=(CallRule(("AskUserQuestion", "ask_user_question")),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["claude"],
+    order=4,
+)

@@ -5,13 +5,14 @@ Based on the package @cline/core 0.0.86, https://github.com/cline/cline and http
 
 from __future__ import annotations
 
-import json
 from typing import Final
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 QUESTION_ID: Final = "answer"
 
@@ -43,16 +44,23 @@ def render(ask: Ask) -> ToolResult:
 
 
 def _options(call: ArgumentNode) -> tuple[Option, ...]:
-    """Read the options: an array, a string with a JSON array, or the suggestions in ``follow_up``."""
+    """Read the options, or else the suggestions in ``follow_up``."""
     sent = call.at("options").value
-    if isinstance(sent, str):
-        try:
-            sent = json.loads(sent) if sent.strip() else None
-        except (ValueError, RecursionError):
-            call.at("options").wrong_type("an array of strings, or a string with a JSON array")
-            return ()
-    if sent is None or sent == []:
+    if sent is None or sent == [] or (isinstance(sent, str) and not sent.strip()):
         return choice_forms.read_plain_options(call, "follow_up", "text", required=False)
-    return choice_forms.read_plain_options(
-        ArgumentNode({"options": sent}, call.problems), "options"
-    )
+    return choice_forms.read_plain_options(call, "options")
+
+
+DIALECT: Final = Dialect(
+    name="cline",
+    calls=(
+        CallRule(
+            ("ask_question", "ask_followup_question"),
+            options={"options": (), "follow_up": ("text",)},
+        ),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["cline"],
+    order=12,
+)

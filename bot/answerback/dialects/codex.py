@@ -15,10 +15,12 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Json
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _REQUEST: Final = "item/tool/requestUserInput"
 """The app server's request. Its isOther says whether free text is offered; the tool call always offers it."""
-ASYNC: Final = "request_user_input_async"
+_ASYNC: Final = "request_user_input_async"
 _NONE_OF_THE_ABOVE: Final = "None of the above"
 
 
@@ -27,7 +29,7 @@ def parse(call: ArgumentNode) -> Form | None:
     ids: set[str] = set()
 
     def read(node: ArgumentNode, question_id: str) -> Question | None:
-        if call.tool == ASYNC:
+        if call.tool == _ASYNC:
             return _async_question(node, question_id)
         return _question(node, question_id, ids)
 
@@ -38,7 +40,7 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
-    if ask.request.name == ASYNC:
+    if ask.request.name == _ASYNC:
         return _async_message(ask)
     marker = results.unanswered_text(ask)
     rows = results.answer_values_per_question(ask, [marker, *_note(ask.walk.reply)], _rows)
@@ -121,3 +123,22 @@ def _async_message(ask: Ask) -> ToolResult:
         for question, row in zip(ask.form.questions, rows, strict=True)
     ]
     return ToolResult(content="\n\n".join(paragraphs), structured=structured)
+
+
+def _is_async(name: str, _arguments: Json) -> bool:
+    return name == _ASYNC
+
+
+DIALECT: Final = Dialect(
+    name="codex",
+    calls=(
+        CallRule(("request_user_input", _REQUEST)),
+        CallRule((_ASYNC,), options={"options": ()}),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["codex"],
+    order=10,
+    is_async=_is_async,
+    accepted={"accepted": True},
+)

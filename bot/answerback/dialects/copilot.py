@@ -11,6 +11,8 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, elicitation, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 QUESTION_ID: Final = "answer"
 
@@ -67,3 +69,27 @@ def _form(call: ArgumentNode) -> Form | None:
     return elicitation.parse(
         ArgumentNode({"message": message, "requestedSchema": schema}, call.problems)
     )
+
+
+_CHOICES: Final = {"choices": ()}
+DIALECT: Final = Dialect(
+    name="copilot",
+    calls=(
+        CallRule(("ask_user",), Shape(has=frozenset({"requestedSchema"})), 10, _CHOICES),
+        CallRule(
+            ("ask_user",),
+            Shape(
+                has=frozenset({"question"}),
+                has_any=frozenset({"choices", "allowFreeform"}),
+                lacks=frozenset({"questions", "answer_type"}),
+            ),
+            10,
+            _CHOICES,
+        ),
+        CallRule(("user_input.requested",), options=_CHOICES),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["copilot"],
+    order=8,
+)

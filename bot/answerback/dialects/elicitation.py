@@ -16,6 +16,7 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.json_schema.schemas import violations
 from answerback.dialects import results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
 
 QUESTION_ID: Final = "content"
 URL_ID: Final = "url"
@@ -162,3 +163,16 @@ def _check_items(node: ArgumentNode) -> None:
     items = node.at("items")
     if not (items.has("enum") or items.has("anyOf") or items.has("oneOf")):
         items.fail("unknown_value", f"{items.name} must have enum, or anyOf with const and title.")
+
+
+DIALECT: Final = Dialect(
+    name="elicitation",
+    calls=(
+        CallRule(
+            ("elicitation/create", "mcpServer/elicitation/request", "elicitation.requested"),
+            options={},
+        ),
+    ),
+    parse=parse,
+    render=render,
+)

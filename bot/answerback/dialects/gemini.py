@@ -14,6 +14,8 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _DISMISSED: Final = "User dismissed ask_user dialog without answering."
 _CHOICE: Final = "choice"
@@ -79,3 +81,13 @@ def _text(question: Question, given: GivenAnswer | None) -> str:
     if given.words is not None:
         rows[-1] = given.words.strip()
     return ", ".join(map(str, rows))
+
+
+DIALECT: Final = Dialect(
+    name="gemini",
+    calls=(CallRule(("ask_user",), Shape(first_has=frozenset({"question", "type"})), 50),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["gemini"],
+    order=7,
+)

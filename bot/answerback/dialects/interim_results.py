@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from typing import Final, Literal
+from typing import Literal
 
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, ToolResult
-from answerback.dialects import codex
+from answerback.dialects import results
+from answerback.dialects.dialect import Json
+from answerback.dialects.installed import installed_dialects
 
-_ACCEPTED: Final[dict[str, JsonValue]] = {"accepted": True}
 
-
-def default_mode(dialect: str, name: str) -> Literal["wait", "async"]:
+def default_mode(dialect: str, name: str, arguments: Json) -> Literal["wait", "async"]:
     """Return the mode of a call whose submission does not give one."""
-    return "async" if dialect == "codex" and name == codex.ASYNC else "wait"
+    return "async" if installed_dialects().usable[dialect].is_async(name, arguments) else "wait"
 
 
 def render_interim_result(ask: Ask) -> ToolResult | None:
@@ -23,8 +22,9 @@ def render_interim_result(ask: Ask) -> ToolResult | None:
     request = ask.request
     if not ask.open or request.mode != "async":
         return None
-    if default_mode(request.dialect, request.name) == "async":  # the result that the tool promises
-        return ToolResult(content=json.dumps(_ACCEPTED), structured=_ACCEPTED)
+    dialect = installed_dialects().usable.get(request.dialect)
+    if dialect and dialect.accepted and dialect.is_async(request.name, request.arguments):
+        return results.json_result({**dialect.accepted})  # the result that the tool promises
     message = (
         f"People were asked, and the question stays open ({ask.id}). Do not wait and do not assume an answer: continue "
         "with what does not depend on it. The answer comes later, as a message or from the tool check_answers."

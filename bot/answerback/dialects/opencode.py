@@ -5,12 +5,16 @@ Based on the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3.
 
 from __future__ import annotations
 
+from typing import Final
+
 from pydantic import JsonValue
 
 from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form, Question
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 
 def parse(call: ArgumentNode) -> Form | None:
@@ -68,3 +72,18 @@ def _question(node: ArgumentNode, question_id: str) -> Question | None:
     return (
         choice_forms.with_recommended_default(question) if kind is AnswerType.SELECT else question
     )
+
+
+DIALECT: Final = Dialect(
+    name="opencode",
+    calls=(
+        CallRule(
+            ("question",),
+            Shape(first_has=frozenset({"question"}), first_lacks=frozenset({"prompt"})),
+        ),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["opencode"],
+    order=9,
+)

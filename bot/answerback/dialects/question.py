@@ -11,7 +11,9 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Form, Option, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.results import failure_result, source_remark
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",
@@ -142,3 +144,13 @@ def _content(ask: Ask) -> str:
     how = {Status.EXPIRED: "No answer in time", Status.WITHDRAWN: "The questions were withdrawn"}
     reply = f": {ask.walk.reply}" if ask.walk.reply else ""
     return "\n".join([f"{how.get(ask.status, 'User cancelled the questions')}{reply}", *lines])
+
+
+DIALECT: Final = Dialect(
+    name="question",
+    calls=(CallRule(("question",), options={"options": ("value", "label")}),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["question"],
+    order=5,
+)

@@ -13,6 +13,8 @@ from answerback.core.json_schema import schemas
 from answerback.dialects import choice_forms
 from answerback.dialects.call_reader import ArgumentNode
 
+OPTIONS: Final[dict[str, tuple[str, ...]]] = {"options": ()}
+"""Options are strings."""
 FIELDS: Final = ("context", "answer_type", "options", "schema", "default")
 _TYPES: Final = tuple(kind.value for kind in AnswerType)
 _MAX_IDS: Final = 20
@@ -128,7 +130,7 @@ def _options(node: ArgumentNode, kind: AnswerType | None) -> tuple[Option, ...]:
         if node.has("options"):
             child.fail(
                 "options_forbidden",
-                f"{child.name} is for select and multi_select only; this is {kind}.",
+                f"{child.name} is for the answer_type select or multi_select only; this is {kind}.",
             )
         return ()
     if not node.has("options") or child.value == []:

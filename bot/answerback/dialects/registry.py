@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -11,63 +11,29 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem
 from answerback.core.form import Form
 from answerback.core.json_schema import schemas
-from answerback.dialects import (
-    approval,
-    ask_user,
-    ask_user_form,
-    claude,
-    cline,
-    codex,
-    copilot,
-    detection,
-    elicitation,
-    gemini,
-    opencode,
-    question,
-    single,
-    tool_definitions,
-    tool_question,
-    vscode,
-)
+from answerback.dialects import detection, generous_reader, question, results, tool_definitions
 from answerback.dialects.call_reader import ArgumentNode, ProblemCollector, did_you_mean
-
-
-class Dialect(Protocol):
-    """The interface of a dialect's module."""
-
-    def parse(self, call: ArgumentNode) -> Form | None:
-        """Parse a call's arguments into a form, or return None if problems were recorded."""
-
-    def render(self, ask: Ask) -> ToolResult:
-        """The tool result of an ask that has ended in any way other than End Turn."""
-
+from answerback.dialects.installed import call_rules, installed_dialects
 
 _QUICK: Final = 1_000
 """The most JSON values in a call that is quick to parse, at up to 5 µs each."""
 _TEXT: Final = 100
 """Characters of a string that take as long to parse as one value."""
-DIALECTS: Final[dict[str, Dialect]] = {
-    "ask_user": ask_user,
-    "single": single,
-    "ask_user_form": ask_user_form,
-    "claude": claude,
-    "question": question,
-    "tool_question": tool_question,
-    "elicitation": elicitation,
-    "codex": codex,
-    "opencode": opencode,
-    "gemini": gemini,
-    "copilot": copilot,
-    "vscode": vscode,
-    "cline": cline,
-    "approval": approval,
-}
 
 
-def parse_call(
-    name: str, arguments: dict[str, JsonValue], override: str | None = None
-) -> tuple[str, Form]:
-    """Parse a tool call and return its dialect and form.
+class ParsedCall(NamedTuple):
+    """A call that people can be asked."""
+
+    dialect: str
+    form: Form
+    arguments: dict[str, JsonValue]
+    """The arguments as they were read."""
+    repaired: tuple[str, ...]
+    """JSON pointers to the arguments that were sent in another form; see `answerback.dialects.generous_reader`."""
+
+
+def parse_call(name: str, sent: dict[str, JsonValue], override: str | None = None) -> ParsedCall:
+    """Parse a tool call.
 
     Args:
         override: the dialect to use, regardless of the tool's name.
@@ -75,12 +41,14 @@ def parse_call(
     Raises:
         InvalidCallError: with every problem, in document order.
     """
+    arguments, repaired = generous_reader.read_call(name, sent, override)
     detected = None if override else detection.detect(name, arguments)
+    known = installed_dialects().usable
     dialect = detected.dialect if detected else override or ""
-    if dialect not in DIALECTS:
+    if dialect not in known:
         raise InvalidCallError(name[:100], [_unknown(name, override)])
     problems = ProblemCollector(arguments, name)
-    form = DIALECTS[dialect].parse(ArgumentNode(arguments, problems))
+    form = known[dialect].parse(ArgumentNode(arguments, problems))
     if form is not None and not schemas.is_all_encodable(arguments):  # in a field that is not read
         message = "The call contains half a surrogate pair, which is not valid text."
         problems.add(Problem(pointer="", code="wrong_type", message=message))
@@ -90,15 +58,7 @@ def parse_call(
         if detected is not None and not detected.by_shape:
             listed = (_mention_other_dialects(name, dialect, arguments, listed[0]), *listed[1:])
         raise InvalidCallError(name[:100], listed, dialect)
-    return dialect, form
-
-
-def resolve_dialect(
-    name: str, arguments: Mapping[str, JsonValue], override: str | None = None
-) -> str:
-    """Return the name of a call's dialect; for an unknown call, a name that is not a dialect's."""
-    detected = None if override else detection.detect(name, arguments)
-    return detected.dialect if detected else override or ""
+    return ParsedCall(dialect, form, arguments, repaired)
 
 
 def is_quick_to_parse(arguments: JsonValue) -> bool:
@@ -112,6 +72,8 @@ def is_quick_to_parse(arguments: JsonValue) -> bool:
                 return False
             stack.extend(node.values())
         elif isinstance(node, str):
+            if node.lstrip().startswith(("[", "{")):  # perhaps the JSON of anything
+                return False
             nodes += len(node) // _TEXT
         elif isinstance(node, list):
             stack.extend(node)
@@ -133,7 +95,18 @@ def render_result(ask: Ask) -> ToolResult | None:
         return None
     if ask.erased_at is not None:
         return _ERASED
-    return DIALECTS[ask.request.dialect].render(ask)
+    return render_ended(ask)
+
+
+def render_ended(ask: Ask) -> ToolResult:
+    """Render the tool result of an ask that has ended in any way other than End Turn."""
+    dialect = installed_dialects().usable.get(ask.request.dialect)
+    if dialect is None:
+        message = f'The dialect "{ask.request.dialect}" of this call is no longer installed.'
+        return ToolResult(
+            content=message, structured={"answers": results.answers_by_id(ask)}, is_error=True
+        )
+    return dialect.render(ask)
 
 
 def render_refusal(error: InvalidCallError) -> ToolResult:
@@ -154,10 +127,10 @@ _NO_QUESTIONS: Final = {("/questions", code) for code in ("required", "too_few")
 def _unknown(name: str, override: str | None) -> Problem:
     """Return the problem with an unknown dialect or name, suggesting the closest known one."""
     if override:
-        pointer, sent, known = "/dialect", override[:100], [*DIALECTS]
+        pointer, sent, known = "/dialect", override[:100], [*installed_dialects().usable]
         meant = did_you_mean(sent, known)
     else:
-        pointer, sent, known = "/name", name[:100], [*detection.TOOL_NAMES]
+        pointer, sent, known = "/name", name[:100], [*detection.tool_names()]
         meant = did_you_mean(sent, known, min_similarity=0)
     message = f'Unknown {pointer[1:]} "{sent}"{meant}; the known ones are: {", ".join(known)}.'
     return Problem(pointer=pointer, code="unknown_value", message=message)
@@ -175,3 +148,6 @@ def _mention_other_dialects(
     others = ", ".join(detection.rank_by_similarity(arguments, fields))
     message = f"{problem.message} The call was read in the dialect {dialect}; other dialects of {name} are: {others}."
     return problem.model_copy(update={"message": message})
+
+
+call_rules()  # finds the installed dialects once, at import, since that reads the disk

@@ -8,6 +8,8 @@ from answerback.core.ask import Ask, Status, ToolResult
 from answerback.core.form import AnswerType, Form
 from answerback.dialects import question_reader, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Shape
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 FIELDS: Final = ("question", "context", "answer_type", "options", "default")
 """The fields of a call; any of them identifies this dialect if there are no ``questions``."""
@@ -41,3 +43,24 @@ def render(ask: Ask) -> ToolResult:
             return results.failure_result(ask)
         case _:
             return results.json_result(results.cancelled_fields(ask))
+
+
+DIALECT: Final = Dialect(
+    name="single",
+    calls=(
+        CallRule(
+            ("ask_user",),
+            Shape(
+                # Even without a question: a call with one of these gets the message that the question is missing.
+                has_any=frozenset({"question", "answer_type", "options", "default", "context"}),
+                lacks=frozenset({"questions"}),
+            ),
+            20,
+            question_reader.OPTIONS,
+        ),
+    ),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["single"],
+    order=2,
+)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import JsonValue
 
 from answerback.dialects import host_schemas, strict_schemas, tool_schemas
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.dialect import Tool
+from answerback.dialects.installed import installed_tools
 
 Format = Literal["mcp", "anthropic", "openai", "openai-responses", "gemini"]
 
@@ -21,20 +22,6 @@ _WHEN: Final = (
     "and shown in a chat. The user may also reply with a message instead of answering, or end the turn. "
     "What they write in their own words overrides the options."
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Tool:
-    """One tool as sent to a model."""
-
-    dialect: str
-    name: str
-    title: str
-    """For people."""
-    description: str
-    parameters: dict[str, JsonValue]
-    shape: str = ""
-    """What calls contain and return, to tell the tool from those of other dialects with the same name."""
 
 
 _BY_DEFAULT: Final = (
@@ -201,8 +188,11 @@ TOOLS: Final = (
 )
 
 
+BY_DIALECT: Final = {tool.dialect: tool for tool in TOOLS}
+
+
 def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> list[Tool]:
-    """The tools of some dialects, in the order of `TOOLS`, or without any the best one of each name.
+    """The tools of some dialects, in their order, or without any the best one of each name.
 
     Args:
         enabled: whether a dialect is offered; the others are left out.
@@ -210,7 +200,8 @@ def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> l
     Raises:
         ValueError: a dialect has no tool, or two of them have tools with the same name.
     """
-    known = [tool.dialect for tool in TOOLS]
+    tools = installed_tools()
+    known = [tool.dialect for tool in tools]
     for dialect in dialects:
         if dialect not in known:
             meant = did_you_mean(dialect, known)
@@ -218,7 +209,7 @@ def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> l
                 f'There is no tool for "{dialect[:100]}"{meant}; there are: {", ".join(known)}.'
             )
     found: dict[str, Tool] = {}
-    for tool in TOOLS:
+    for tool in tools:
         if not enabled(tool.dialect) or (dialects and tool.dialect not in dialects):
             continue
         first = found.setdefault(tool.name, tool)
@@ -232,7 +223,9 @@ def select_tools(dialects: Collection[str], enabled: Callable[[str], bool]) -> l
 def dialect_field_names(dialect: str) -> set[str]:
     """Return the fields in calls of a dialect's tool, at any level."""
     fields: set[str] = set()
-    pending: list[JsonValue] = [tool.parameters for tool in TOOLS if tool.dialect == dialect]
+    pending: list[JsonValue] = [
+        tool.parameters for tool in installed_tools() if tool.dialect == dialect
+    ]
     while pending:
         schema = pending.pop()
         if not isinstance(schema, dict):

@@ -8,6 +8,8 @@ from answerback.core.ask import Ask, ToolResult
 from answerback.core.form import Form, Persistence
 from answerback.dialects import question_reader, single
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _FIELDS: Final = (
     "id",
@@ -53,3 +55,13 @@ def parse(call: ArgumentNode) -> Form | None:
 def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended, as for `single`."""
     return single.render(ask)
+
+
+DIALECT: Final = Dialect(
+    name="tool_question",
+    calls=(CallRule(("tool_question",), options=question_reader.OPTIONS, question="question"),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["tool_question"],
+    order=6,
+)

@@ -14,6 +14,8 @@ from answerback.core.form import AnswerType, Form, Question
 from answerback.core.walker import GivenAnswer
 from answerback.dialects import choice_forms, results
 from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.tool_definitions import BY_DIALECT
 
 _SKIPPED: Final[JsonValue] = {"selected": [], "freeText": None, "skipped": True}
 
@@ -89,3 +91,13 @@ def _answer(question: Question, given: GivenAnswer | None) -> JsonValue:
 
 def _free_text_answer(text: str) -> JsonValue:
     return {"selected": [], "freeText": text, "skipped": False}
+
+
+DIALECT: Final = Dialect(
+    name="vscode",
+    calls=(CallRule(("vscode_askQuestions", "askQuestions", "vscode/askQuestions")),),
+    parse=parse,
+    render=render,
+    tool=BY_DIALECT["vscode"],
+    order=11,
+)

@@ -1,27 +1,16 @@
-"""Parse JSON from untrusted sources, strictly and within bounds, with errors that say where it is wrong.
-
-Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no duplicate
-key in an object, no nesting that only an attacker would write. Lone surrogates and NUL are accepted:
-the code that uses the text decides about them.
-"""
+"""Parse JSON bodies from untrusted sources; see `answerback.core.strict_json`."""
 
 from __future__ import annotations
 
-import json
-import math
-from typing import Final, NoReturn
+from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core import strict_json
 from answerback.core.errors import ProblemError
-from answerback.core.json_schema import schemas
 
 MAX_BODY: Final = 256 * 1024
 """Maximum size of an agent's call, in bytes."""
-MAX_DEPTH: Final = 64
-"""Maximum depth of nested arrays and objects."""
-_MAX_DIGITS: Final = 309
-"""Digits of the largest number a double can hold; parsing longer integers takes quadratic time."""
 
 
 def parse_json(body: bytes) -> JsonValue:
@@ -31,59 +20,12 @@ def parse_json(body: bytes) -> JsonValue:
         ProblemError: 400, with the position of the error.
     """
     try:
-        text = body.decode()
+        return strict_json.parse(body.decode())
     except UnicodeDecodeError as error:
         raise _malformed(f"byte {error.start} is not UTF-8") from error
-    try:
-        value: JsonValue = _DECODER.decode(text)
-    except json.JSONDecodeError as error:
-        where = f"line {error.lineno}, column {error.colno}"
-        raise _malformed(f"{error.msg.lower()} at {where}") from error
-    except RecursionError as error:
-        raise _too_deep() from error
-    if schemas.depth(value, MAX_DEPTH) > MAX_DEPTH:
-        raise _too_deep()
-    return value
-
-
-def _too_deep() -> ProblemError:
-    return _malformed(f"it is nested deeper than {MAX_DEPTH} levels")
+    except strict_json.NotJsonError as error:
+        raise _malformed(str(error)) from error
 
 
 def _malformed(why: str) -> ProblemError:
     return ProblemError(400, "Malformed JSON", f"The body is not valid JSON: {why}.")
-
-
-def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
-    members = dict(pairs)
-    if len(members) < len(pairs):
-        seen: set[str] = set()
-        duplicate = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add() is for its effect
-        raise _malformed(f"the key {json.dumps(duplicate)[:100]} occurs twice in one object")
-    return members
-
-
-def _integer(digits: str) -> int:
-    if len(digits) > _MAX_DIGITS:
-        raise _out_of_range(digits)
-    return int(digits)
-
-
-def _float(digits: str) -> float:
-    number = float(digits)
-    if math.isinf(number):
-        raise _out_of_range(digits)
-    return number
-
-
-def _out_of_range(digits: str) -> ProblemError:
-    return _malformed(f"the number {digits[:40]}… is larger than a double can hold")
-
-
-def _constant(name: str) -> NoReturn:
-    raise _malformed(f"{name} is not a JSON value")
-
-
-_DECODER: Final = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
-)

@@ -6,10 +6,8 @@ It has no transport: `answerback.mcp.endpoint` mounts it, `answerback mcp` runs 
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 import math
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +27,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from answerback.core.ask import Status, ToolResult
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.generous_reader import read_number
 from answerback.mcp import tasks, tools
 from answerback.mcp.backend import AskBackend, AskJson, AskRefusedError, AskToolCall
 from answerback.mcp.tasks import BackendFactory, Context
@@ -56,7 +55,6 @@ CODEX_CALL: Final = "callId"
 _MAX_KEY: Final = 200
 _JOIN_IN_CONVERSATION: Final = "mcp"
 """Recognises repeated calls in a conversation that has a name, whoever makes them."""
-_NUMBER: Final = re.compile(r"-?\d{1,15}(\.\d{1,15})?", re.ASCII)
 _INSTRUCTIONS: Final = (
     "Asks people questions where they are (a chat thread or a web page) and returns their typed answers. "
     f"Asking waits a while for the answer; if the result is pending, get the answer with {tools.WAIT}."
@@ -299,7 +297,7 @@ async def _check_answers(
     ctx: Context, backend: AskBackend, arguments: dict[str, JsonValue]
 ) -> CallToolResult:
     """The tool `check_answers`: the late answers, as text and data."""
-    conversation, after = _conversation(ctx, arguments), _read_number(arguments.pop("after", None))
+    conversation, after = _conversation(ctx, arguments), read_number(arguments.pop("after", None))
     if conversation is not None and not (isinstance(conversation, str) and conversation):
         raise _BadArgumentError("conversation must be the name of a conversation.")
     if after is not None and (isinstance(after, bool) or not isinstance(after, int) or after < 0):
@@ -324,17 +322,12 @@ class _BadArgumentError(Exception):
 
 
 def _wait_seconds(arguments: dict[str, JsonValue], options: CallOptions) -> float:
-    seconds = _read_number(arguments.pop("wait_seconds", None))
+    seconds = read_number(arguments.pop("wait_seconds", None))
     if seconds is None:
         return options.wait
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or math.isnan(seconds):
         raise _BadArgumentError("wait_seconds must be a number of seconds.")
     return min(max(float(seconds), 0.0), options.wait)
-
-
-def _read_number(value: JsonValue) -> JsonValue:
-    """A number, if the model wrote it as a string."""
-    return json.loads(value) if isinstance(value, str) and _NUMBER.fullmatch(value) else value
 
 
 def _mode(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -10,8 +10,9 @@ from mcp_types import Tool, ToolAnnotations
 from pydantic import JsonValue, TypeAdapter
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects import detection, tool_definitions
+from answerback.dialects import detection, dialect
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.installed import installed_tools
 from answerback.dialects.tool_schema_parts import object_schema
 
 DEFAULT_WAIT: Final = 50.0
@@ -74,9 +75,7 @@ class AskingTool:
         Args:
             wait: maximum seconds that a call waits.
         """
-        shapes = {
-            tool.dialect: tool for tool in tool_definitions.TOOLS if tool.dialect in self.dialects
-        }
+        shapes = {tool.dialect: tool for tool in installed_tools() if tool.dialect in self.dialects}
         enabled_tools = [tool for dialect, tool in shapes.items() if dialect in enabled]
         if not enabled_tools:
             return None
@@ -128,14 +127,12 @@ def parse_asking_tools(names: str | None) -> tuple[AskingTool, ...]:
 
 def _find_tool(name: str) -> AskingTool:
     shapes = detection.dialects_for_tool_name(name)
-    by_dialect = {tool.dialect: tool for tool in tool_definitions.TOOLS}
+    by_dialect = {tool.dialect: tool for tool in installed_tools()}
     if by_dialect.keys() & set(shapes):
         return AskingTool(name, shapes)
     if name in by_dialect:
         return AskingTool(by_dialect[name].name, (name,), name)
-    known = sorted(
-        {*by_dialect, *(tool.name for tool in tool_definitions.TOOLS), ASK_USER_QUESTION}
-    )
+    known = sorted({*by_dialect, *(tool.name for tool in installed_tools()), ASK_USER_QUESTION})
     suggestion = did_you_mean(name, known)
     raise ValueError(
         f'there is no tool "{name[:100]}"{suggestion}; choose from: {", ".join(known)}.'
@@ -255,7 +252,7 @@ def _properties(schema: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return _OBJECT.validate_python(schema["properties"])
 
 
-def _merge_properties(shapes: Sequence[tool_definitions.Tool]) -> dict[str, JsonValue]:
+def _merge_properties(shapes: Sequence[dialect.Tool]) -> dict[str, JsonValue]:
     """Merge the arguments of several shapes, at least one of which has ``questions``.
 
     The result has no top-level alternatives, because model APIs reject those.

@@ -26,8 +26,9 @@ from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from answerback.core.errors import ConfigError
 from answerback.core.labels import Labels
-from answerback.dialects import detection, registry
+from answerback.dialects import detection
 from answerback.dialects.call_reader import did_you_mean
+from answerback.dialects.installed import installed_dialects
 from answerback.ports.plugin import SurfacePlugin, SurfaceSettings
 from answerback.ports.settings_tables import HttpUrl, Names, Port, Seconds, Table, split_list
 from answerback.runtime.plugins import Plugins, installed_plugins
@@ -59,7 +60,7 @@ def _check_webhook_secret(secret: SecretStr) -> SecretStr:
 
 def _check_tool_name(name: str) -> str:
     """Refuse a name that is almost that of a tool of ours; any other may be a tool that `tool_question` asks for."""
-    known = {*detection.TOOL_NAMES, *registry.DIALECTS}
+    known = {*detection.tool_names(), *installed_dialects().usable}
     if name not in known and (meant := did_you_mean(name, known, _LIKELY_MISSPELLED)):
         raise ValueError(f"there is no tool of this name{meant}")
     return name

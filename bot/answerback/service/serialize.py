@@ -45,6 +45,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "status": ask.status.value,
         "revision": ask.revision,
         "dialect": ask.request.dialect,
+        "repaired": [*ask.request.repaired],
         "asked_by": asker_label(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),

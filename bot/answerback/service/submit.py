@@ -15,10 +15,10 @@ from answerback.core import ask as asks
 from answerback.core.actions import Answer
 from answerback.core.ask import DEFAULT_ASKER, Ask, Change, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
-from answerback.core.form import Form
 from answerback.core.view import can_remember
 from answerback.core.walker import Source, start
 from answerback.dialects import interim_results, registry
+from answerback.dialects.registry import ParsedCall
 from answerback.ports.store import Write
 from answerback.ports.store_values import AskLimits, Existing, Idempotency, LimitReached
 from answerback.ports.surface import Shown
@@ -96,8 +96,8 @@ class Submitter:
         if (joined := await self._repeats.find(join_key(body, agent), body, key)) is not None:
             return Submitted(joined, created=False)
         try:
-            dialect, form, planned = await self._read(body, agent)
-            new = self._new_ask(body, agent, dialect, form, planned, carrier)
+            parsed, planned = await self._read(body, agent)
+            new = self._new_ask(body, agent, parsed, planned, carrier)
             ask = await self._with_thread(new)
             write = await self._initial_write(ask)
         except InvalidCallError as error:
@@ -128,8 +128,8 @@ class Submitter:
         self._commits.publish(write)
         return Submitted(stored.ask, created=True)
 
-    async def _read(self, body: Submission, agent: Agent | None) -> tuple[str, Form, Plan]:
-        """The call's form and its plan; raises InvalidCallError with the errors of both."""
+    async def _read(self, body: Submission, agent: Agent | None) -> tuple[ParsedCall, Plan]:
+        """The parsed call and its plan; raises InvalidCallError with the errors of both."""
         problems: list[Problem] = []
         planned = plan(body, self._routes, self._known_surfaces, agent)
         if isinstance(planned, tuple):
@@ -140,19 +140,20 @@ class Submitter:
             refusal := self._check_callback(body.callback.url, agent)
         ):
             problems.append(Problem(pointer="/callback/url", code="unknown_value", message=refusal))
-        problems += self._check_enabled(body)
         try:
-            dialect, form = await self._parse_form(body)
+            parsed = await self._parse(body)
         except InvalidCallError as error:
+            problems += self._check_enabled(body, error.dialect or body.dialect or "")
             raise InvalidCallError(
                 error.tool, [*error.problems, *problems], error.dialect
             ) from None
+        problems += self._check_enabled(body, parsed.dialect)
         if problems or isinstance(planned, tuple):
-            raise InvalidCallError(body.name[:100], problems, dialect)
-        return dialect, form, planned
+            raise InvalidCallError(body.name[:100], problems, parsed.dialect)
+        return parsed, planned
 
-    async def _parse_form(self, body: Submission) -> tuple[str, Form]:
-        """The dialect and form of a call. Slow calls are parsed in a thread, one at a time."""
+    async def _parse(self, body: Submission) -> ParsedCall:
+        """Parse a call; a slow one in a thread, one at a time."""
         if registry.is_quick_to_parse(body.arguments):
             return registry.parse_call(body.name, body.arguments, body.dialect)
         async with self._parse_lock:
@@ -160,8 +161,7 @@ class Submitter:
                 registry.parse_call, body.name, body.arguments, body.dialect
             )
 
-    def _check_enabled(self, body: Submission) -> list[Problem]:
-        dialect = registry.resolve_dialect(body.name, body.arguments, body.dialect)
+    def _check_enabled(self, body: Submission, dialect: str) -> list[Problem]:
         tool = body.arguments.get("tool")
         asking = tool if dialect == "tool_question" and isinstance(tool, str) else None
         key = self._commits.rules.disabling_key(dialect, body.name, asking)
@@ -210,7 +210,7 @@ class Submitter:
             "Nobody can be asked",
             Problem(pointer="/to", code="unknown_surface", message=message),
             dialect,
-            registry.DIALECTS[dialect].render(ask).model_dump(),
+            registry.render_ended(ask).model_dump(),
             reason=outcome.reason,
         )
 
@@ -226,17 +226,17 @@ class Submitter:
         self,
         body: Submission,
         agent: Agent | None,
-        dialect: str,
-        form: Form,
+        parsed: ParsedCall,
         planned: Plan,
         carrier: str | None,
     ) -> Ask:
         now = self._commits.clock.now()
         request = Request(
             name=body.name,
-            dialect=dialect,
-            arguments=body.arguments,
-            form=form.model_copy(update={"context_format": planned.context_format}),
+            dialect=parsed.dialect,
+            arguments=parsed.arguments,
+            repaired=parsed.repaired,
+            form=parsed.form.model_copy(update={"context_format": planned.context_format}),
             agent=agent.name if agent else None,
             callback=body.callback.url if body.callback else None,
             conversation=body.conversation,
@@ -249,9 +249,10 @@ class Submitter:
             accepts=body.accepts,
             metadata=body.metadata,
             join=join_key(body, agent),
-            mode=body.mode or interim_results.default_mode(dialect, body.name),
+            mode=body.mode
+            or interim_results.default_mode(parsed.dialect, body.name, parsed.arguments),
             prompt_label=agent.display_name if agent else DEFAULT_ASKER,
-            prompt_labels=self._commits.rules.labels(dialect, body.name, form.tool),
+            prompt_labels=self._commits.rules.labels(parsed.dialect, body.name, parsed.form.tool),
             carrier=carrier,
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -262,7 +263,7 @@ class Submitter:
             request=request,
             destination=planned.destination,
             responders=self._responders(planned),
-            walk=start(form),
+            walk=start(parsed.form),
             attended_for=None if reachable else LEASE,
             unattended=request.mode == "async" and request.callback is None,
             expires_at=now + planned.expires_in if planned.expires_in is not None else None,

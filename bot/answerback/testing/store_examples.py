@@ -49,7 +49,11 @@ def new_ask(
     **fields: Any,
 ) -> Ask:
     """Return an open ask at its first question, by default in ``#C1`` on Slack."""
-    sent: dict[str, Any] = {"arguments": {"questions": []}, **(request or {})}
+    sent: dict[str, Any] = {
+        "arguments": {"questions": []},
+        "repaired": ("/questions",),
+        **(request or {}),
+    }
     asked = Request(name="ask_user", dialect="ask_user", form=form, **sent)
     values: dict[str, Any] = {
         "id": f"ask_{number}",

@@ -20,6 +20,7 @@ from openai.types.responses import FunctionToolParam
 from pydantic import TypeAdapter
 
 from answerback.dialects import strict_schemas, tool_definitions
+from answerback.dialects.dialect import Tool
 from answerback.mcp.tools import DEFAULT_TOOLS, follow_up_tools
 from tests.meta.project import ROOT
 
@@ -36,7 +37,7 @@ OPENAI: dict[tool_definitions.Format, TypeAdapter[Any]] = {
 @STRICT
 @pytest.mark.parametrize("form", OPENAI)
 def test_openais_types_read_the_whole_definition(
-    tool: tool_definitions.Tool, form: tool_definitions.Format, strict: bool
+    tool: Tool, form: tool_definitions.Format, strict: bool
 ) -> None:
     made = tool_definitions.format_definition(tool, form, strict=strict)
     assert OPENAI[form].validate_python(made) == made
@@ -44,7 +45,7 @@ def test_openais_types_read_the_whole_definition(
 
 @pytest.mark.rule("API-12")
 @EVERY
-def test_openais_checker_leaves_a_strict_schema_unchanged(tool: tool_definitions.Tool) -> None:
+def test_openais_checker_leaves_a_strict_schema_unchanged(tool: Tool) -> None:
     schema = strict_schemas.to_strict_schema(tool.parameters)
     assert ensure_strict_json_schema(copy.deepcopy(schema)) == schema
 
@@ -52,7 +53,7 @@ def test_openais_checker_leaves_a_strict_schema_unchanged(tool: tool_definitions
 @pytest.mark.rule("API-11", "API-12")
 @EVERY
 @STRICT
-def test_mcps_types_read_the_whole_definition(tool: tool_definitions.Tool, strict: bool) -> None:
+def test_mcps_types_read_the_whole_definition(tool: Tool, strict: bool) -> None:
     made: Any = tool_definitions.format_definition(tool, "mcp", strict=strict)
     assert McpTool.model_validate(made).model_dump(by_alias=True, exclude_none=True) == made
     jsonschema.Draft202012Validator.check_schema(made["inputSchema"])

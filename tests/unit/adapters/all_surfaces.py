@@ -29,7 +29,7 @@ LABELS: Final = Labels()
 
 def asked(call: dict[str, Any]) -> Ask:
     """Return an open ask for a call."""
-    dialect, form = registry.parse_call(call["name"], call["arguments"])
+    dialect, form, *_ = registry.parse_call(call["name"], call["arguments"])
     ask = ask_of(form)
     request = ask.request.model_copy(update={**call, "dialect": dialect})
     return replace(ask, request=request)

@@ -71,7 +71,7 @@ def calls(kind: str) -> Iterator[dict[str, Any]]:
 def both(kind: str, end: str) -> tuple[Ask, Ask]:
     made = []
     for arguments, dialect in zip(calls(kind), ("single", "ask_user"), strict=True):
-        detected, form = registry.parse_call("ask_user", arguments)
+        detected, form, *_ = registry.parse_call("ask_user", arguments)
         assert detected == dialect
         made.append(ENDS[end](ask_of(form), QUESTIONS[kind][1]))
     single, form_of_one = made

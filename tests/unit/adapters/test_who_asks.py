@@ -43,7 +43,7 @@ def from_tool(tool: str) -> Ask:
         "text": "Force push?",
         "answer_type": "boolean",
     }
-    _, form = registry.parse_call("tool_question", {"tool": tool, "question": question})
+    _, form, *_ = registry.parse_call("tool_question", {"tool": tool, "question": question})
     return ask_of(form)
 
 
@@ -68,7 +68,7 @@ def markup(value: Any) -> Iterator[str]:
 def test_a_configured_label_applies_to_its_question_and_to_the_record_if_all_questions_share_it() -> (
     None
 ):
-    _, form = registry.parse_call("ask_user", CALLS["ask_user"][1])
+    _, form, *_ = registry.parse_call("ask_user", CALLS["ask_user"][1])
     ask = ask_of(form)
 
     def labelled(**labels: str) -> Ask:

@@ -41,7 +41,7 @@ CALLS: dict[str, Json] = {
 def make_ask(name: str, **more: Any) -> Ask:
     """Return an open ask from a host's example request, with other or additional fields."""
     arguments = CALLS[name] | more
-    dialect, form = registry.parse_call(name, arguments)
+    dialect, form, *_ = registry.parse_call(name, arguments)
     assert dialect == "approval"
     return Ask(
         id="ask_1",

@@ -19,7 +19,7 @@ from answerback.core.ask import (
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import Form, Question
 from answerback.core.walker import Person, start
-from answerback.dialects import registry
+from answerback.dialects import detection, generous_reader, registry
 
 OPTIONS = [{"label": "A", "description": "first"}, {"label": "B", "description": "second"}]
 CALLS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -113,11 +113,18 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+def detected_dialect(name: str, arguments: dict[str, Any]) -> str | None:
+    """Return the dialect that a call is read in."""
+    read = generous_reader.read_call(name, arguments)
+    found = detection.detect(name, read.arguments)
+    return found.dialect if found else None
+
+
 def make_ask(dialect: str, arguments: dict[str, Any] | None = None) -> Ask:
     """Return an open ask in a dialect, from its example call or from other arguments."""
     name, default = CALLS[dialect]
     arguments = default if arguments is None else arguments
-    found, form = registry.parse_call(name, arguments)
+    found, form, *_ = registry.parse_call(name, arguments)
     assert found == dialect
     request = Request(name=name, dialect=dialect, arguments=arguments, form=form)
     return Ask(
@@ -150,9 +157,9 @@ def only_question(name: str, question: dict[str, Any]) -> Question:
 
 
 def ask_from_call(name: str, arguments: dict[str, Any]) -> Ask:
-    dialect, read = registry.parse_call(name, arguments)
-    ask = make_ask(dialect)
-    request = Request(name=name, dialect=dialect, arguments=arguments, form=read)
+    dialect, read, strict, _ = registry.parse_call(name, arguments)
+    ask = make_ask("single")
+    request = Request(name=name, dialect=dialect, arguments=strict, form=read)
     return Ask(**{**vars(ask), "request": request, "walk": start(read)})
 
 

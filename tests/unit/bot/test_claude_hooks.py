@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -101,6 +102,19 @@ async def test_an_answer_allows_the_call_with_the_questions_echoed_and_the_answe
     assert "continue" not in answer
     assert (ask.request.conversation, ask.request.tool_call_id) == ("abc123", "toolu_1")
     assert ask.request.metadata == {"via": "claude-code", "cwd": "/srv/a/project"}
+
+
+@pytest.mark.rule("DIALECT-21", "HOOK-1")
+@pytest.mark.parametrize("event_name", ["PreToolUse", "PermissionRequest"])
+async def test_questions_in_the_json_of_a_string_are_asked_and_echoed_as_the_array_that_they_are(
+    service: Served, event_name: str
+) -> None:
+    event = {**asking(questions=json.dumps(QUESTIONS)), "hook_event_name": event_name}
+    waiting = asyncio.create_task(hook(service, event))
+    await service.act(await service.newest(), action="answer", value="Vue")
+    output = (await waiting)["hookSpecificOutput"]
+    updated = output.get("updatedInput") or output["decision"]["updatedInput"]
+    assert updated == {"questions": QUESTIONS, "answers": {"Which framework?": "Vue"}}
 
 
 async def test_several_choices_are_joined_and_other_text_is_kept_unchanged(

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from answerback.core.errors import InvalidCallError
-from answerback.dialects import detection, registry
-from tests.unit.bot.dialect_support import CALLS
+from answerback.dialects import registry
+from answerback.dialects.installed import call_rules, installed_dialects
+from tests.unit.bot.dialect_support import CALLS, detected_dialect
 
 
 @pytest.mark.rule("DIALECT-1")
@@ -26,13 +27,13 @@ from tests.unit.bot.dialect_support import CALLS
         ({"questions": [{"answer_type": "text", "question": "Q?"}]}, "ask_user"),
         ({"questions": [{"answer_type": None, "question": "Q?"}]}, "ask_user_form"),
         ({"questions": [None, {"question": "Q?"}]}, "ask_user"),
-        ({"questions": {"question": "Q?"}}, "ask_user"),
+        ({"questions": {"question": "Q?"}}, "ask_user_form"),
     ],
 )
 def test_the_shape_of_an_ask_user_call_decides_its_dialect_and_null_counts_as_missing(
     arguments: dict[str, Any], dialect: str
 ) -> None:
-    assert registry.resolve_dialect("ask_user", arguments) == dialect
+    assert detected_dialect("ask_user", arguments) == dialect
 
 
 def test_fields_of_a_single_question_next_to_questions_must_be_null() -> None:
@@ -145,6 +146,6 @@ def test_a_call_whose_name_has_one_dialect_mentions_no_others() -> None:
 
 @pytest.mark.rule("DIALECT-1")
 def test_the_last_row_of_every_name_takes_all_other_calls() -> None:
-    last = {name: row.shape for row in detection.DETECTION_RULES for name in row.names}
+    last = {name: rule.shape for _, rule in call_rules() for name in rule.names}
     assert set(last.values()) == {None}
-    assert {row.dialect for row in detection.DETECTION_RULES} == set(registry.DIALECTS)
+    assert {dialect for dialect, _ in call_rules()} == set(installed_dialects().usable)

@@ -25,14 +25,14 @@ def test_an_elicitation_is_prefilled_with_its_defaults() -> None:
 def test_the_first_option_of_a_single_choice_is_its_default_in_a_form_by_position() -> None:
     call: dict[str, Any] = {"question": "Which?", "options": [{"label": "A"}, {"label": "B"}]}
     questions: list[JsonValue] = [call, {**call, "multiSelect": True}]
-    _, form = registry.parse_call("ask_user", {"questions": questions})
+    _, form, *_ = registry.parse_call("ask_user", {"questions": questions})
     assert [(q.has_default, q.default) for q in form.questions] == [(True, "A"), (False, None)]
 
 
 @pytest.mark.rule("DIALECT-12", "HOST-2")
 def test_a_long_header_is_shortened_instead_of_rejected() -> None:
     questions: list[Any] = [{"question": "a?", "header": "h" * 5_000, "options": OPTIONS}]
-    _, form = registry.parse_call("AskUserQuestion", {"questions": questions})
+    _, form, *_ = registry.parse_call("AskUserQuestion", {"questions": questions})
     assert form.questions[0].header == "h" * 1_000
 
 
@@ -53,7 +53,7 @@ def test_null_for_an_optional_field_counts_as_missing() -> None:
         "options": None,
         "schema": None,
     }
-    _, form = registry.parse_call(
+    _, form, *_ = registry.parse_call(
         "ask_user", {"questions": [{**question, "default": None, "when": None}]}
     )
     assert not form.questions[0].has_default
@@ -214,7 +214,7 @@ def _flat(**properties: Any) -> dict[str, Any]:
         ),
         (
             "ask_user",
-            _labelled("A", {"label": " "}),
+            _labelled(3, {"label": " "}),
             [("/questions/0/options/0", "wrong_type"), ("/questions/0/options/1/label", "empty")],
         ),
         (
@@ -301,7 +301,7 @@ def test_an_elicitation_may_have_single_and_multiple_choices_with_titles() -> No
         many={"type": "array", "items": {"anyOf": titled}},
         plain={"enum": ["a"]},
     )
-    _, form = registry.parse_call("elicitation/create", call)
+    _, form, *_ = registry.parse_call("elicitation/create", call)
     assert form.questions[0].has_default is False
 
 
@@ -344,7 +344,7 @@ JSON = st.recursive(
 
 @pytest.mark.rule("DIALECT-4")
 @given(
-    st.sampled_from(detection.TOOL_NAMES),
+    st.sampled_from(detection.tool_names()),
     st.dictionaries(
         st.sampled_from(
             [
@@ -364,7 +364,7 @@ def test_no_arguments_make_a_dialect_raise_any_other_error(
     name: str, arguments: dict[str, Any]
 ) -> None:
     try:
-        _, form = registry.parse_call(name, arguments)
+        _, form, *_ = registry.parse_call(name, arguments)
     except InvalidCallError as error:
         found = error
     else:

@@ -15,6 +15,7 @@ from tests.unit.bot.dialect_support import (
     OPTIONS,
     act,
     ask_from_call,
+    detected_dialect,
     form,
     make_ask,
     only_question,
@@ -185,7 +186,7 @@ def test_gemini_joins_labels_and_free_text_and_trims_the_text() -> None:
     ],
 )
 def test_the_table_decides_the_dialect(name: str, arguments: dict[str, Any], dialect: str) -> None:
-    assert registry.resolve_dialect(name, arguments) == dialect
+    assert detected_dialect(name, arguments) == dialect
 
 
 @pytest.mark.rule("COPILOT-1")
@@ -302,7 +303,7 @@ def test_cline_finds_its_options(arguments: dict[str, Any], options: list[str]) 
         ({"options": '["\\ud800"]'}, [("/options/0", "wrong_type")]),
         ({"follow_up": "a"}, [("/follow_up", "wrong_type")]),
         (
-            {"follow_up": ["a", {"text": "b"}, {"text": "b"}, {}]},
+            {"follow_up": [1, {"text": "b"}, {"text": "b"}, {}]},
             [
                 ("/follow_up/0", "wrong_type"),
                 ("/follow_up/2/text", "duplicate_option"),

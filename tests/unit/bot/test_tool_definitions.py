@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from answerback.core.json_schema import schemas
 from answerback.dialects import registry, strict_schemas, tool_definitions
+from answerback.dialects.dialect import Tool
 from tests.unit.bot.dialect_support import CALLS
 from tests.unit.bot.tool_schema_support import every_schema, not_portable
 
@@ -52,7 +53,7 @@ def test_a_list_never_has_two_tools_with_the_same_name() -> None:
 @pytest.mark.rule("DIALECT-19")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_call_valid_against_a_tools_schema_is_parsed_by_its_dialect(
-    tool: tool_definitions.Tool,
+    tool: Tool,
 ) -> None:
     _, arguments = CALLS[tool.dialect]
     schemas.require_usable(tool.parameters)
@@ -72,7 +73,7 @@ def spelt_out(schema: dict[str, Any], value: Any) -> Any:
 
 @pytest.mark.rule("DIALECT-20")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
-def test_a_published_schema_is_portable(tool: tool_definitions.Tool) -> None:
+def test_a_published_schema_is_portable(tool: Tool) -> None:
     assert not_portable(tool.parameters) == []
 
 
@@ -95,7 +96,7 @@ def test_the_default_of_a_single_question_is_typed_in_every_format(form: Any) ->
 @pytest.mark.rule("API-12")
 @pytest.mark.parametrize("tool", tool_definitions.TOOLS, ids=lambda tool: tool.dialect)
 def test_a_strict_schema_is_valid_for_strict_modes_and_its_dialect_accepts_it(
-    tool: tool_definitions.Tool,
+    tool: Tool,
 ) -> None:
     schema: Any = strict_schemas.to_strict_schema(tool.parameters)
     unsupported = {"minLength", "maxLength", "minItems", "maxItems", "default"}
@@ -109,7 +110,7 @@ def test_a_strict_schema_is_valid_for_strict_modes_and_its_dialect_accepts_it(
     written = spelt_out(schema, arguments)
     schemas.require_usable(schema)
     assert schemas.violations(schema, written) == ()
-    assert registry.parse_call(name, written) == registry.parse_call(name, arguments)
+    assert registry.parse_call(name, written)[:2] == registry.parse_call(name, arguments)[:2]
 
 
 @pytest.mark.rule("API-12")

@@ -26,7 +26,7 @@ from tests.timing import seconds
 
 
 def asked(name: str, arguments: dict[str, Any]) -> Ask:
-    dialect, form = registry.parse_call(name, arguments)
+    dialect, form, *_ = registry.parse_call(name, arguments)
     return Ask(
         id="ask_1",
         created_at=0,

@@ -129,10 +129,10 @@ def _updated_input(event: Json, outcome: Outcome) -> Json | None:
     result = structured_result(outcome)
     if not is_answered(outcome) or not result:
         return None
-    answers = {key: result.get(key) for key in ("answers", "annotations")}
+    read = {key: result.get(key) for key in ("questions", "answers", "annotations")}
     tool_input = parse_arguments(event.get("tool_input"))
-    asked = {key: value for key, value in tool_input.items() if key not in answers}
-    return {**asked, **{key: value for key, value in answers.items() if value is not None}}
+    sent = {key: value for key, value in tool_input.items() if key not in read}
+    return {**sent, **{key: value for key, value in read.items() if value is not None}}
 
 
 def _decide_permission(event: Json, outcome: Outcome) -> Json:

@@ -22,7 +22,7 @@ def command(form: Form, json: Json = False) -> None:
     from answerback.service.submission_request import read_submission
 
     try:
-        dialect, parsed, _ = validate_submission(read_submission(read_call(form)))
+        call, _ = validate_submission(read_submission(read_call(form)))
     except InvalidCallError as error:
         if json:
             print_result(
@@ -36,7 +36,7 @@ def command(form: Form, json: Json = False) -> None:
         count = len(error.problems)
         warn(f"{form}: {count} error{'s' if count > 1 else ''}.")
         sys.exit(EXIT_INVALID)
-    count = len(parsed.questions)
+    dialect, count = call.dialect, len(call.form.questions)
     if json:
         print_result(as_json({"valid": True, "dialect": dialect, "questions": count, "errors": []}))
         return

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from answerback.api.json_bodies import dump_json
 from answerback.core.errors import ProblemError
-from answerback.http.json_parsing import MAX_DEPTH, parse_json
+from answerback.core.strict_json import MAX_DEPTH
+from answerback.http.json_parsing import parse_json
 
 
 def refusal(body: bytes) -> str:

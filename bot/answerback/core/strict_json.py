@@ -1,0 +1,82 @@
+"""Parse JSON strictly and within bounds, with errors that say where it is wrong.
+
+Stricter than Python's parser: no NaN or Infinity, no number that a double cannot hold, no duplicate
+key in an object, no nesting that only an attacker would write. Lone surrogates and NUL are accepted:
+the code that uses the text decides about them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Final, NoReturn
+
+from pydantic import JsonValue
+
+from answerback.core.json_schema import schemas
+
+MAX_DEPTH: Final = 64
+"""Maximum depth of nested arrays and objects."""
+_MAX_DIGITS: Final = 309
+"""Digits of the largest number a double can hold; parsing longer integers takes quadratic time."""
+
+
+class NotJsonError(ValueError):
+    """A text is not JSON within our bounds; the message says why."""
+
+
+def parse(text: str) -> JsonValue:
+    """Parse JSON as defined by RFC 8259, within our bounds.
+
+    Raises:
+        NotJsonError: with the position of the error.
+    """
+    try:
+        value: JsonValue = _DECODER.decode(text)
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno}, column {error.colno}"
+        raise NotJsonError(f"{error.msg.lower()} at {where}") from error
+    except RecursionError as error:
+        raise _too_deep() from error
+    if schemas.depth(value, MAX_DEPTH) > MAX_DEPTH:
+        raise _too_deep()
+    return value
+
+
+def _too_deep() -> NotJsonError:
+    return NotJsonError(f"it is nested deeper than {MAX_DEPTH} levels")
+
+
+def _object(pairs: list[tuple[str, JsonValue]]) -> dict[str, JsonValue]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        seen: set[str] = set()
+        duplicate = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]  # add() is for its effect
+        raise NotJsonError(f"the key {json.dumps(duplicate)[:100]} occurs twice in one object")
+    return members
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _MAX_DIGITS:
+        raise _out_of_range(digits)
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise _out_of_range(digits)
+    return number
+
+
+def _out_of_range(digits: str) -> NotJsonError:
+    return NotJsonError(f"the number {digits[:40]}… is larger than a double can hold")
+
+
+def _constant(name: str) -> NoReturn:
+    raise NotJsonError(f"{name} is not a JSON value")
+
+
+_DECODER: Final = json.JSONDecoder(
+    object_pairs_hook=_object, parse_int=_integer, parse_float=_float, parse_constant=_constant
+)
