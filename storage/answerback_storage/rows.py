@@ -26,6 +26,7 @@ from answerback.core.errors import IdempotencyKeyReusedError, StoreError, Unread
 from answerback.core.walker import GivenAnswer, Walk
 from answerback.ports.claims import Claim
 from answerback.ports.store_values import Delivery, DeliveryState, StoredDelivery
+from answerback_storage.answer_texts import answers_json
 
 logger = logging.getLogger(__name__)
 
@@ -180,30 +181,21 @@ def claim_row(claim: Claim | None) -> Row:
     return (None, now, None) if claim is None else (claim.holder, now, now + claim.seconds)
 
 
+def _dump_answer(answer: GivenAnswer) -> str:
+    return _dump(_GIVEN_ANSWER, answer, _NO_FIELDS)
+
+
 def dump_state(ask: Ask) -> str:
     """Serialize everything that is in no column. Omitting defaults halves the space that a long form's answers take."""
     walk = ask.walk
     answers = {"answers": walk.answers or None, "kept": walk.kept or None, "editing": walk.editing}
     lists = "".join(
-        f',"{name}":[{",".join(map(_answer_json, answers_of_field))}]'
+        f',"{name}":{answers_json(answers_of_field, _dump_answer)}'
         for name, answers_of_field in answers.items()
         if answers_of_field is not None
     )
     rest_json, walk_json = _dump(_ASK, ask, _SEPARATE_FIELDS), _dump(_WALK, walk, _ANSWERS)
     return f'{rest_json[:-1]},"walk":{walk_json[:-1]}{lists}}}}}'
-
-
-def _answer_json(answer: GivenAnswer) -> str:
-    """Return an answer as JSON. It is serialized once.
-
-    A state with 50 answers then takes 6 µs, against 32 µs if each is serialized again.
-    """
-    try:
-        return answer.json
-    except AttributeError:
-        text = _dump(_GIVEN_ANSWER, answer, _NO_FIELDS)
-        object.__setattr__(answer, "json", text)
-        return text
 
 
 def ask_from_row(row: Row, request: Request) -> Ask:

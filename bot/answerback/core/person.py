@@ -30,13 +30,6 @@ class AuthMethod(StrEnum):
     """A trusted proxy signed them in."""
 
 
-class CachedJson(StrictDataclass):
-    """Base of values that cache their JSON, since they are stored again with every change of a growing parent."""
-
-    __slots__ = ("json",)
-    json: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person(StrictDataclass):
     """A person who acted: the surface, the platform's id for them, and their display name."""

@@ -19,7 +19,6 @@ from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, 
 from answerback.core.answers import Invalid, check_other, check_text, check_with_note, json_equal
 from answerback.core.errors import Problem
 from answerback.core.form import Form, Question
-from answerback.core.person import CachedJson
 from answerback.core.person import Person as Person
 from answerback.core.person import StrictDataclass as StrictDataclass
 from answerback.core.refusals import Refusal
@@ -35,8 +34,8 @@ class Source(StrEnum):
     INQUIRY = "inquiry"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GivenAnswer(CachedJson):
+@dataclass(frozen=True, slots=True, weakref_slot=True, kw_only=True)
+class GivenAnswer(StrictDataclass):
     """One collected answer.
 
     ``other`` marks a "Something else…" answer. Its text is the value, or the last item of a list whose other

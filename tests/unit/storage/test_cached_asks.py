@@ -64,7 +64,7 @@ def test_the_state_omits_defaults() -> None:
     assert "outcome" not in state
 
 
-def test_each_answer_is_serialized_once_wherever_it_is_in_the_walk() -> None:
+def test_each_answer_is_stored_wherever_it_is_in_the_walk() -> None:
     boolean = new_ask().form.questions[0]
     gated = boolean.model_copy(
         update={"id": "why", "when": When(question_id=boolean.id, equals=True)}
@@ -89,9 +89,6 @@ def test_each_answer_is_serialized_once_wherever_it_is_in_the_walk() -> None:
     walk = ask.walk
     assert walk.editing
     assert walk.kept
-    assert walk.answers[0].json == walk.editing[0].json
-    with pytest.raises(AttributeError):
-        _ = replace(walk.answers[0]).json
 
 
 def test_recording_what_an_edit_shows_is_a_plain_step() -> None:
