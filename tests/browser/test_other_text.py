@@ -7,7 +7,7 @@ from playwright.async_api import Browser, expect
 
 from answerback.core.ask import Status
 from answerback.core.labels import Labels
-from tests.browser.conftest import tab
+from tests.browser.conftest import settled, tab
 from tests.browser.site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.asyncio(loop_scope="session")]
@@ -17,7 +17,7 @@ UNTICKED = LABELS.other_unticked.format(other=LABELS.other)
 OPTIONS = [
     {"label": label, "description": f"about {label}"} for label in ("Alpha", "Beta", "Gamma")
 ]
-QUESTIONS = {
+QUESTIONS: dict[str, list[dict[str, object]]] = {
     "questions": [{"question": "Which?", "header": "h", "options": OPTIONS, "multiSelect": True}]
 }
 
@@ -46,3 +46,42 @@ async def test_ticks_stay_alongside_free_text_or_the_page_says_that_it_replaces_
     ended = await web_site.stored(ask)
     assert ended.status is Status.ANSWERED
     assert [answer.value for answer in ended.walk.answers] == [value]
+
+
+@pytest.mark.rule("WEB-14")
+@pytest.mark.parametrize("several", [False, True], ids=["one", "several"])
+@pytest.mark.parametrize("way", ["click", "space", "number"])
+async def test_choosing_something_else_puts_the_cursor_in_its_text(
+    browser: Browser, web_site: Site, several: bool, way: str
+) -> None:
+    question = {**QUESTIONS["questions"][0], "multiSelect": several}
+    ask = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        other = page.locator("input[name=choice][value=other]")
+        if way == "click":
+            await page.get_by_text(LABELS.other, exact=True).click()
+        elif way == "number":
+            await page.keyboard.press("4")
+        else:
+            await other.focus()
+            await page.keyboard.press("Space")
+        await expect(page.locator("#other")).to_be_focused()
+        await page.keyboard.type("Zig")
+        await page.get_by_role("button", name=LABELS.answer).click()
+        await expect(page.locator(".rows").get_by_text("Zig", exact=True)).to_be_visible()
+
+
+@pytest.mark.rule("WEB-14")
+async def test_arrow_keys_pass_something_else(browser: Browser, web_site: Site) -> None:
+    question = {**QUESTIONS["questions"][0], "multiSelect": False}
+    ask = await web_site.ask(name="AskUserQuestion", arguments={"questions": [question]})
+    async with tab(browser) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        await page.get_by_role("radio", name="Gamma").check()
+        await page.keyboard.press("ArrowDown")
+        await expect(page.locator("input[name=choice][value=other]")).to_be_checked()
+        await page.keyboard.press("ArrowDown")
+        await expect(page.get_by_role("radio", name="Alpha")).to_be_checked()

@@ -8,6 +8,7 @@
   let settling = true; // whether the controls have only just changed
   let timer = 0;
   let byPointer = false; // whether the last click came from a pointer rather than a key
+  let byArrow = false; // whether an arrow key is held down, which moves through the options
   let source = null;
   let sending = false;
   let connecting = false;
@@ -314,6 +315,9 @@
     }
     const option = target.closest(".option");
     if (option && !target.closest("label, textarea, details")) option.querySelector("input").click();
+    if (target.matches("input[name=choice][value=other]:checked") && !byArrow) {
+      document.getElementById("other").focus({ preventScroll: byPointer });
+    }
     const link = target.closest(".summary a[href^='#']");
     if (link) {
       const box = document.getElementById(link.hash.slice(1));
@@ -374,7 +378,10 @@
     if (box) document.getElementById(box).focus({ preventScroll: byPointer });
   }, true);
 
+  document.addEventListener("keyup", () => (byArrow = false));
+
   document.addEventListener("keydown", (event) => {
+    byArrow = event.key.startsWith("Arrow");
     const current = form();
     if (!current || event.isComposing) return;
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
