@@ -20,6 +20,7 @@ from answerback.core.intents import RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.ports.surface import Acted, Asks, Rejected, RejectReason
+from answerback.presentation import wording
 from answerback_chat.control_codec import Verb
 from answerback_discord import (
     inbox_command,
@@ -105,13 +106,18 @@ class InteractionHandler:
                     asks = await self._asks.list_waiting_for(
                         actor, None, inbox_command.ASKS_PER_PAGE
                     )
+                others = (
+                    await self._asks.list_open_to_anyone(parse.SURFACE, wording.MAX_OPEN_TO_ANYONE)
+                    if inbox_command.is_empty(asks)
+                    else ()
+                )
         except TimeoutError:
             return private_notes.note(escape(self._labels.inbox_late))
         except StoreError as error:
             extra = {"action": "inbox_unread", "platform": "discord"}
             logger.warning("An inbox could not be read: %s", error, extra=extra)
             return private_notes.note(escape(self._labels.unavailable))
-        return inbox_command.page(asks, self._labels)
+        return inbox_command.page(asks, self._labels, others)
 
     async def respond_with_view(
         self, ask: Ask, used: Interaction

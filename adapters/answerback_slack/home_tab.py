@@ -26,6 +26,7 @@ from answerback.core.labels import Labels
 from answerback.core.walker import Person
 from answerback.ports.store_values import Page
 from answerback.ports.surface import Asks
+from answerback.presentation import wording
 from answerback_chat.background_tasks import BackgroundTasks
 from answerback_client.backoff import Backoff
 from answerback_slack import home_view, parse
@@ -208,8 +209,18 @@ class HomeTabs:
             await self._asks.save_draft(_key(user), [*pages])
         recent = () if pages else await self._asks.list_answered_by(person, home_view.RECENT_SIZE)
         rows, following = page.rows, page.after
+        others = (
+            ()
+            if rows
+            else await self._asks.list_open_to_anyone("slack", wording.MAX_OPEN_TO_ANYONE)
+        )
         view = home_view.build_home_view(
-            rows, recent, self._labels, first=not pages, following=following
+            rows,
+            recent,
+            self._labels,
+            open_to_anyone=others,
+            first=not pages,
+            following=following,
         )
         client = self._calls.client
         await self._calls.call(

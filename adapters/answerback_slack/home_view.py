@@ -26,6 +26,7 @@ from answerback_slack.blocks import (
     plain_text,
     section,
 )
+from answerback_slack.mentions import place_mrkdwn
 
 PAGE_SIZE: Final = 30
 """Asks per page. With two blocks each, they stay well within the hundred blocks that a view holds."""
@@ -45,6 +46,7 @@ def build_home_view(
     recent: Sequence[Ask],
     labels: Labels,
     *,
+    open_to_anyone: Sequence[Ask] = (),
     first: bool = True,
     following: str | None = None,
 ) -> Block:
@@ -53,6 +55,7 @@ def build_home_view(
     Args:
         waiting: the asks on this page.
         recent: the asks that the person answered last.
+        open_to_anyone: the asks that wait for nobody in particular; only needed if none wait for the person.
         first: whether this is the first page.
         following: the cursor of the next page; None if this is the last one.
     """
@@ -60,7 +63,8 @@ def build_home_view(
     for ask in waiting:
         blocks += _waiting_blocks(ask, labels)
     if not waiting:
-        blocks.append(section(labels.inbox_empty))
+        empty = wording.empty_inbox(open_to_anyone, labels, escape, place_mrkdwn)
+        blocks.append({"type": "section", "text": mrkdwn(empty)})
     turns = [] if first else [button(labels.previous, PREVIOUS_ACTION, PREVIOUS_ACTION)]
     turns += [button(labels.next, NEXT_ACTION, following)] if following else []
     blocks += [actions_block("home.turn", turns)] if turns else []

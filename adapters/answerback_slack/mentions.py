@@ -42,16 +42,18 @@ def moved_note(to: Destination, labels: Labels) -> tuple[str, Block]:
     if to.surface == "slack" and to.user:
         link, where = mention(to.user), {"type": "user", "user_id": to.user}
     elif to.surface == "slack":
-        link, where = (
-            f"<#{escape(to.channel or '')}>",
-            {"type": "channel", "channel_id": to.channel},
-        )
+        link, where = place_mrkdwn(to), {"type": "channel", "channel_id": to.channel}
     parts: list[Block] = []
     for text, name, _, _ in Formatter().parse(labels.escalated):
         parts += [{"type": "text", "text": text}] if text else []
         parts += [] if name is None else [where]
     section: Block = {"type": "rich_text_section", "elements": parts}
     return fill(labels.escalated, escape, where=link), {"type": "rich_text", "elements": [section]}
+
+
+def place_mrkdwn(place: Destination) -> str:
+    """A channel as a link, as mrkdwn. People who are not in it see no more than that it is private."""
+    return f"<#{escape(place.channel or '')}>"
 
 
 def mentions(responders: Sequence[str], limit: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import Final
 
 from markupsafe import Markup, escape
 
@@ -10,9 +11,11 @@ from answerback.core.labels import Labels
 from answerback.core.person import AuthMethod
 from answerback.core.view import View
 from answerback.core.walker import Person
-from answerback.presentation import attribution, wording
+from answerback.presentation import attribution
 from answerback.presentation.attribution import AttributionFormat
 from answerback.presentation.sanitize import one_line, visible
+
+_SURFACE: Final = "web"
 
 
 def audience_line(view: View, surface: str, labels: Labels) -> Markup:
@@ -27,7 +30,10 @@ def audience_line(view: View, surface: str, labels: Labels) -> Markup:
         return None if name is None else _isolate(name)
 
     marks = AttributionFormat(
-        lambda text: str(escape(text)), responder, _person, lambda at: str(time(at))
+        lambda text: str(escape(text)),
+        responder,
+        lambda person: _isolate(_name(person, labels)),
+        lambda at: str(time(at)),
     )
     line = attribution.audience_line(view.responders, view.closes_at, labels, marks)
     return Markup(line)
@@ -50,7 +56,7 @@ def plain_format(labels: Labels) -> AttributionFormat:
 
 def name_with_proof(person: Person, labels: Labels) -> str:
     """Return a person's name and, if no platform vouches for it, how it is known."""
-    name = visible(wording.display_name(person))
+    name = visible(_name(person, labels))
     known = {
         AuthMethod.KEY: labels.known_key,
         AuthMethod.LINK: labels.known_link,
@@ -60,16 +66,17 @@ def name_with_proof(person: Person, labels: Labels) -> str:
     return f"{name} ({known})" if known else name
 
 
+def _name(person: Person, labels: Labels) -> str:
+    """Return a person's name, if only by their id here: the ids of other surfaces would mean nothing."""
+    return person.name or (person.user_id if person.surface == _SURFACE else labels.somebody)
+
+
 def time(at: float) -> Markup:
     """Return a time, which the page's script converts to the reader's time zone."""
     moment = datetime.fromtimestamp(at, UTC)
     text = moment.strftime("%Y-%m-%d %H:%M UTC")
     iso = moment.isoformat(timespec="seconds")
     return Markup('<time class="local" datetime="{}">{}</time>').format(iso, text)
-
-
-def _person(person: Person) -> str:
-    return _isolate(wording.display_name(person))
 
 
 def _isolate(name: str) -> str:

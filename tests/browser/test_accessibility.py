@@ -216,7 +216,7 @@ async def test_the_announcement_states_the_whole_decision(browser: Browser, peop
         )
         group = page.locator(".yesno")
         await expect(group).to_have_accessible_name("Apply it?")
-        await expect(group).to_have_accessible_description("Locks the users table.")
+        await expect(group).to_have_accessible_description("Locks the users table. Original text")
 
 
 @pytest.mark.rule("WEB-1", "WEB-9")

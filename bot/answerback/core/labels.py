@@ -165,8 +165,7 @@ class Labels(BaseModel):
     go_there: str = "Go there"
     inbox_empty: str = "Nothing is waiting for an answer."
     inbox_empty_mine: str = (
-        "Nothing is waiting for you in particular. "
-        "Questions that anyone can answer are not listed here."
+        "Nothing is waiting for you in particular. Questions open to anyone ({count}): {where}"
     )
     inbox_command: str = "What is waiting for your answer, from all agents"
     inbox_late: str = (

@@ -151,6 +151,9 @@ class Asks(LiveMessages, Protocol):
             ValueError: ``after`` is not a cursor of an earlier page.
         """
 
+    async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
+        """The first open asks, oldest first, that anyone who sees a channel of a surface may answer."""
+
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that have ended with answers from a person, newest first."""
 

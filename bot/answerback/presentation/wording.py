@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
-from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Status
+from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Status
 from answerback.core.errors import NO_RETRY
 from answerback.core.labels import Labels
 from answerback.core.view import View
@@ -15,7 +15,9 @@ from answerback.presentation.attribution import AttributionFormat, fill
 from answerback.presentation.text_fitting import shorten
 
 MAX_NAMED_IN_NOTE: Final = 10
-"""How many responders a private note names."""
+"""How many responders or places a private note names."""
+MAX_OPEN_TO_ANYONE: Final = 100
+"""How many questions that are open to anyone are counted."""
 _QUESTION_UNITS: Final = 300
 """Units of a question in a private note."""
 _RACE_SECONDS: Final = 10.0
@@ -110,6 +112,31 @@ def ending_with_person(view: View, labels: Labels, marks: AttributionFormat) -> 
         return fill(labels.closed_by, marks.text, name=marks.person(by))
     person = fill(labels.by, marks.text, name=marks.person(by))
     return f"{marks.text(ending(view, labels))} {person}"
+
+
+def empty_inbox(
+    open_to_anyone: Sequence[Ask],
+    labels: Labels,
+    escape: Callable[[str], str],
+    place: Callable[[Destination], str],
+) -> str:
+    """Return what the list of somebody for whom nothing waits says, marked up.
+
+    Args:
+        open_to_anyone: up to `MAX_OPEN_TO_ANYONE` asks that anyone may answer where they are shown.
+        place: formats where an ask is shown.
+    """
+    if not open_to_anyone:
+        return escape(labels.inbox_empty)
+    places = list(dict.fromkeys(place(ask.destination) for ask in open_to_anyone))
+    more = ["…"] if len(places) > MAX_NAMED_IN_NOTE else []
+    count = len(open_to_anyone)
+    return fill(
+        labels.inbox_empty_mine,
+        escape,
+        count=f"{count}+" if count == MAX_OPEN_TO_ANYONE else str(count),
+        where=", ".join([*places[:MAX_NAMED_IN_NOTE], *more]),
+    )
 
 
 def display_name(person: Person) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from answerback.core.ask import ANYONE, Ask, Status
 from answerback.core.errors import PlatformError, PlatformUnavailableError, RateLimitedError
@@ -46,6 +46,19 @@ async def list_waiting_for(
         if asks or page.after is None:
             return Page(asks, page.after)
         after = page.after
+
+
+async def list_open_to_anyone(search: AskSearch, surface: str, limit: int) -> Sequence[Ask]:
+    """The first asks, oldest first, that anyone who sees a channel of a surface may answer: they wait for nobody."""
+    found: list[Ask] = []
+    after: str | None = None
+    while len(found) < limit:
+        page = await search.list_for_responder(surface, "", after, limit)
+        found += [ask for ask in page.rows if ANYONE in ask.responders and ask.destination.channel]
+        after = page.after
+        if after is None:
+            break
+    return found[:limit]
 
 
 async def search_for(

@@ -216,8 +216,7 @@ class Service(AskActions):
         """Note that the message which the ask left behind has become a note, or cannot become one."""
 
         def decide(ask: Ask | None) -> Decision[None]:
-            write = Write(replace(ask, left=None)) if ask and ask.left else None
-            return Decision(write, None)
+            return Decision(Write(replace(ask, left=None)) if ask and ask.left else None, None)
 
         await self.store.asks.change(ask_id, decide)
 
@@ -281,8 +280,7 @@ class Service(AskActions):
         """Return the ask once it has ended, or its current state when ``seconds`` have passed or the process stops.
 
         A waiting agent is notified immediately, and once, of what people ask back: the current ask is then returned.
-        With ``known``, waiting works even if the database cannot be read at first. ``listens``: the agent itself is
-        waiting.
+        With ``known``, waiting works even if the database cannot be read at first. ``listens``: the agent itself waits.
 
         Raises:
             StoreError: the database cannot be read, at the start without ``known`` or at the end.
@@ -336,13 +334,12 @@ class Service(AskActions):
         """Every open ask of a surface, a channel or a thread (see `answerback.ports.surface.Asks`)."""
         after: str | None = None
         while True:
-            if channel is None:
-                page = await self.list_open(surface, after, _PAGE)
-                asks: Sequence[Ask] = page.rows
-                after = page.after
-            else:
+            if channel is not None:
                 asks = await self.store.messages.find_open(surface, channel, thread, _PAGE, after)
                 after = asks[-1].id if len(asks) == _PAGE else None
+            else:
+                page = await self.list_open(surface, after, _PAGE)
+                asks, after = page.rows, page.after
             for ask in asks:
                 yield ask
             if after is None:
@@ -364,6 +361,10 @@ class Service(AskActions):
         """The open asks of a surface, newest first."""
         asks = self.store.asks
         return await asks.page(status=Status.OPEN, surface=surface, after=after, limit=limit)
+
+    async def list_open_to_anyone(self, surface: str, limit: int) -> Sequence[Ask]:
+        """See `answerback.ports.surface.Asks.list_open_to_anyone`."""
+        return await inbox.list_open_to_anyone(self.store.search, surface, limit)
 
     async def list_answered_by(self, person: Person, limit: int) -> Sequence[Ask]:
         """The asks that a person has answered (see `answerback.ports.surface.Asks`)."""

@@ -276,7 +276,7 @@ class Scheduler:
         self._postponed[ask.id] = self._service.clock.now() + seconds
 
     async def _remind(self, ask_id: str) -> None:
-        """Ping the responders once for the latest due reminder; those missed during a stop are not made up for."""
+        """Ping the responders once for the latest due reminder; earlier ones that could not be sent are dropped."""
         now, ask = self._service.clock.now(), await self._service.get(ask_id)
         if ask is None or not ask.open:
             return

@@ -135,3 +135,23 @@ def test_a_hosts_words_never_claim_an_answer_that_nobody_gave(dialect: str, cont
     result = registry.render_result(answered(ask, None, Source.DEFAULT))
     assert result is not None
     assert result.content.startswith(content)
+
+
+@pytest.mark.rule("INBOX-1")
+def test_an_empty_inbox_names_a_bounded_number_of_places() -> None:
+    ask = ask_of(form())
+    asks = [
+        replace(ask, destination=Destination(surface="chat", channel=f"C{n}")) for n in range(100)
+    ]
+
+    def text(count: int) -> str:
+        return wording.empty_inbox(
+            asks[:count], LABELS, str, lambda to: f"<{to.channel}" + "{where}>"
+        )
+
+    assert text(0) == LABELS.inbox_empty
+    assert text(1).endswith("(1): <C0{where}>")
+    assert text(10).endswith("(10): " + ", ".join(f"<C{n}" + "{where}>" for n in range(10)))
+    assert text(11).endswith("<C9{where}>, …")
+    assert "(99)" in text(99)
+    assert "(100+)" in text(100)

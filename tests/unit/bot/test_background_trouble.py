@@ -12,7 +12,7 @@ import pytest
 
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, Status
-from answerback.core.errors import DestinationGoneError, UnauthorizedError
+from answerback.core.errors import DestinationGoneError, PlatformUnavailableError, UnauthorizedError
 from answerback.ports.claims import SOLE_CLAIM
 from answerback.ports.surface import Acted
 from answerback.workers import scheduler as scheduler_module
@@ -80,6 +80,43 @@ async def test_a_reminder_waits_for_a_surface_and_for_its_message(parts: Parts) 
     assert await scheduler.run_once()
     await scheduler.wait_until_idle()
     assert parts.chat.reminders == [(ask.id, 0)]
+
+
+@pytest.mark.rule("SUBMIT-13")
+@pytest.mark.parametrize("why", ["no message yet", "the platform is away", "the service was down"])
+async def test_only_the_latest_of_the_reminders_that_nobody_could_post_is_sent(
+    parts: Parts, monkeypatch: pytest.MonkeyPatch, why: str
+) -> None:
+    service = parts.service()
+    ask = await submit(service, remind_after=[10, 20, 30, 500])
+    shown = await parts.chat.shown(ask)
+    if why != "no message yet":
+        await parts.store.asks.save_shown(ask.id, shown)
+    scheduler = Scheduler(service, MessageSync(service))
+
+    async def pass_time(seconds: float) -> None:
+        await parts.clock.advance(seconds)
+        while await scheduler.run_once():
+            await scheduler.wait_until_idle()
+
+    async def away(*_: object) -> None:
+        raise PlatformUnavailableError("away")
+
+    if why == "the service was down":
+        await parts.clock.advance(31)
+    else:
+        with monkeypatch.context() as patch:
+            if why == "the platform is away":
+                patch.setattr(parts.chat, "remind", away)
+            for seconds in (11, 10, 10):
+                await pass_time(seconds)
+    assert parts.chat.reminders == []
+    await parts.store.asks.save_shown(ask.id, shown)
+    await pass_time(60)
+    await pass_time(60)
+    assert parts.chat.reminders == [(ask.id, 2)]
+    await pass_time(500)
+    assert parts.chat.reminders == [(ask.id, 2), (ask.id, 3)]
 
 
 async def test_an_ask_that_was_escalated_meanwhile_is_not_escalated_again(parts: Parts) -> None:

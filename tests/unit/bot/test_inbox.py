@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pydantic import JsonValue
 
 from answerback.core.actions import EndTurn
 from answerback.core.errors import ForbiddenError, PlatformError, PlatformUnavailableError
@@ -65,3 +66,23 @@ async def test_groups_that_cannot_be_looked_up_hide_no_other_asks(
     parts.chat.groups["U1"] = frozenset({"S1"})
     parts.chat.failures.append(error)
     assert await waiting(parts) == [named.ask.id]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 50])
+async def test_what_is_open_to_anyone_in_channels_is_listed_up_to_a_limit(
+    parts: Parts, limit: int
+) -> None:
+    service = parts.service()
+    asked: list[tuple[str, JsonValue]] = [
+        ("chat:C1", "anyone"),
+        ("chat:C1", ["U2"]),
+        ("chat:@U2", "anyone"),
+        ("web", "anyone"),
+    ]
+    asked += [("chat:C2", "anyone"), ("chat:C1", ["@S1"]), ("chat:C1", ["U1", "anyone"])]
+    ids = [(await service.submit(ask_user(to=to, responders=who))).ask.id for to, who in asked]
+    ended = await service.submit(ask_user(to="chat:C1", responders="anyone"))
+    await service.act(ended.ask.id, EndTurn(), actor())
+    found = await service.list_open_to_anyone("chat", limit)
+    assert [ask.id for ask in found] == [ids[0], ids[4], ids[6]][:limit]
+    assert list(await service.list_open_to_anyone("web", limit)) == []

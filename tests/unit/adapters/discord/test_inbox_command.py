@@ -104,6 +104,19 @@ async def test_an_empty_inbox_says_so(up: Rig) -> None:
     assert LABELS.inbox_empty in remove_escapes((await open_inbox(up)).text)
 
 
+@pytest.mark.rule("INBOX-1")
+async def test_an_empty_inbox_says_where_questions_are_open_to_anyone(up: Rig) -> None:
+    other = up.discord.add_channel(up.guild)
+    for text, channel in (("One?", up.channel), ("Two?", other), ("Three?", other)):
+        asked = yes_no_question(text)
+        await up.shown(await up.submit(asked, responders="anyone", to=f"discord:{channel.id}"))
+    text = remove_escapes((await open_inbox(up)).text)
+    assert (
+        LABELS.inbox_empty_mine.format(count=3, where=f"<#{up.channel.id}>, <#{other.id}>") in text
+    )
+    assert "One?" not in text  # whoever asks may not see that channel
+
+
 @pytest.mark.rule("DISCORD-8", "DISCORD-14")
 async def test_the_inbox_in_direct_messages_includes_asks_for_a_persons_roles(up: Rig) -> None:
     role = up.discord.add_role(up.guild, "admins")

@@ -130,6 +130,20 @@ async def test_a_home_without_waiting_asks_says_so(up: Rig) -> None:
     assert waiting(up, up.bob) == [LABELS.inbox_title, LABELS.inbox_empty]
 
 
+@pytest.mark.rule("SLACK-11", "INBOX-1")
+async def test_a_home_without_waiting_asks_says_where_questions_are_open_to_anyone(
+    up: Rig,
+) -> None:
+    up.slack.workspace.add_channel("C0DEV", up.ada.id, name="dev")
+    for text, channel in (("One?", "C0OPS"), ("Two?", "C0DEV"), ("Three?", "C0DEV")):
+        await up.submit(question(text), responders="anyone", to=f"slack:{channel}")
+    fake_home_tab.open_home(up.bob)
+    await up.slack.until(lambda: shown(up, up.bob))
+    home = json.dumps(up.slack.workspace.homes[up.bob.id].body)
+    assert LABELS.inbox_empty_mine.format(count=3, where="<#C0OPS>, <#C0DEV>") in home
+    assert "Three?" not in home  # whoever looks may not see that channel
+
+
 @pytest.mark.rule("SLACK-11")
 async def test_an_open_home_is_updated_by_new_asks_answers_and_ends(up: Rig) -> None:
     await opened(up, up.ada)

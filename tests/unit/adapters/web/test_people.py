@@ -143,3 +143,18 @@ async def test_the_history_names_only_the_agents_of_what_a_person_may_see(tmp_pa
         assert [name in hers.markup for name in agents.values()] == [True, False, True, False]
         everything = await visiting.open(f"{INBOX}/history")
         assert all(name in everything.markup for name in agents.values())
+
+
+@pytest.mark.rule("WHO-1")
+async def test_somebody_from_a_chat_without_a_name_is_not_shown_as_an_id(
+    shared: Site, far: Reader
+) -> None:
+    ask = await shared.ask(TEXT, {**TEXT, "id": "u"}, responders="anyone")
+    nameless = Actor(Person(surface="slack", user_id="U0SECRET"))
+    for words in ("x", "y"):
+        result = await shared.service.apply(Intent(ask.id, Answer(value=words)), nameless)
+        assert isinstance(result, Acted)
+    ended = await far.open(path(ask))
+    page = await far.open(f"{path(ask)}") if ended.status == 200 else ended
+    assert "Answered by someone" in page.text
+    assert "U0SECRET" not in page.text
