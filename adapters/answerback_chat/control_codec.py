@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 
 from answerback.core.actions import Answer, Back, EndTurn, Submit
 from answerback.core.intents import Choose, EditAt, RequestedAction
+from answerback.presentation.form_spec import Entry
 
 _STEM: Final = r"ab1:(ask_[0-9a-z]{1,40}):([0-9]{1,9}):"
 _ARGUMENT: Final = r"[0-9A-Za-z._-]{1,30}"
@@ -67,6 +68,7 @@ class Verb(StrEnum):
 NO_ASK: Final = "ask_0"
 """The ask id of a control that belongs to no ask."""
 _VERBS: Final = {verb.value: verb for verb in Verb}
+_ENTRIES: Final = {_VERBS[entry.value]: entry for entry in Entry}
 
 
 class Control(NamedTuple):
@@ -81,6 +83,11 @@ class Control(NamedTuple):
     def number(self) -> int | None:
         """The index or page in its argument; None if there is none."""
         return parse_index(self.argument.partition(".")[0])
+
+    @property
+    def entry(self) -> Entry | None:
+        """What is entered in the form that it opens; None if it opens none."""
+        return _ENTRIES.get(self.verb)
 
     def encode(self) -> str:
         """See `encode`."""

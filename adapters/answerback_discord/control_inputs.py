@@ -17,12 +17,11 @@ from answerback.core.intents import Choose, RequestedAction
 from answerback.core.labels import Labels
 from answerback.core.view import View, view_of
 from answerback.ports.surface import Asks, Rejected, RejectReason
+from answerback.presentation import form_values
 from answerback_chat.control_codec import Control, Verb, parse_index
-from answerback_chat.text_entries import with_selection
 from answerback_discord import (
     long_lists,
     modal_inputs,
-    modal_values,
     modals,
     option_controls,
     private_notes,
@@ -38,7 +37,7 @@ from answerback_discord.interaction_responses import (
     update_response,
 )
 from answerback_discord.markdown_text import escape
-from answerback_discord.modal_pages import ModalSpec
+from answerback_discord.modal_inputs import ModalSpec
 from answerback_discord.option_controls import ListState
 from answerback_discord.parse import Interaction
 
@@ -111,7 +110,7 @@ class ControlHandler:
             )
         entry_control = self._control._replace(verb=Verb(entry))
         entered = private_notes.TypedInput(
-            modal_values.typed_text(await self._drafts.of(entry_control.verb)), entry_control
+            modal_inputs.typed_text(await self._drafts.of(entry_control.verb)), entry_control
         )
         return self._private_response(
             private_notes.typed_input_note(entered, parse_index(page) or 0, self._labels)
@@ -166,7 +165,8 @@ class ControlHandler:
 
     async def _open_modal(self, page: int) -> InteractionResponse:
         verb, selected = self._control.verb, await self._selection_for_other()
-        spec = modal_inputs.modal_spec(self._view, verb, self._labels, selected)
+        shown = selected if self._is_several() else None
+        spec = modal_inputs.modal_spec(self._view, verb, self._labels, shown)
         if spec is None:
             return await self._not_found()
         page = page if page < len(spec.pages()) else 0
@@ -181,7 +181,7 @@ class ControlHandler:
         if spec is None:
             return await self._not_found()
         if verb is Verb.SEARCH:
-            return await self._search(modal_values.typed_text(self._used.inputs))
+            return await self._search(modal_inputs.typed_text(self._used.inputs))
         several = len(spec.pages()) > 1
         values = (
             {**(await self._drafts.of()), **self._used.inputs}
@@ -190,13 +190,16 @@ class ControlHandler:
         )
         if page + 1 < len(spec.pages()):
             await self._drafts.keep(values)
-            if problems := modal_values.page_problems(spec, page, values):
+            entered = modal_inputs.decode_values(values)
+            problems = form_values.page_problems(spec.form, spec.page_size, page, entered)
+            if problems:
                 return self._problems_response(problems, spec)
             next_page = private_notes.continue_note(
                 self._view, verb, page + 1, len(spec.pages()), self._labels
             )
             return self._private_response(next_page)
-        action = modal_values.parse_values(self._view.prompt, spec, verb, values)
+        entered = modal_inputs.decode_values(values)
+        action = form_values.read_form(spec.form, entered, self._view.prompt)
         if isinstance(action, Other) and self._is_several():
             action = await self._with_selection(action)
         if isinstance(action, tuple):
@@ -268,19 +271,13 @@ class ControlHandler:
         """Add the selection to a free-text answer, provided it is the one that the modal named."""
         selected = await self._selection_for_other()
         if self._control.argument.endswith(option_controls.selection_digest(selected)):
-            values = self._option_values(selected)
             prompt = self._view.prompt
-            return (
-                replace(words, value=values)
-                if prompt is None
-                else with_selection(words, prompt, values)
-            )
+            if prompt is None:
+                return words
+            values = form_values.option_values(prompt.question, selected)
+            return form_values.with_selection(words, prompt, values)
         message = self._labels.selection_changed.format(submit=self._labels.answer)
         return (Problem(pointer="", code="unknown_value", message=message),)
-
-    def _option_values(self, selected: Sequence[int]) -> list[JsonValue]:
-        options = self._view.prompt.question.options if self._view.prompt else ()
-        return [options[i].value for i in selected]
 
     async def _stored_selection(self) -> tuple[int, ...] | None:
         return await self._selections.load(self._ask) if self._is_several() else None

@@ -26,7 +26,6 @@ from answerback_discord import (
     inbox_command,
     limits,
     modal_inputs,
-    modal_values,
     parse,
     private_notes,
 )
@@ -153,7 +152,7 @@ class InteractionHandler:
                 await drafts.keep(values)
                 note = problems_note(view, used.control, rejected.problems, spec, self._labels)
                 return note_response(note, used)
-        entered = private_notes.TypedInput(modal_values.typed_text(values), used.control)
+        entered = private_notes.TypedInput(modal_inputs.typed_text(values), used.control)
         if used.inputs and len(entered.pages()) > 1:
             await drafts.keep(values)
         return await self._replies.rejected(rejected, used, entered)
@@ -167,7 +166,7 @@ class InteractionHandler:
             if used.control.verb is Verb.CHOOSE and used.single and len(used.places) == 1:
                 place = str(used.places[0])
                 again = used.control._replace(verb=Verb.ANSWER, argument=place).encode()
-            typed = modal_values.typed_text(used.inputs)
+            typed = modal_inputs.typed_text(used.inputs)
         return private_response(
             private_notes.retry_note(
                 self._labels.save_error_message(error), again, self._labels, typed

@@ -1,300 +1,148 @@
-"""Build the modal spec of a question or control: the inputs of one modal, or of several in a row. Pure.
-
-A spec depends only on the stored ask (and the current selection), so its pages stay the same after a restart and
-the values entered so far, which are kept by slot name, still fit them. A text that is too long for one input is
-divided among several.
-"""
+"""Lay out the form of a question or control as one modal or several in a row, and decode what was entered. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.core import schema_field_values
-from answerback.core.form import AnswerType, Question
+from answerback.core.form import Question
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import FieldEntry
-from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
-from answerback.core.view import Prompt, View
+from answerback.core.view import View
 from answerback.presentation import text_fitting
-from answerback.presentation.option_controls import chosen_indexes
-from answerback.presentation.sanitize import one_line, unseen
+from answerback.presentation.divided_texts import join_texts
+from answerback.presentation.form_inputs import FormLimits, Input, InputKind
+from answerback.presentation.form_spec import Entry, FormSpec, form_title, offers_note, plan_form
+from answerback.presentation.form_values import FormValues
 from answerback.presentation.text_fitting import fits_line
-from answerback_chat.control_codec import Verb
-from answerback_chat.text_entries import text_entry
+from answerback_chat.control_codec import Control, Verb
 from answerback_discord import limits
-from answerback_discord.markdown_text import fit_line
-from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
 
-LONG_TEXT: Final = 100
-"""A text that may be longer than this many characters gets a multi-line input."""
+Values: TypeAlias = Mapping[str, JsonValue]
+"""What was entered, by the id of its input: a text, or the list of chosen indexes as strings."""
+FORM_LIMITS: Final = FormLimits(
+    label=limits.LABEL_TEXT,
+    hint=limits.LABEL_DESCRIPTION,
+    option=limits.OPTION_LABEL,
+    description=limits.OPTION_DESCRIPTION,
+    text=limits.INPUT_VALUE,
+    menu=limits.SELECT_OPTIONS,
+    one_line=True,
+)
 SPELLED_BUDGET: Final = 1_000
 """Maximum characters of a modal's intro that spell out initial values with invisible characters."""
-SELECTION_BUDGET: Final = 1_000
-"""Maximum characters of a modal's intro that name the selected options."""
+_TITLED_BY_QUESTION: Final = frozenset({Entry.TEXT, Entry.NOTE, Entry.SCHEMA})
+
+
+@dataclass(frozen=True, slots=True)
+class ModalSpec:
+    """A form as one modal, or as several in a row."""
+
+    form: FormSpec
+    title: str
+    intro: str = ""
+    """The text above the inputs, verbatim; empty for none."""
+
+    @property
+    def page_size(self) -> int:
+        """The number of inputs in one modal."""
+        return limits.MODAL_COMPONENTS - bool(self.intro)
+
+    def pages(self) -> list[tuple[Input, ...]]:
+        """Return the inputs of each modal."""
+        return self.form.pages(self.page_size)
+
+    def page_with(self, pointer: str) -> int:
+        """Return the index of the page with the field that a problem points to, or 0 if it points to no field."""
+        position = self.form.position_of(pointer)
+        pages = enumerate(self.pages())
+        return next((n for n, page in pages if any(i.position == position for i in page)), 0)
 
 
 def modal_spec(
-    shown: View, verb: Verb, labels: Labels, selected: Sequence[int] = ()
+    shown: View, verb: Verb, labels: Labels, selected: Sequence[int] | None = None
 ) -> ModalSpec | None:
-    """Return the modal spec that a control opens, or None if it currently opens none.
+    """Lay out the form that a control opens; None if it currently opens none.
 
     Args:
-        selected: the indexes of the currently selected options.
+        selected: the indexes of the currently selected options; None: those of the prefill.
     """
-    spec = _build_spec(shown, verb, labels, selected)
-    return spec and replace(spec, intro=_intro_with_warning(spec, labels))
-
-
-def _intro_with_warning(spec: ModalSpec, labels: Labels) -> str:
-    """The intro, preceded by any initial values that contain invisible characters, spelled out."""
-    starts = [(s.label, unseen(s.start)) for s in spec.slots if isinstance(s.start, str)]
-    spelled = [f"{label}: {text}" for label, text in starts if text is not None]
-    warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_BUDGET)
-    return f"{warning}\n\n{spec.intro}".strip() if spelled else spec.intro
-
-
-def _build_spec(
-    shown: View, verb: Verb, labels: Labels, selected: Sequence[int]
-) -> ModalSpec | None:
-    prompt = shown.prompt
-    if verb is Verb.SEARCH and prompt is not None:
-        return ModalSpec(
-            labels.search, "", _text_slots(0, labels.search, "", True, "", InputKind.LINE)
-        )
-    if verb is Verb.NOTE and prompt is not None and allows_note(prompt.question):
-        return _note_spec(prompt, labels, selected)
-    entry = text_entry(shown, verb, labels)
-    if entry is None:
+    form = _form(shown, verb, labels, selected)
+    if form is None:
         return None
-    slots = _text_slots(0, entry.label, entry.hint, entry.required, entry.start, InputKind.LINES)
-    if verb is Verb.REPLY or prompt is None:
-        return ModalSpec(labels.reply_title, "", slots)
-    if verb is Verb.ASK_BACK:
-        return ModalSpec(labels.ask_back, "", slots)
-    question = prompt.question
-    if verb is Verb.OTHER:
-        return ModalSpec(prompt.other_label(labels), _other_intro(prompt, labels, selected), slots)
-    if verb is Verb.FILL:
-        return _schema_spec(prompt, slots, labels)
-    shown_whole = len(slots) == 1 and fits_line(question.text, limits.MODAL_TITLE)
-    return ModalSpec(question.text, "" if shown_whole else question.text, slots)
+    title = form.question if form.entry in _TITLED_BY_QUESTION else form.title
+    return ModalSpec(form, title, _intro(form, labels))
 
 
-def _other_intro(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> str:
-    """The intro of the "Something else…" modal: what happens to the selection, and the question."""
-    question = prompt.question
-    text = "\n".join(filter(None, (question.text, prompt.about_other)))
-    if not selected:
-        return text
-    if not question.other_beside:
-        return f"{labels.other_replaces}\n{text}"
-    names = " · ".join(one_line(question.options[i].label) for i in selected)
-    selection = labels.other_with.format(
-        count=len(selected), text=text_fitting.shorten(names, SELECTION_BUDGET)
-    )
-    return f"{selection}\n{text}"
+def needs_full_view(view: View, labels: Labels) -> bool:
+    """Whether a schema question has text that its modals do not show in full."""
+    form = _form(view, Verb.FILL, labels, None)
+    return form is not None and form.is_cut
 
 
 def allows_note(question: Question) -> bool:
-    """Whether a choice may carry a note. A multi-select with very many options would not fit the modal."""
-    several = question.answer_type is AnswerType.MULTI_SELECT
-    return question.notes and bool(question.options) and not (several and is_choice_typed(question))
+    """Whether a choice may carry a note: one that the modal can hold."""
+    return offers_note(question, FORM_LIMITS)
 
 
-def needs_full_view(prompt: Prompt) -> bool:
-    """Whether a schema question has text that its modals do not show in full."""
-    if prompt.question.answer_type is not AnswerType.SCHEMA:
-        return False
-    fields = fields_from_schema(prompt.question.json_schema)
-    return fields is None or any(not _is_shown_in_full(field) for field in fields)
+def decode_values(values: Values) -> FormValues:
+    """Decode what was entered: chosen indexes are numbers."""
+    return {name: _decode(value) for name, value in values.items()}
 
 
-def is_choice_typed(question: Question) -> bool:
-    """Whether a choice with a note is typed: a modal's menu has no pages, so it cannot hold this many options."""
-    return len(question.options) > limits.SELECT_OPTIONS
+def typed_text(values: Values) -> str:
+    """Return what a person typed, to give it back to them if it was not accepted."""
+    return "\n".join(text for text in join_texts(values).values() if text.strip())
 
 
-# --- from a question to slots --------------------------------------------------------------------
+def part_label(each: Input) -> str:
+    """Return the label of an input, with its number if it is part of a divided text."""
+    return f"{each.part[0]}/{each.part[1]} {each.label}" if each.part else each.label
 
 
-def _schema_spec(prompt: Prompt, as_json: tuple[ModalInput, ...], labels: Labels) -> ModalSpec:
-    question = prompt.question
-    fields = fields_from_schema(question.json_schema)
-    if fields is None:
-        schema = json.dumps(question.json_schema, ensure_ascii=False, indent=1)
-        return ModalSpec(question.text, schema, as_json, code=True)
-    starts = schema_field_values.entries_from_value(
-        fields, prompt.prefill, is_set=prompt.is_prefilled
-    )
-    slots = tuple(
-        slot
-        for i, field in enumerate(fields)
-        for slot in _field_slots(i, field, starts[field.name], labels)
-    )
-    spelled = [
+def _decode(value: JsonValue) -> str | list[int] | None:
+    if isinstance(value, list):
+        return [int(i) for i in value if isinstance(i, str) and i.isascii() and i.isdigit()]
+    return value if isinstance(value, str) else None
+
+
+def _form(
+    shown: View, verb: Verb, labels: Labels, selected: Sequence[int] | None
+) -> FormSpec | None:
+    if verb is Verb.SEARCH and shown.prompt is not None:
+        search = Input("0", InputKind.LINE, labels.search, required=True)
+        return FormSpec(Entry.SEARCH, form_title(Entry.SEARCH, labels), (search,))
+    entry = Control(shown.ask_id, shown.revision, verb).entry
+    return plan_form(shown, entry, labels, FORM_LIMITS, selected) if entry else None
+
+
+def _intro(form: FormSpec, labels: Labels) -> str:
+    """The text above the inputs, preceded by any initial values with invisible characters, spelled out."""
+    text = "\n".join(filter(None, (form.selection, _own_intro(form), form.about)))
+    spelled = [f"{part_label(i)}: {i.unseen}" for i in form.inputs if i.unseen is not None]
+    warning = text_fitting.shorten("\n".join([labels.unseen, *spelled]), SPELLED_BUDGET)
+    return f"{warning}\n\n{text}".strip() if spelled else text
+
+
+def _own_intro(form: FormSpec) -> str:
+    if form.schema is not None:
+        return json.dumps(form.schema, ensure_ascii=False, indent=1)
+    if form.entry is Entry.SCHEMA:
+        return "\n\n".join(_cut_labels(form))
+    is_title = form.entry is Entry.TEXT and len(form.inputs) == 1
+    return "" if is_title and fits_line(form.question, limits.MODAL_TITLE) else form.question
+
+
+def _cut_labels(form: FormSpec) -> list[str]:
+    """The titles and descriptions of fields that their inputs cut."""
+    return [
         f"{field.title}\n{field.description}" if field.description else field.title
-        for field in fields
+        for field in form.fields
         if not (
             fits_line(field.title, limits.LABEL_TEXT)
             and fits_line(field.description or "", limits.LABEL_DESCRIPTION)
         )
     ]
-    return ModalSpec(question.text, "\n\n".join(spelled), slots, fields)
-
-
-def _note_spec(prompt: Prompt, labels: Labels, selected: Sequence[int]) -> ModalSpec:
-    """The modal with a choice and a note."""
-    question = prompt.question
-    several = question.answer_type is AnswerType.MULTI_SELECT
-    count = len(question.options)
-    note = _text_slots(1, labels.note_label, "", False, prompt.note or "", InputKind.LINES)
-    if is_choice_typed(question):
-        names = [one_line(option.label) for option in question.options]
-        line = "".join(f"{i + 1}. {names[i]}" for i in chosen_indexes(prompt)[:1])
-        choice_slots = _text_slots(0, labels.choose, labels.choose_hint, True, line, InputKind.LINE)
-        return ModalSpec(question.text, question.text, (*choice_slots, *note))
-    start: list[JsonValue] = [str(i) for i in (selected if several else chosen_indexes(prompt))]
-    most = count if several else 1
-    choice = ModalInput(
-        "0", InputKind.MENU, labels.choose, "", not several, start, most=most, several=several
-    )
-    options = [(option.label, option.description or "") for option in question.options]
-    return ModalSpec(question.text, question.text, (_with_options(choice, options, labels), *note))
-
-
-def _field_slots(
-    index: int, field: Field, start: FieldEntry, labels: Labels
-) -> tuple[ModalInput, ...]:
-    description = field.description or ""
-    required = _is_required(field)
-    if field.kind is FieldKind.BOOLEAN:
-        options = ((labels.yes, ""), (labels.no, ""))
-        chosen: JsonValue = [] if start is None else ["0" if start else "1"]
-        return (
-            ModalInput(
-                str(index), InputKind.RADIO, field.title, description, required, chosen, options
-            ),
-        )
-    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-        chosen_indexes = start if isinstance(start, list) else []
-        if len(field.choices) > limits.SELECT_OPTIONS:
-            lines = "\n".join(
-                f"{i + 1}. {one_line(field.choices[i].title)}" for i in chosen_indexes
-            )
-            kind = InputKind.LINES if field.kind is FieldKind.CHOICES else InputKind.LINE
-            return _text_slots(index, field.title, description, required, lines, kind)
-        return (_choice_slot(index, field, chosen_indexes, required, labels),)
-    long = field.kind is FieldKind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
-    text = start if isinstance(start, str) else ""
-    kind = InputKind.LINES if long or "\n" in text else InputKind.LINE
-    slots = _text_slots(index, field.title, description, required, text, kind)
-    if len(slots) > 1 or field.kind is not FieldKind.TEXT:
-        return tuple(
-            replace(slot, placeholder=schema_field_values.placeholder(field)) for slot in slots
-        )
-    lengths = (field.min_length, field.max_length)
-    return (replace(slots[0], lengths=lengths, placeholder=field.example or ""),)
-
-
-def _choice_slot(
-    index: int, field: Field, chosen: Sequence[int], required: bool, labels: Labels
-) -> ModalInput:
-    count, several = len(field.choices), field.kind is FieldKind.CHOICES
-    most = min(field.max_items or count, count) if several else 1
-    slot = ModalInput(
-        str(index),
-        InputKind.MENU,
-        field.title,
-        field.description or "",
-        required,
-        [str(i) for i in chosen],
-        least=min(field.min_items, most) if required and several else 0,
-        most=most,
-        several=several,
-    )
-    options = [(choice.title, choice.description or "") for choice in field.choices]
-    return _with_options(slot, options, labels)
-
-
-def _with_options(
-    slot: ModalInput, choices: Sequence[tuple[str, str]], labels: Labels
-) -> ModalInput:
-    """The slot with these choices (label and description each), as the kind of input that suits them."""
-    count, kind = len(choices), InputKind.MENU
-    if slot.several and count <= limits.CHECKBOX_OPTIONS:
-        kind = InputKind.BOXES
-    elif not slot.several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
-        kind = InputKind.RADIO
-    titles = [fit_line(title, limits.OPTION_LABEL) for title, _ in choices]
-    if len(set(titles)) < count:
-        titles = [fit_line(f"{i + 1}. {t}", limits.OPTION_LABEL) for i, t in enumerate(titles)]
-    options = tuple(
-        (title, fit_line(description, limits.OPTION_DESCRIPTION))
-        for title, (_, description) in zip(titles, choices, strict=True)
-    )
-    placeholder = labels.choose if kind is InputKind.MENU else ""
-    return replace(slot, kind=kind, options=options, placeholder=placeholder)
-
-
-def _text_slots(
-    index: int, label: str, description: str, required: bool, start: str, kind: InputKind
-) -> tuple[ModalInput, ...]:
-    parts = _split_value(start) or [""]
-    if len(parts) == 1:
-        return (ModalInput(str(index), kind, label, description, required, start),)
-    return tuple(
-        ModalInput(
-            f"{index}.{n}",
-            InputKind.LINES,
-            f"{n + 1}/{len(parts)} {label}",
-            description,
-            False,
-            part,
-        )
-        for n, part in enumerate(parts)
-    )
-
-
-def _split_value(text: str) -> list[str]:
-    """Divide a text into parts that each fit one input, cutting only between two non-blank characters.
-
-    Inputs may lose blanks at their ends, and none of the text may be lost.
-    """
-    parts = []
-    while text_fitting.utf16_length(text) > limits.INPUT_VALUE:
-        head = text[: limits.INPUT_VALUE]
-        at = most = 2 * len(head) - text_fitting.utf16_length(head)
-        while at > 1 and (text[at - 1].isspace() or text[at].isspace()):
-            at -= 1
-        at = at if at > 1 else most
-        parts.append(text[:at])
-        text = text[at:]
-    return [*parts, text] if text else parts
-
-
-def _is_required(field: Field) -> bool:
-    """Whether an empty field is certainly not a valid answer."""
-    empty_is_valid = field.nullable or field.default == ""
-    if field.kind is FieldKind.CHOICES:
-        return field.required and field.min_items > 0
-    return field.required and not empty_is_valid
-
-
-def _is_shown_in_full(field: Field) -> bool:
-    title_fits = fits_line(field.title, limits.LABEL_TEXT) and fits_line(
-        field.description or "", limits.LABEL_DESCRIPTION
-    )
-    return (
-        title_fits
-        and len(field.choices) <= limits.SELECT_OPTIONS
-        and all(
-            fits_line(choice.title, limits.OPTION_LABEL - len("99. "))
-            and fits_line(choice.description or "", limits.OPTION_DESCRIPTION)
-            for choice in field.choices
-        )
-    )

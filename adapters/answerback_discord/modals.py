@@ -1,4 +1,4 @@
-"""Render one page of a modal spec as a Discord modal. Pure.
+"""Render one page of a form as a Discord modal. Pure.
 
 https://docs.discord.com/developers/interactions/receiving-and-responding#interaction-response-object-modal
 """
@@ -10,17 +10,22 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.labels import Labels
+from answerback.core.schema_field_values import FieldEntry, placeholder
+from answerback.core.schema_fields import FieldKind
 from answerback.core.view import View
+from answerback.presentation.form_inputs import Input, InputKind
 from answerback.presentation.text_fitting import utf16_length
 from answerback_chat.control_codec import Control, Verb
 from answerback_discord import components as c
 from answerback_discord import limits
 from answerback_discord.components import Json
 from answerback_discord.markdown_text import fit_line, shorten, shorten_code_block
-from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec, Values
+from answerback_discord.modal_inputs import ModalSpec, Values, part_label
 
 SHORT, PARAGRAPH = 1, 2
 INTRO_BUDGET: Final = 2_000
+LONG_TEXT: Final = 100
+"""A text that may be longer than this many characters gets a multi-line input."""
 
 
 def modal(
@@ -29,7 +34,7 @@ def modal(
     """Return the `data` of the callback that opens one page.
 
     Args:
-        values: the values entered so far, by slot name; a slot without one starts with the spec's initial value.
+        values: what was entered so far, by input; an input without a value starts with its own.
         nonce: fresh each time the modal is opened, because clients remember what they showed under an id
             (https://github.com/discord/discord-api-docs/issues/7554).
     """
@@ -43,9 +48,13 @@ def modal(
     )
     parts: list[Json] = []
     if spec.intro:
-        intro, _ = (shorten_code_block if spec.code else shorten)(spec.intro, INTRO_BUDGET)
+        shorten_intro = shorten_code_block if spec.form.schema is not None else shorten
+        intro, _ = shorten_intro(spec.intro, INTRO_BUDGET)
         parts.append(c.text(intro))
-    parts += [_labelled_input(slot, values.get(slot.name, slot.start)) for slot in pages[page]]
+    parts += [
+        _labelled_input(each, values.get(each.id, _encode(each.start)), labels)
+        for each in pages[page]
+    ]
     custom_id = Control(view.ask_id, view.revision, verb, f"{page}.{nonce}").encode()
     return {
         "custom_id": custom_id,
@@ -54,71 +63,98 @@ def modal(
     }
 
 
-def _labelled_input(slot: ModalInput, value: JsonValue) -> Json:
+def _labelled_input(each: Input, value: JsonValue, labels: Labels) -> Json:
     label: Json = {
         "type": c.LABEL,
-        "label": fit_line(slot.label, limits.LABEL_TEXT),
-        "component": _input(slot, value),
+        "label": fit_line(part_label(each), limits.LABEL_TEXT),
+        "component": _text_input(each, value) if each.is_typed else _choice(each, value, labels),
     }
-    if slot.description.strip():
-        label["description"] = fit_line(slot.description, limits.LABEL_DESCRIPTION)
+    if each.hint.strip():
+        label["description"] = fit_line(each.hint, limits.LABEL_DESCRIPTION)
     return label
 
 
-def _lengths(slot: ModalInput, text: str) -> Json:
+def _encode(start: FieldEntry) -> JsonValue:
+    return [str(i) for i in start] if isinstance(start, list) else start
+
+
+def _text_input(each: Input, value: JsonValue) -> Json:
+    text = value if isinstance(value, str) else ""
+    made: Json = {
+        "type": c.TEXT_INPUT,
+        "custom_id": each.id,
+        "style": PARAGRAPH if _has_lines(each) else SHORT,
+        "required": each.required,
+        **_lengths(each, text),
+    }
+    if each.field is not None and (example := placeholder(each.field)):
+        made["placeholder"] = fit_line(example, limits.INPUT_PLACEHOLDER)
+    return made | {"value": text} if text else made
+
+
+def _has_lines(each: Input) -> bool:
+    field = each.field
+    if each.kind is InputKind.LINE:
+        return False
+    if field is None or each.choices or each.part or "\n" in str(each.start):
+        return True
+    return field.kind is FieldKind.TEXT and (field.max_length or limits.INPUT_VALUE) > LONG_TEXT
+
+
+def _lengths(each: Input, text: str) -> Json:
     """The length bounds of a text input, without any that its own text breaks: Discord would refuse the modal.
 
     An optional input has no minimum, because a client might enforce it even if nothing is entered.
     """
-    least, most = slot.lengths
+    field = each.field
+    if field is None or field.kind is not FieldKind.TEXT or each.part:
+        return {"max_length": limits.INPUT_VALUE}
+    least, most = field.min_length, field.max_length
     bound = most if most is not None and max(utf16_length(text), 1) <= most else limits.INPUT_VALUE
     bound = min(bound, limits.INPUT_VALUE)
-    if least and slot.required and least <= bound and not 0 < len(text) < least:
+    if least and each.required and least <= bound and not 0 < len(text) < least:
         return {"min_length": least, "max_length": bound}
     return {"max_length": bound}
 
 
-def _input(slot: ModalInput, value: JsonValue) -> Json:
-    if slot.kind in {InputKind.LINE, InputKind.LINES}:
-        text = value if isinstance(value, str) else ""
-        text_input: Json = {
-            "type": c.TEXT_INPUT,
-            "custom_id": slot.name,
-            "style": SHORT if slot.kind is InputKind.LINE else PARAGRAPH,
-            "required": slot.required,
-            **_lengths(slot, text),
-        }
-        if slot.placeholder:
-            text_input["placeholder"] = fit_line(slot.placeholder, limits.INPUT_PLACEHOLDER)
-        return text_input | {"value": text} if text else text_input
+def _choice(each: Input, value: JsonValue, labels: Labels) -> Json:
     chosen = set(map(str, value)) if isinstance(value, list) else set()
+    count, several = len(each.choices), each.kind is InputKind.SEVERAL
     options = [
-        c.option(label, str(i), description, str(i) in chosen)
-        for i, (label, description) in enumerate(slot.options)
+        c.option(
+            fit_line(choice.label, limits.OPTION_LABEL),
+            str(i),
+            fit_line(choice.description, limits.OPTION_DESCRIPTION),
+            str(i) in chosen,
+        )
+        for i, choice in enumerate(each.choices)
     ]
-    if slot.kind is InputKind.RADIO:
+    if not several and limits.RADIO_OPTIONS_LEAST <= count <= limits.RADIO_OPTIONS:
         return {
             "type": c.RADIO_GROUP,
-            "custom_id": slot.name,
-            "required": slot.required,
+            "custom_id": each.id,
+            "required": each.required,
             "options": [*options],
         }
-    least = max(slot.least, 1 if slot.required else 0)
-    most = max(slot.most, len(chosen))  # Discord refuses more defaults than can be chosen
-    if slot.kind is InputKind.MENU:
-        return c.select(
-            slot.name,
-            options,
-            least=least,
-            most=most,
-            placeholder=fit_line(slot.placeholder, limits.PLACEHOLDER),
-            required=slot.required,
-        )
-    return {
-        "type": c.CHECKBOX_GROUP,
-        "custom_id": slot.name,
-        "required": slot.required,
-        "min_values": least,
-        "max_values": most,
-        "options": [*options],
-    }
+    bound = each.field.max_items if each.field else None
+    most = min(bound or count, count) if several else 1
+    least = min(each.field.min_items, most) if each.field and several and each.required else 0
+    least = max(least, 1 if each.required else 0)
+    most = max(most, len(chosen))  # Discord refuses more defaults than can be chosen
+    if several and count <= limits.CHECKBOX_OPTIONS:
+        return {
+            "type": c.CHECKBOX_GROUP,
+            "custom_id": each.id,
+            "required": each.required,
+            "min_values": least,
+            "max_values": most,
+            "options": [*options],
+        }
+    return c.select(
+        each.id,
+        options,
+        least=least,
+        most=most,
+        placeholder=fit_line(labels.choose, limits.PLACEHOLDER),
+        required=each.required,
+    )

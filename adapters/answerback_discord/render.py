@@ -141,7 +141,8 @@ def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListS
         parts += _answer_controls(view, prompt, labels, list_state)
     if any(option.preview for option in question.options):
         parts += c.rows([button(view, labels.preview, Verb.PREVIEW, 0)])
-    full = short or header_short or so_far_short or left_out or modal_inputs.needs_full_view(prompt)
+    full = short or header_short or so_far_short or left_out
+    full = full or modal_inputs.needs_full_view(view, labels)
     more = labels.details if full else context.more_label(labels) or asides.more_label(labels)
     parts += c.rows(_controls(view, labels, more))
     return c.message([c.container(parts, BLURPLE)])

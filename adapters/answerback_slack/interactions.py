@@ -111,7 +111,9 @@ class InteractionHandler:
             and ask is not None
         ):
             return _errors(
-                modals.errors_by_block(used.control, view_of(ask, self._labels), rejected.problems)
+                modals.errors_by_block(
+                    used, view_of(ask, self._labels), rejected.problems, self._labels
+                )
             )
         if ask is not None and rejected.why in {RejectReason.STALE, RejectReason.ENDED}:
             # They saw an outdated version of the message.

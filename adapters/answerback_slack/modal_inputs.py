@@ -1,32 +1,27 @@
-"""Render a flat schema as native modal inputs, and parse what was entered in them. Pure.
+"""Encode the inputs of a form as Slack's, and decode what was entered in them. Pure.
 
-Owns the mapping from fields to Slack's inputs. Slack's own checks never reject a value that the schema accepts: a
-value that a native input cannot hold exactly (unusual numbers, distant dates, long texts) is typed as text instead.
+Slack's own checks never reject a value that the schema accepts: a value that a native input cannot hold exactly
+(unusual numbers, distant dates, long texts) is typed as text instead.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from pydantic import JsonValue
-
 from answerback.core.errors import Problem
+from answerback.core.form import Question
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import (
-    FieldEntry,
-    entries_from_value,
-    placeholder,
-    value_from_entries,
-)
-from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind, fields_from_schema
-from answerback.core.view import Prompt
+from answerback.core.schema_field_values import FieldEntry, placeholder
+from answerback.core.schema_fields import NUMBER_KINDS, Field, FieldKind
+from answerback.core.view import Prompt, View
 from answerback.presentation import text_fitting
-from answerback.presentation.field_bounds import describe_bounds
-from answerback.presentation.sanitize import as_json, one_line, unseen
-from answerback_slack import limits
+from answerback.presentation.form_inputs import FormLimits, Input, InputKind
+from answerback.presentation.form_spec import Entry, FormSpec, plan_form
+from answerback_chat.control_codec import Control, Verb
+from answerback_slack import limits, option_controls
 from answerback_slack.blocks import (
     Block,
     input_block,
@@ -37,9 +32,26 @@ from answerback_slack.blocks import (
     section,
     sections,
 )
-from answerback_slack.parse import Values
+from answerback_slack.parse import Submission, Values, selected_indexes
 
 ACTION_ID: Final = "field"
+_TEXT: Final = "text"
+"""The action_id and the first part of the block_id of an input that is not a schema's field."""
+_TEXT_BLOCK: Final = re.compile(rf"{_TEXT}\.([0-9]{{1,3}}(?:\.n)?)")
+MAX_PREFILL_INPUTS: Final = 10
+"""The most inputs of `limits.INPUT_TEXT` that a long initial text is divided among."""
+FORM_LIMITS: Final = FormLimits(
+    label=limits.INPUT_LABEL,
+    hint=limits.INPUT_HINT,
+    option=limits.OPTION_TEXT,
+    description=limits.OPTION_DESCRIPTION,
+    text=limits.INPUT_TEXT,
+    editable=limits.INPUT_TEXT * MAX_PREFILL_INPUTS,
+    schema=limits.SECTION_TEXT,
+    has_constraints=True,
+    lists_choices=True,
+    has_selection=True,
+)
 _MAX_FIELDS: Final = 40
 _MULTILINE_ABOVE: Final = 150
 """Fields that may hold more characters than this get a multi-line input."""
@@ -52,174 +64,185 @@ _QUESTION_BLOCKS: Final = 1
 """Blocks above a form."""
 
 
-def block_id(index: int) -> str:
-    """The block_id of the field at this position."""
-    return f"field.{index}"
-
-
-def native_fields(
-    schema: JsonValue, prefill: JsonValue, *, is_set: bool = False
-) -> tuple[Field, ...] | None:
-    """The fields of a schema if one modal can hold them all, prefill included; else None.
-
-    Args:
-        is_set: whether null is a prefill.
-    """
-    fields = fields_from_schema(schema)
-    if fields is None or len(fields) > _MAX_FIELDS:
+def form_of(
+    view: View, control: Control, labels: Labels, selected: Sequence[int] | None = None
+) -> FormSpec | None:
+    """Plan the form that a control opens: a schema as fields if one modal can hold them all, else as JSON."""
+    entry = control.entry
+    if entry is None:
         return None
-    entries = entries_from_value(fields, prefill, is_set=is_set)
-    if not all(_fits_input(field, entries[field.name]) for field in fields):
-        return None
-    if isinstance(prefill, dict) and set(prefill) - {field.name for field in fields}:
-        return None
-    made = field_inputs(fields, entries, Labels())
-    fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
-    return fields if fits and json_bytes(made) <= limits.MODAL_BYTES * 3 // 4 else None
+    spec = plan_form(view, entry, labels, FORM_LIMITS, selected)
+    if spec is None or not spec.fields or _fits_modal(spec, labels):
+        return spec
+    return plan_form(view, entry, labels, FORM_LIMITS, json_editor=True)
 
 
-def field_inputs(
-    fields: Sequence[Field], entries: Mapping[str, FieldEntry], labels: Labels
+def shows_schema_in_full(view: View, labels: Labels) -> bool:
+    """Whether the modal of a schema question shows everything that its schema says."""
+    spec = form_of(view, Control(view.ask_id, view.revision, Verb.FILL), labels)
+    return spec is not None and not spec.is_cut
+
+
+def form_blocks(
+    spec: FormSpec, prompt: Prompt | None, control: Control, labels: Labels
 ) -> list[Block]:
-    """Build the inputs of a form, in field order, filled with the entries."""
-    made = [
-        block
-        for index, field in enumerate(fields)
-        for block in _input(field, entries[field.name], index, labels)
-    ]
-    return spell_out_invisible(made, labels)
-
-
-def spell_out_invisible(blocks: Sequence[Block], labels: Labels) -> list[Block]:
-    """Add, above each input whose initial value has invisible characters, the same text with them made visible."""
-    made: list[Block] = []
-    for block in blocks:
-        element = block.get("element")
-        start = element.get("initial_value") if isinstance(element, dict) else None
-        text = unseen(start) if isinstance(start, str) else None
-        if text is not None:
-            made.append(
-                section(text_fitting.shorten(f"{labels.unseen} {text}", limits.SECTION_TEXT))
-            )
-        made.append(block)
+    """Build the blocks of all inputs of a form."""
+    menus: list[Block] = []
+    if prompt is not None and _has_options(spec):
+        chosen = spec.inputs[0].start
+        indexes = chosen if isinstance(chosen, list) else []
+        menus = _menus(prompt.question, control, labels, indexes)
+    made = [*menus, *_input_blocks(spec, labels)]
+    if menus and json_bytes(made) > limits.MODAL_BYTES * 7 // 8:
+        made = [*menus, *_input_blocks(spec.without_texts, labels)]
     return made
 
 
-def shows_schema_in_full(prompt: Prompt, labels: Labels) -> bool:
-    """Whether the modal of a schema question shows everything that its schema says."""
-    schema = prompt.question.json_schema
-    fields = native_fields(schema, prompt.prefill, is_set=prompt.is_prefilled)
-    if fields is not None:
-        return shows_fields_in_full(fields, labels)
-    return text_fitting.utf16_length(as_json(schema)) <= limits.SECTION_TEXT
+def decode_values(spec: FormSpec, submission: Submission) -> dict[str, FieldEntry]:
+    """Decode what was entered, by input."""
+    values = submission.values
+    entered: dict[str, FieldEntry] = {}
+    for each in spec.inputs:
+        if each.field is not None:
+            value = values.get(_block_id(each))
+            entered[each.id] = _parse_entry(each.field, each.start, value)
+        elif not each.is_typed:
+            entered[each.id] = selected_indexes(submission.control, values)
+        elif each.part is None or each.part[0] == 1:
+            entered |= _texts(values, each.position)
+    return entered
 
 
-def shows_fields_in_full(fields: Sequence[Field], labels: Labels) -> bool:
-    """Whether the labels and hints of the form show everything the schema says about its fields."""
-    return all(
-        text_fitting.utf16_length(field.title) <= limits.INPUT_LABEL
-        and text_fitting.utf16_length(_hint(field, labels)) <= limits.INPUT_HINT
-        for field in fields
-    )
+def typed_texts(values: Values) -> dict[str, FieldEntry]:
+    """Decode the text that was entered, whichever form it was entered in."""
+    return _texts(values, 0)
 
 
-def parse_entries(
-    fields: Sequence[Field], before: Mapping[str, FieldEntry], values: Values
-) -> dict[str, FieldEntry]:
-    """Parse what a person entered in inputs that were filled with the entries ``before``, by field name."""
-    return {
-        field.name: _parse_entry(field, before[field.name], values.get(block_id(index)))
-        for index, field in enumerate(fields)
-    }
+def block_of(spec: FormSpec, problem: Problem, submission: Submission) -> str:
+    """Return the block_id of the input that shows a problem."""
+    if spec.fields:
+        pointer = problem.pointer.removeprefix("/value")
+        return f"{ACTION_ID}.{spec.position_of(pointer)}"
+    if spec.entry in {Entry.CHOICE, Entry.NOTE}:
+        return first_menu(submission.control)
+    texts = [block_id for block_id in submission.values if _TEXT_BLOCK.fullmatch(block_id)]
+    return min(texts, default=f"{_TEXT}.0")
 
 
-def errors_by_block(
-    fields: Sequence[Field], problems: Sequence[Problem], prefix: str = ""
-) -> dict[str, str]:
-    """Group problems by block_id: that of the field that the problem's pointer is in, else the first field's."""
-    messages_by_block: dict[str, list[str]] = {}
-    for problem in problems:
-        pointer = problem.pointer.removeprefix(prefix)
-        index = next(
-            (i for i, f in enumerate(fields) if f"{pointer}/".startswith(f"{f.pointer}/")), 0
-        )
-        messages_by_block.setdefault(block_id(index), []).append(problem.message)
-    return {block: "\n".join(messages) for block, messages in messages_by_block.items()}
+def first_menu(control: Control) -> str:
+    """Return the block_id of the first menu of a form."""
+    return _encode_menu(control, 0)
 
 
-# --- one field -----------------------------------------------------------------------------------
+# --- one input -----------------------------------------------------------------------------------
 
 
-def _fits_input(field: Field, value: FieldEntry) -> bool:
-    if field.kind is FieldKind.CHOICES:
-        prefilled = len(value) if isinstance(value, list) else 0
-        return len(field.choices) <= limits.MENU_OPTIONS and prefilled <= limits.MENU_OPTIONS
-    if isinstance(value, str) and text_fitting.utf16_length(value) > limits.INPUT_TEXT:
+def _texts(values: Values, position: int) -> dict[str, FieldEntry]:
+    matches = ((_TEXT_BLOCK.fullmatch(block_id), entry) for block_id, entry in values.items())
+    return {f"{position}.{match[1]}": entry for match, entry in matches if match}
+
+
+def _fits_modal(spec: FormSpec, labels: Labels) -> bool:
+    if len(spec.fields) > _MAX_FIELDS or not all(map(_fits_input, spec.inputs)):
         return False
-    return (field.min_length or 0) <= limits.INPUT_TEXT
+    made = _input_blocks(spec, labels)
+    fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL
+    return fits and json_bytes(made) <= limits.MODAL_BYTES * 3 // 4
 
 
-def _input(field: Field, value: FieldEntry, index: int, labels: Labels) -> list[Block]:
-    optional = not isinstance(value_from_entries([field], {}), tuple)
-    element, above = _element(field, value, labels, optional)
-    hint = _hint(field, labels) or None
-    made = input_block(field.title, block_id(index), element, optional=optional, hint=hint)
-    return [*above, made]
+def _fits_input(each: Input) -> bool:
+    field = each.field
+    least = field.min_length if field else None
+    if each.part is not None or (least or 0) > limits.INPUT_TEXT:
+        return False
+    return each.kind is not InputKind.SEVERAL or len(each.choices) <= limits.MENU_OPTIONS
 
 
-def _element(
-    field: Field, value: FieldEntry, labels: Labels, optional: bool
-) -> tuple[Block, list[Block]]:
-    """The input element of a field, and the blocks above it that show its choices in full if the input cuts them."""
-    if field.kind is FieldKind.BOOLEAN:
-        chosen = [] if value is None else [0 if value else 1]
-        return _menu([labels.yes, labels.no], [None, None], chosen, labels, radio=not optional)
-    if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-        titles = [choice.title for choice in field.choices]
-        descriptions = [choice.description for choice in field.choices]
-        chosen = value if isinstance(value, list) else []
-        several = field.kind is FieldKind.CHOICES
-        radio = len(titles) <= limits.BOXES and (several or not optional)
-        return _menu(titles, descriptions, chosen, labels, radio=radio, several=several)
-    return _text_element(field, value if isinstance(value, str) else None), []
+def _has_options(spec: FormSpec) -> bool:
+    """Whether its first input is the options of the question."""
+    return spec.inputs[0].field is None and not spec.inputs[0].is_typed
 
 
-def _menu(
-    titles: Sequence[str],
-    descriptions: Sequence[str | None],
-    chosen: Sequence[int],
-    labels: Labels,
-    *,
-    radio: bool,
-    several: bool = False,
-) -> tuple[Block, list[Block]]:
-    """Radio buttons, checkboxes or a menu. An optional single choice is a menu, as only a menu can be cleared."""
-    cut = any(_would_be_cut(title, limits.OPTION_TEXT) for title in titles) or any(
-        _would_be_cut(description, limits.OPTION_DESCRIPTION) for description in descriptions
+def _encode_menu(control: Control, part: int) -> str:
+    return Control(control.ask_id, control.revision, Verb.CHOOSE, str(part)).encode()
+
+
+def _menus(
+    question: Question, control: Control, labels: Labels, chosen: Sequence[int]
+) -> list[Block]:
+    def encode(_verb: Verb, part: int) -> str:
+        return _encode_menu(control, part)
+
+    return option_controls.modal_option_inputs(question, chosen, encode, labels.choose)
+
+
+def _input_blocks(spec: FormSpec, labels: Labels) -> list[Block]:
+    """The blocks of all inputs but the options of the question."""
+    inputs = spec.inputs[1:] if _has_options(spec) else spec.inputs
+    return [block for each in inputs for block in _input(each, labels)]
+
+
+def _input(each: Input, labels: Labels) -> list[Block]:
+    """The input, below what it does not show itself: cut choices, and invisible characters of its initial text."""
+    made: list[Block] = []
+    if each.choices:
+        if each.numbered and each.field is not None:
+            made = sections(_listed_choices(each.field))
+        element = _menu(each, labels)
+    else:
+        if each.unseen is not None:
+            text = f"{labels.unseen} {each.unseen}"
+            made = [section(text_fitting.shorten(text, limits.SECTION_TEXT))]
+        element = _text_element(each)
+    label = f"{each.label} ({each.part[0]})" if each.part else each.label
+    block = input_block(
+        label, _block_id(each), element, optional=not each.required, hint=each.hint or None
     )
+    return [*made, block]
+
+
+def _block_id(each: Input) -> str:
+    if each.field is not None:
+        return f"{ACTION_ID}.{each.position}"
+    return f"{_TEXT}.{each.id.partition('.')[2] or 0}"
+
+
+def _listed_choices(field: Field) -> str:
+    return "\n".join(
+        f"{i}. {choice.title}" + (f"\n{choice.description}" if choice.description else "")
+        for i, choice in enumerate(field.choices, 1)
+    )
+
+
+def _menu(each: Input, labels: Labels) -> Block:
+    """Radio buttons, checkboxes or a menu. An optional single choice is a menu, as only a menu can be cleared."""
+    several, chosen = each.kind is InputKind.SEVERAL, each.start
     made = [
-        option_object(
-            f"{i + 1}. {one_line(title)}" if cut else title, str(i), None if cut else description
-        )
-        for i, (title, description) in enumerate(zip(titles, descriptions, strict=True))
+        option_object(choice.label, str(i), None if each.numbered else choice.description)
+        for i, choice in enumerate(each.choices)
     ]
-    kind = ("checkboxes" if several else "radio_buttons") if radio else "static_select"
-    kind = "multi_static_select" if several and not radio else kind
+    if len(made) <= limits.BOXES and (several or each.required):
+        kind = "checkboxes" if several else "radio_buttons"
+    else:
+        kind = "multi_static_select" if several else "static_select"
     element: Block = {"type": kind, "action_id": ACTION_ID, **options_or_groups(made)}
     if "select" in kind:
         element["placeholder"] = plain_text(labels.choose, limits.PLACEHOLDER)
-    if several and chosen:
-        element["initial_options"] = [made[i] for i in chosen]
-    elif chosen:
-        element["initial_option"] = made[chosen[0]]
-    listed = "\n".join(
-        f"{i}. {title}" + (f"\n{description}" if description else "")
-        for i, (title, description) in enumerate(zip(titles, descriptions, strict=True), 1)
-    )
-    return element, sections(listed) if cut else []
+    if isinstance(chosen, list) and chosen:
+        initial = [made[i] for i in chosen]
+        element |= {"initial_options": initial} if several else {"initial_option": initial[0]}
+    return element
 
 
-def _text_element(field: Field, value: str | None) -> Block:
+def _text_element(each: Input) -> Block:
+    field, value = each.field, each.start if isinstance(each.start, str) else None
+    if field is None:
+        plain: Block = {"type": "plain_text_input", "action_id": _TEXT, "multiline": True}
+        return _with_initial(plain, "initial_value", value or None)
+    return _field_element(field, value)
+
+
+def _field_element(field: Field, value: str | None) -> Block:
     element: Block = {"type": "plain_text_input", "action_id": ACTION_ID}
     if field.kind is FieldKind.DATE and (value is None or _is_date(value)):
         return _with_initial({"type": "datepicker", "action_id": ACTION_ID}, "initial_date", value)
@@ -289,25 +312,7 @@ def _number_text(value: float) -> str:
     return repr(value)
 
 
-def _hint(field: Field, labels: Labels) -> str:
-    """The field's description, and the constraints that its input does not show."""
-    parts = [field.description or ""]
-    if field.kind is FieldKind.TEXT:
-        low, high = field.min_length, field.max_length
-        if low and high is not None:
-            parts.append(f"{low}–{high} characters")
-        elif low or high is not None:
-            parts.append(f"at least {low} characters" if low else f"at most {high} characters")
-        if field.pattern:
-            parts.append(f"pattern: {field.pattern}")
-    elif bounds := describe_bounds(field, labels):
-        parts.append(bounds)
-    return " · ".join(part for part in parts if part.strip())
-
-
 def _parse_entry(field: Field, before: FieldEntry, value: FieldEntry) -> FieldEntry:
-    if field.kind is FieldKind.BOOLEAN:
-        return value == [0] if isinstance(value, list) and value else None
     if field.kind is FieldKind.DATE_TIME and isinstance(value, str) and _uses_picker(before):
         # An unchanged value keeps its original spelling, with its zone and fractions of a second.
         unchanged = isinstance(before, str) and value == str(_picker_seconds(before))
@@ -346,9 +351,3 @@ def _picker_seconds(text: str) -> int | None:
         return None
     seconds = int(when.timestamp())
     return seconds if limits.FIRST_MOMENT <= seconds <= limits.LAST_MOMENT else None
-
-
-def _would_be_cut(text: str | None, limit: int) -> bool:
-    return text is not None and (
-        text_fitting.utf16_length(text) > limit or one_line(text) != text.strip()
-    )

@@ -26,7 +26,7 @@ from answerback_slack.blocks import (
     text_length,
 )
 from answerback_slack.message_layout import MessageBuilder
-from answerback_slack.modal_inputs import shows_schema_in_full
+from answerback_slack.modal_inputs import FORM_LIMITS, shows_schema_in_full
 from answerback_slack.question_context import literal_rich_text
 
 QUESTION_ROOM: Final = 4_500
@@ -43,8 +43,6 @@ MAX_EDIT_BUTTONS: Final = 15
 """With more answers, a review has one menu to edit them instead of a button each: a message has at most 50 blocks."""
 LONG_RECORD_ANSWERS: Final = 5
 """The number of answers from which a record is collapsed; fewer can be read at a glance."""
-MAX_PREFILL_INPUTS: Final = 10
-"""The most inputs of `limits.INPUT_TEXT` over which a modal splits a long initial text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +158,7 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
                 builder.controls_row("answer", buttons + _submit_unedited(builder, prompt)),
             ]
         case AnswerType.SCHEMA:
-            if not shows_schema_in_full(prompt, builder.labels):
+            if not shows_schema_in_full(builder.view, builder.labels):
                 builder.shortened = True
             buttons = [builder.control_button(builder.labels.fill_in, Verb.FILL, primary=True)]
             return [
@@ -199,12 +197,7 @@ def prefill_fits_modal(prompt: Prompt) -> bool:
     """Whether the prefill of a text or schema question can be edited in a modal."""
     prefill = prompt.prefill if prompt.words is None else prompt.words
     text = prefill if isinstance(prefill, str) else as_json(prefill)
-    return fits_text_inputs(text)
-
-
-def fits_text_inputs(text: str) -> bool:
-    """Whether a text can be edited in the inputs of a modal."""
-    return text_fitting.utf16_length(text) <= limits.INPUT_TEXT * MAX_PREFILL_INPUTS
+    return text_fitting.utf16_length(text) <= FORM_LIMITS.editable
 
 
 def _navigation(builder: MessageBuilder) -> Block:

@@ -5,6 +5,7 @@ Inputs are named by their index (``f0``, ``f1``, …), because a property can ha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -12,10 +13,10 @@ from typing import Final
 from markupsafe import Markup
 
 from answerback.core.labels import Labels
-from answerback.core.schema_field_values import FieldEntry
 from answerback.core.schema_fields import Field, FieldKind
 from answerback.presentation.field_bounds import describe_bounds
-from answerback.presentation.sanitize import one_line, unseen, visible
+from answerback.presentation.form_inputs import Input as FormInput
+from answerback.presentation.sanitize import one_line, visible
 from answerback_web import limits
 
 
@@ -63,6 +64,8 @@ class Input:
     choices: tuple[Choice, ...] = ()
 
 
+BOOLEAN_VALUES: Final = ("true", "false")
+"""What the choices of a boolean submit."""
 _TYPES: Final = {FieldKind.EMAIL: "email", FieldKind.URI: "url", FieldKind.DATE: "date"}
 _MODES: Final = {FieldKind.INTEGER: "numeric", FieldKind.NUMBER: "decimal"}
 _EXAMPLES: Final = {
@@ -72,27 +75,23 @@ _EXAMPLES: Final = {
 }
 
 
-def inputs_of(
-    fields: tuple[Field, ...], entries: dict[str, FieldEntry], labels: Labels
-) -> tuple[Input, ...]:
-    """Return the inputs of these fields, filled with their entries."""
-    return tuple(
-        _input(f"f{i}", field, entries[field.name], labels) for i, field in enumerate(fields)
-    )
+def inputs_of(inputs: Sequence[FormInput], labels: Labels) -> tuple[Input, ...]:
+    """Return the inputs of a form's fields as the page's."""
+    return tuple(_input(each, each.field, labels) for each in inputs if each.field is not None)
 
 
-def _input(name: str, field: Field, entry: FieldEntry, labels: Labels) -> Input:
-    choices = _choices(field, entry, labels)
-    text = entry if isinstance(entry, str) else ""
+def _input(each: FormInput, field: Field, labels: Labels) -> Input:
+    choices = _choices(each, field, labels)
+    text = each.start if isinstance(each.start, str) else ""
     return Input(
-        id=name,
-        label=one_line(field.title) or field.pointer,
-        description=visible(field.description) if field.description else None,
-        required=field.required and not field.nullable,
+        id=f"f{each.position}",
+        label=one_line(each.label),
+        description=visible(each.hint) if each.hint else None,
+        required=each.required,
         widget=_widget(field, text, len(choices)),
         bounds=describe_bounds(field, labels),
         value=text,
-        unseen=unseen(text),
+        unseen=each.unseen,
         type=_TYPES.get(field.kind, "text"),
         mode=_MODES.get(field.kind),
         example=_EXAMPLES.get(field.kind),
@@ -111,14 +110,16 @@ def _widget(field: Field, text: str, choices: int) -> Widget:
     return Widget.LINE
 
 
-def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, ...]:
+def _choices(each: FormInput, field: Field, labels: Labels) -> tuple[Choice, ...]:
+    if not each.choices:
+        return ()
+    chosen = each.start if isinstance(each.start, list) else []
     if field.kind is FieldKind.BOOLEAN:
         choices = [
-            Choice("true", labels.yes, entry is True),
-            Choice("false", labels.no, entry is False),
+            Choice(value, choice.label, i in chosen)
+            for i, (value, choice) in enumerate(zip(BOOLEAN_VALUES, each.choices, strict=True))
         ]
-    elif field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
-        chosen = entry if isinstance(entry, list) else []
+    else:
         choices = [
             Choice(
                 str(i),
@@ -128,8 +129,6 @@ def _choices(field: Field, entry: FieldEntry, labels: Labels) -> tuple[Choice, .
             )
             for i, choice in enumerate(field.choices)
         ]
-    else:
-        return ()
-    if field.kind is not FieldKind.CHOICES and (field.nullable or not field.required):
-        choices.append(Choice("", labels.none_chosen, entry is None or entry == []))
+    if field.kind is not FieldKind.CHOICES and not each.required:
+        choices.append(Choice("", labels.none_chosen, not chosen))
     return tuple(choices)

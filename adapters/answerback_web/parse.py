@@ -6,7 +6,7 @@ What a person entered is kept verbatim, so that the page can show it again if it
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, TypeAlias, assert_never
@@ -21,9 +21,12 @@ from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
 from answerback.core.option_labels import show_options
-from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
+from answerback.core.schema_field_values import FieldEntry, parse_json_answer
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema
+from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
+from answerback.presentation.form_values import FormValues, read_fields
 from answerback_web import limits
+from answerback_web.form_inputs import BOOLEAN_VALUES
 
 OTHER = "other"
 """The value of the last choice, "Something else…"; the other choices' values are option indexes."""
@@ -129,7 +132,7 @@ def typed_texts(post: Post) -> tuple[str, ...]:
     names = [name for name in post.fields if name in _TEXT_FIELDS]
     names += [name for name in post.fields if name.startswith("f") and name[1:].isdecimal()]
     texts = [post.first(name) for name in names]
-    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in {"true", "false"})
+    return tuple(t for t in texts if t.strip() and not t.isdecimal() and t not in BOOLEAN_VALUES)
 
 
 def without_ask_back(post: Post) -> Post | None:
@@ -183,9 +186,9 @@ def interpret_post(post: Post, ask: Ask, labels: Labels) -> PostMeaning:
             assert_never(do)
 
 
-def parse_entries(post: Post, fields: tuple[Field, ...]) -> dict[str, FieldEntry]:
-    """Return what was entered in the inputs of a flat schema; the page names them by their index."""
-    return {field.name: _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
+def parse_entries(post: Post, fields: Sequence[Field]) -> FormValues:
+    """Return what was entered in the inputs of a flat schema, by position; the page names them ``f0``, ``f1``, …"""
+    return {str(i): _entry(post, f"f{i}", field) for i, field in enumerate(fields)}
 
 
 def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> Action | InvalidPost:
@@ -200,7 +203,7 @@ def _answer(post: Post, do: PageAction, question: Question, labels: Labels) -> A
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             return _choice_answer(post, question, labels)
         case AnswerType.SCHEMA:
-            return _schema_answer(post, question)
+            return _schema_answer(post, question, labels)
         case _:
             assert_never(question.answer_type)
 
@@ -227,24 +230,25 @@ def _choice_answer(post: Post, question: Question, labels: Labels) -> Action | I
     return Answer(value=value, note=post.first("note") or None)
 
 
-def _schema_answer(post: Post, question: Question) -> Action | InvalidPost:
-    fields = fields_from_schema(question.json_schema)
+def _schema_answer(post: Post, question: Question, labels: Labels) -> Action | InvalidPost:
+    fields = None if "json" in post.fields else fields_from_schema(question.json_schema)
     if fields is None:
         value = parse_json_answer(post.first("json"))
         return InvalidPost((value,)) if isinstance(value, Problem) else Answer(value=value)
-    parsed = value_from_entries(fields, parse_entries(post, fields))
-    return InvalidPost(parsed) if isinstance(parsed, tuple) else Answer(value=parsed)
+    inputs = field_inputs(fields, {}, labels, NO_LIMITS)
+    answer = read_fields(fields, inputs, parse_entries(post, fields))
+    return InvalidPost(answer) if isinstance(answer, tuple) else answer
 
 
 def _entry(post: Post, name: str, field: Field) -> FieldEntry:
+    if field.kind is FieldKind.BOOLEAN:
+        text = post.first(name)
+        return [BOOLEAN_VALUES.index(text)] if text in BOOLEAN_VALUES else None
     if field.kind in {FieldKind.CHOICE, FieldKind.CHOICES}:
         # An index that was never offered becomes -1, so that it is rejected rather than ignored.
         sent = [text for text in post.all_values(name) if text]
         return [int(t) if t.isascii() and t.isdecimal() and len(t) < 6 else -1 for t in sent]
-    text = post.first(name)
-    if field.kind is FieldKind.BOOLEAN:
-        return {"true": True, "false": False}.get(text)
-    return text
+    return post.first(name)
 
 
 def _indexes(sent: tuple[str, ...], count: int) -> list[int] | None:

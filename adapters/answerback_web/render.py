@@ -24,6 +24,8 @@ from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import Control, Line, Prompt, View, answer_lines, view_of
 from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import wording
+from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
+from answerback.presentation.form_spec import field_index, native_fields
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
 from answerback.presentation.text_fitting import shorten
 from answerback_web import attribution, form_inputs, limits, parse, question_context
@@ -338,15 +340,18 @@ def _note(prompt: Prompt, entered: Post | None) -> str:
 
 
 def _with_schema(part: PromptPart, prompt: Prompt, post: Post | None, labels: Labels) -> PromptPart:
-    schema = prompt.question.json_schema
-    fields = fields_from_schema(schema)
+    fields = native_fields(prompt)
     if fields is None:
         start = as_json(prompt.prefill) if prompt.is_prefilled else ""
         text = post.first("json") if post else start
-        return replace(part, json=text, schema=visible(as_json(schema)), unseen=unseen(text))
-    entered = parse.parse_entries(post, fields) if post else None
+        schema = visible(as_json(prompt.question.json_schema))
+        return replace(part, json=text, schema=schema, unseen=unseen(text))
     entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
-    return replace(part, inputs=form_inputs.inputs_of(fields, entered or entries, labels))
+    inputs = field_inputs(fields, entries, labels, NO_LIMITS)
+    if post:
+        entered = parse.parse_entries(post, fields)
+        inputs = tuple(replace(each, start=entered[each.id]) for each in inputs)
+    return replace(part, inputs=form_inputs.inputs_of(inputs, labels))
 
 
 def _row(ask: Ask, line: Line, labels: Labels) -> Row:
@@ -382,18 +387,13 @@ def _target(pointer: str, prompt: Prompt | None, post: Post | None) -> str | Non
     question = prompt.question
     if pointer in {"/text", "/note"}:
         return {"/text": "other", "/note": "note"}[pointer]
-    fields = fields_from_schema(question.json_schema) if question.json_schema is not None else None
+    fields = native_fields(prompt) if question.json_schema is not None else None
     if fields is not None:
-        matches = [i for i, f in enumerate(fields) if _leads_to(pointer, f.pointer)]
-        return f"f{matches[0]}" if matches else None
+        index = field_index(fields, pointer)
+        return None if index is None else f"f{index}"
     return {
         AnswerType.TEXT: "text",
         AnswerType.SCHEMA: "json",
         AnswerType.SELECT: "choices",
         AnswerType.MULTI_SELECT: "choices",
     }.get(question.answer_type)
-
-
-def _leads_to(pointer: str, field_pointer: str) -> bool:
-    """Whether a pointer leads to a field or into its value."""
-    return f"{pointer}/".startswith(f"{field_pointer}/")

@@ -58,6 +58,11 @@ def entries_from_value(
     return {f.name: _entry(f, f.default) for f in fields}
 
 
+def needs_entry(field: Field) -> bool:
+    """Whether leaving a field empty is certainly not a valid answer."""
+    return isinstance(_value_if_empty(field), Problem)
+
+
 def value_from_entries(
     fields: Sequence[Field], entries: Mapping[str, FieldEntry]
 ) -> JsonValue | tuple[Problem, ...]:

@@ -1,9 +1,9 @@
-"""The bounds of a number or of how many choices to make, as a phrase for people. Pure."""
+"""The constraints of a field, as a phrase for people. Pure."""
 
 from __future__ import annotations
 
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import Field
+from answerback.core.schema_fields import Field, FieldKind
 
 
 def describe_bounds(field: Field, labels: Labels) -> str | None:
@@ -22,6 +22,21 @@ def describe_bounds(field: Field, labels: Labels) -> str | None:
     if field.exclusive_maximum is not None:
         phrases.append(labels.bounds_below.format(high=_number(field.exclusive_maximum)))
     return ", ".join(phrases) or None
+
+
+def describe_constraints(field: Field, labels: Labels) -> str | None:
+    """Return the bounds, or the lengths and the pattern of a text; None if there are none."""
+    if field.kind is not FieldKind.TEXT:
+        return describe_bounds(field, labels)
+    low, high = field.min_length, field.max_length
+    phrases = []
+    if low and high is not None:
+        phrases.append(f"{low}–{high} characters")
+    elif low or high is not None:
+        phrases.append(f"at least {low} characters" if low else f"at most {high} characters")
+    if field.pattern:
+        phrases.append(f"pattern: {field.pattern}")
+    return " · ".join(phrases) or None
 
 
 def _number(value: float) -> str:

@@ -44,7 +44,7 @@ def split_text(text: str, limit: int) -> list[str]:
 
 def _cut(text: str, limit: int) -> int:
     """Find where to cut to leave at most ``limit`` units: after a space if one is near, else between characters."""
-    end = _index(text, limit)
+    end = count_fitting(text, limit)
     least = max(end - _LOOK_BACK, 1)
     for at in range(end, least - 1, -1):
         if text[at - 1].isspace():
@@ -69,7 +69,7 @@ def _grapheme_clusters() -> regex.Pattern[str]:
     return regex.compile(r"\X")
 
 
-def _index(text: str, limit: int) -> int:
+def count_fitting(text: str, limit: int) -> int:
     """Count the code points in the first ``limit`` units; at least one."""
     start = text[: max(limit, 1)]
     if utf16_length(start) == len(start):

@@ -50,6 +50,24 @@ _NULLABLE_JSON: Final = _NULLABLE.model_copy(
     update={"json_schema": {"anyOf": [{"type": "array"}, {"type": "null"}], "default": ["main"]}}
 )
 
+_TEXT: Final = Question(id="text", text="What for?", answer_type=AnswerType.TEXT)
+_FIELDS: Final = Question(
+    id="fields",
+    text="Where to?",
+    answer_type=AnswerType.SCHEMA,
+    json_schema={
+        "type": "object",
+        "properties": {
+            "name": {"type": "string", "maxLength": 200},
+            "count": {"type": "integer", "minimum": 1},
+            "sure": {"type": "boolean"},
+            "colour": {"enum": ["red", "green"]},
+            "days": {"type": "array", "items": {"enum": ["Mon", "Tue", "Wed"]}},
+        },
+        "required": ["name"],
+    },
+)
+
 FULL_ANSWERS: Final = (
     (_BESIDE, Other(text="Zig", value=["a", "b"])),
     (_BESIDE, Other(text="Zig")),
@@ -63,8 +81,13 @@ FULL_ANSWERS: Final = (
     (_NULLABLE, Answer(value=None)),
     (_NULLABLE_FIELD, Answer(value={"name": None})),
     (_NULLABLE_JSON, Answer(value=None)),
+    (_TEXT, Answer(value="two\nlines")),
+    (_TEXT, Answer(value="\n".join(f"  line {n} " * 4 for n in range(110)))),
+    (_FIELDS, Answer(value={"name": "a", "count": 2, "sure": False, "colour": "green"})),
+    (_FIELDS, Answer(value={"name": " b ", "days": ["Mon", "Wed"], "colour": "red"})),
+    (_FIELDS, Answer(value={"name": "c", "beyond the fields": [1, None]})),
 )
-"""Questions, and answers with text or a note, or with null in place of a default."""
+"""Questions, and answers with text or a note, of a form, or with null in place of a default."""
 
 
 class PrefillsContract:

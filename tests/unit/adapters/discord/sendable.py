@@ -11,7 +11,7 @@ from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
 from answerback_discord import components, modal_inputs, modals, render
 from answerback_discord.components import Json
-from answerback_discord.modal_pages import ModalSpec
+from answerback_discord.modal_inputs import ModalSpec
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.unit.adapters.discord.examples import ask_of, question
 

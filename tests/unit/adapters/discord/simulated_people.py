@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_from_schema
 from answerback_chat import control_codec
 from answerback_chat.control_codec import Verb
 from answerback_discord.markdown_text import fit_line
@@ -161,11 +160,13 @@ class SimulatedDiscordPerson:
             case AnswerType.TEXT:
                 await self._write(LABELS.answer, LABELS.other_label, str(value))
             case AnswerType.SCHEMA:
-                fields = fields_from_schema(question.json_schema)
-                label = fields[0].title if fields else LABELS.json_label
-                text = json.dumps(value["n"] if isinstance(value, dict) else value)
-                blank = fields is not None and value is None
-                await self._write(LABELS.fill_in, label, "" if blank else text)
+                await self._click(LABELS.fill_in)
+                assert self._person.modal is not None
+                label = self._person.modal.fields[0].label
+                is_json = label == LABELS.json_label
+                whole = value["n"] if isinstance(value, dict) and not is_json else value
+                blank = not is_json and whole is None
+                await self._fill(label, "" if blank else json.dumps(whole))
 
     async def answer_as_prefilled(self, question: Question) -> None:
         submit = self._sight().button(LABELS.submit)
@@ -213,9 +214,12 @@ class SimulatedDiscordPerson:
     async def _write(self, button: str, field: str, text: str) -> None:
         await self._click(button)
         if self._person.modal is not None:
-            self._person.fill(field, text)
-            done = await self._person.submit()
-            assert done.answered, done.problem
+            await self._fill(field, text)
+
+    async def _fill(self, field: str, text: str) -> None:
+        self._person.fill(field, text)
+        done = await self._person.submit()
+        assert done.answered, done.problem
 
     async def open_modal(self) -> bool:
         await self._click(LABELS.answer)

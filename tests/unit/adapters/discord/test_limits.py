@@ -14,6 +14,8 @@ from answerback.core.actions import Answer, Back, Edit, Other
 from answerback.core.form import Form, Option
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
+from answerback.presentation.form_inputs import Input, InputKind
+from answerback.presentation.form_spec import Entry, FormSpec
 from answerback_chat.control_codec import Verb
 from answerback_discord import (
     components,
@@ -25,7 +27,7 @@ from answerback_discord import (
     private_notes,
 )
 from answerback_discord.api_client import query_after
-from answerback_discord.modal_pages import InputKind, ModalInput, ModalSpec
+from answerback_discord.modal_inputs import ModalSpec
 from tests.fakes.discord import rules
 from tests.fakes.discord.rules import check_message, check_modal
 from tests.fakes.discord.spec import DOCUMENT, check_schema, schemas
@@ -105,11 +107,8 @@ def test_a_choice_of_a_form() -> None:
         [group] = of_type(21, opened(schema_ask(a={"oneOf": made})))
         assert [len(o["label"]) == title for o in group["options"]] == [full] * 2
         assert [len(o["description"]) == description for o in group["options"]] == [full] * 2
-        one_choice = [made[0] | {"title": "x" * (title - len("99. "))}]
-        ask = schema_ask(a={"oneOf": one_choice})
-        prompt = view_of(ask).prompt
-        assert prompt is not None
-        assert modal_inputs.needs_full_view(prompt) != full
+        view = view_of(schema_ask(a={"oneOf": [made[0] | {"title": "x" * title}]}))
+        assert modal_inputs.needs_full_view(view, LABELS) != full
 
 
 @edge("PLACEHOLDER")
@@ -134,17 +133,15 @@ def test_the_label_of_an_input() -> None:
     for title, description, full in ((45, 100, True), (46, 1, False), (1, 101, False)):
         field = {"type": "string", "title": "x" * title, "description": "y" * description}
         ask = schema_ask(a=field)
-        prompt = view_of(ask).prompt
-        assert prompt is not None
-        assert modal_inputs.needs_full_view(prompt) != full
+        assert modal_inputs.needs_full_view(view_of(ask), LABELS) != full
         assert bool(of_type(10, opened(ask))) != full  # what is cut stands above the inputs
 
 
 @edge("INPUT_PLACEHOLDER")
 def test_the_placeholder_of_an_input() -> None:
     for length, full in ((100, True), (101, False)):
-        slot = ModalInput("0", InputKind.LINE, "label", placeholder="x" * length)
-        [made] = of_type(4, filled(one(TEXT), ModalSpec("title", "", (slot,))))
+        field = {"type": "string", "examples": ["x" * length]}
+        [made] = of_type(4, opened(schema_ask(a=field)))
         assert (made["placeholder"] == "x" * length) == full
 
 
@@ -175,9 +172,8 @@ def test_the_title_of_a_modal() -> None:
 @edge("MODAL_TITLE")
 def test_the_title_of_a_modal_of_several_pages() -> None:
     for length, full in ((45 - len(" · Page 1 of 2"), True), (46 - len(" · Page 1 of 2"), False)):
-        sheet = ModalSpec(
-            "x" * length, "", tuple(ModalInput(str(n), InputKind.LINE, "l") for n in range(6))
-        )
+        inputs = tuple(Input(str(n), InputKind.LINE, "l") for n in range(6))
+        sheet = ModalSpec(FormSpec(Entry.SCHEMA, "", inputs), "x" * length)
         data: Any = modals.modal(view_of(one(TEXT)), sheet, Verb.FILL, 0, {}, "n", LABELS)
         assert data["title"].startswith("x" * length) == full
         assert check_modal(data) == []
@@ -246,8 +242,8 @@ def test_the_choices_of_a_form() -> None:
 @edge("MODAL_COMPONENTS")
 def test_the_components_of_a_modal() -> None:
     for count, intro, pages in ((5, "", 1), (6, "", 2), (4, "intro", 1), (5, "intro", 2)):
-        slots = tuple(ModalInput(str(n), InputKind.LINE, "label") for n in range(count))
-        sheet = ModalSpec("title", intro, slots)
+        inputs = tuple(Input(str(n), InputKind.LINE, "label") for n in range(count))
+        sheet = ModalSpec(FormSpec(Entry.SCHEMA, "", inputs), "title", intro)
         assert len(sheet.pages()) == pages
         filled(one(TEXT), sheet)
 

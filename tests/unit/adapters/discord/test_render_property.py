@@ -13,10 +13,11 @@ from answerback.core.ask import Ask
 from answerback.core.form import AnswerType, Form
 from answerback.core.labels import Labels
 from answerback.core.view import View, answer_lines, view_of
+from answerback.presentation.form_values import read_form
 from answerback.testing import strategies
 from answerback.testing.strategies import INVISIBLE_TEXTS
 from answerback_chat.control_codec import Verb, decode
-from answerback_discord import long_lists, modal_inputs, modal_values, modals, render, show_in_full
+from answerback_discord import long_lists, modal_inputs, modals, render, show_in_full
 from answerback_discord.components import Json
 from answerback_discord.option_controls import ListState
 from tests.fakes.discord.rules import check_callback, check_message, check_modal
@@ -125,12 +126,8 @@ def test_submitting_an_unchanged_modal_returns_the_prefill(ask: Ask) -> None:
         return
     sheet = modal_inputs.modal_spec(view, verb, LABELS)
     assert sheet is not None
-    action = modal_values.parse_values(
-        prompt, sheet, verb, {slot.name: slot.start for slot in sheet.slots}
-    )
-    assert not isinstance(action, tuple)
-    if not (isinstance(prompt.prefill, dict) and "more" in prompt.prefill):
-        assert action == Answer(value=prompt.prefill)
+    unchanged = {each.id: each.start for each in sheet.form.inputs}
+    assert read_form(sheet.form, unchanged, prompt) == Answer(value=prompt.prefill)
 
 
 def full_text(view: View, verb: Verb) -> list[str]:

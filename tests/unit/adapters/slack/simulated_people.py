@@ -239,7 +239,8 @@ class SimulatedSlackPerson:
     async def answer_as_prefilled(self, question: Question) -> None:
         offered = {c.action_id for c in self._sight().controls}
         primary = [c.action_id for c in self._sight().controls if c.style == "primary"]
-        text_buttons = [verb for verb in (Verb.OTHER, Verb.NOTE, Verb.FILL) if verb in primary]
+        openers = (Verb.OTHER, Verb.NOTE, Verb.WRITE, Verb.FILL)
+        text_buttons = [verb for verb in openers if verb in primary]
         if Verb.SUBMIT_SELECTION in offered:
             await self._press(Verb.SUBMIT_SELECTION)
         elif Verb.CHOOSE in offered:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from answerback.core.ask import Destination
+from answerback.core.actions import Answer
+from answerback.core.ask import Ask, Destination
 from answerback.core.errors import Problem
-from answerback.core.labels import Labels
-from answerback.core.schema_field_values import entries_from_value, value_from_entries
-from answerback.core.schema_fields import fields_from_schema
-from answerback_slack import modal_inputs, modals
+from answerback.core.form import AnswerType
+from answerback.core.intents import RequestedAction
+from answerback.core.schema_field_values import FieldEntry
+from answerback.core.view import view_of
+from answerback.core.walker import Person
+from answerback_chat.control_codec import Control, Verb
+from answerback_slack import modals
+from answerback_slack.parse import Submission
 from tests.fakes.slack.checks import check_view
 from tests.fakes.slack.state import initial
 from tests.fakes.slack.visible_message import controls_of
-from tests.unit.adapters.slack.asks import big_texts
+from tests.unit.adapters.slack.asks import big_texts, single_question_ask
 from tests.unit.adapters.slack.rig import LABELS, MODES, Rig, rig, run_app, workspace
+from tests.unit.adapters.slack.sendable import opened_modal
 
 NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 
@@ -30,9 +35,35 @@ NOTE = {"id": "note", "text": "A note?", "answer_type": "text"}
 @pytest.mark.rule("SURFACE-8")
 @given(big_texts(29_000) | st.just(""))
 def test_a_text_that_is_submitted_as_it_opens_is_unchanged(text: str) -> None:
-    inputs = json.loads(json.dumps(modals.text_inputs("Your answer", text)))
-    values = {block["block_id"]: block["element"].get("initial_value") for block in inputs}
-    assert modals.typed_text(values) == text
+    ask = single_question_ask(AnswerType.TEXT, default=text, has_default=True)
+    assert submitted_as_it_opens(ask, Verb.WRITE) == Answer(value=text)
+
+
+def submitted_as_it_opens(ask: Ask, verb: Verb) -> RequestedAction | dict[str, str]:
+    """What the modal that a control opens requests, if it is submitted unchanged."""
+    control = Control(ask.id, ask.revision, verb)
+    view = opened_modal(ask, verb)
+    assert check_view(view) == []
+    values: dict[str, FieldEntry] = {}
+    for each in (c for block in view["blocks"] for c in controls_of(block)):
+        entry = next((v for k, v in initial(each).items() if k != "type"), None)
+        if isinstance(entry, dict):
+            entry = [int(entry["value"])]
+        elif isinstance(entry, list):
+            entry = [int(option["value"]) for option in entry]
+        values[each.block_id] = str(entry) if isinstance(entry, int) else entry
+    submission = submitted(control, values)
+    return modals.parse_submission(submission, view_of(ask), LABELS)
+
+
+def submitted(control: Control, values: dict[str, FieldEntry]) -> Submission:
+    return Submission(control, Person(surface="slack", user_id="U1"), "1", None, values)
+
+
+def form_ask(schema: JsonValue, value: JsonValue = None) -> Ask:
+    return single_question_ask(
+        AnswerType.SCHEMA, json_schema=schema, default=value, has_default=value is not None
+    )
 
 
 def object_of(**properties: Any) -> dict[str, JsonValue]:
@@ -64,25 +95,11 @@ CASES: list[tuple[dict[str, JsonValue], JsonValue]] = [
 def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
     schema: JsonValue, value: JsonValue
 ) -> None:
-    fields = modal_inputs.native_fields(schema, value)
-    assert fields is not None
-    entries = entries_from_value(fields, value)
-    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, entries, Labels())))
-    title = {"type": "plain_text", "text": "x"}
-    assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
-    values = {}
-    for control in (c for block in blocks for c in controls_of(block)):
-        entry = next(v for k, v in initial(control).items() if k != "type")
-        if isinstance(entry, dict):
-            entry = [int(entry["value"])]
-        elif isinstance(entry, list):
-            entry = [int(option["value"]) for option in entry]
-        values[control.block_id] = str(entry) if isinstance(entry, int) else entry
-    found = value_from_entries(fields, modal_inputs.parse_entries(fields, entries, values))
+    found = submitted_as_it_opens(form_ask(schema, value), Verb.FILL)
     if value == {"n": 7}:
-        assert isinstance(found, tuple)  # beyond its own maximum: reported, and not changed
+        assert isinstance(found, dict)  # beyond its own maximum: reported, and not changed
     else:
-        assert found == value
+        assert found == Answer(value=value)
 
 
 @pytest.mark.parametrize(
@@ -99,13 +116,10 @@ def test_a_form_that_is_submitted_as_it_opens_returns_its_prefill(
     ids=str,
 )
 def test_a_form_opens_with_any_prefill(schema: JsonValue, value: JsonValue) -> None:
-    fields = modal_inputs.native_fields(schema, value)
-    assert fields is not None
-    entries = entries_from_value(fields, value)
-    blocks = json.loads(json.dumps(modal_inputs.field_inputs(fields, entries, Labels())))
-    title = {"type": "plain_text", "text": "x"}
-    assert check_view({"type": "modal", "title": title, "submit": title, "blocks": blocks}) == []
-    [control] = [c for block in blocks for c in controls_of(block)]
+    view = opened_modal(form_ask(schema, value), Verb.FILL)
+    assert check_view(view) == []
+    [control] = [c for block in view["blocks"] for c in controls_of(block)]
+    assert control.block_id == "field.0"
     if isinstance(value, dict):
         [start] = value.values()
         shown = str(initial(control)["value"])
@@ -117,20 +131,27 @@ def test_a_form_opens_with_any_prefill(schema: JsonValue, value: JsonValue) -> N
 def test_a_value_that_no_input_can_hold_is_edited_as_json() -> None:
     long = {"type": "array", "items": {"enum": [f"v{n}" for n in range(150)]}}
     many = object_of(**{f"f{n}": {"type": "string"} for n in range(60)})
-    assert modal_inputs.native_fields(object_of(a=long), None) is None
-    assert modal_inputs.native_fields(many, None) is None
-    assert modal_inputs.native_fields(object_of(a={"type": "string"}), {"a": "x" * 3001}) is None
-    assert modal_inputs.native_fields({"type": "array"}, None) is None
+    cases: list[tuple[JsonValue, JsonValue]] = [
+        (object_of(a=long), None),
+        (many, None),
+        (object_of(a={"type": "string"}), {"a": "x" * 3001}),
+        (object_of(a={"type": "string"}), {"a": "x", "more": 1}),
+        ({"type": "array"}, None),
+    ]
+    for schema, value in cases:
+        view = opened_modal(form_ask(schema, value), Verb.FILL)
+        [control, *_] = [c for block in view["blocks"] for c in controls_of(block)]
+        assert control.label.startswith(LABELS.json_label)
 
 
 def test_errors_are_shown_at_their_field() -> None:
-    fields = fields_from_schema(object_of(a={"type": "string"}, b={"type": "string"}))
-    assert fields is not None
+    ask = form_ask(object_of(a={"type": "string"}, b={"type": "string"}))
     problems = [
         Problem(pointer="/value/b", code="x", message="b is wrong"),
         Problem(pointer="/value", code="x", message="all is wrong"),
     ]
-    assert modal_inputs.errors_by_block(fields, problems, "/value") == {
+    submission = submitted(Control(ask.id, ask.revision, Verb.FILL), {})
+    assert modals.errors_by_block(submission, view_of(ask), problems, LABELS) == {
         "field.1": "b is wrong",
         "field.0": "all is wrong",
     }
@@ -213,17 +234,14 @@ async def test_digits_typed_for_a_date_time_are_an_error_at_the_field(
 def test_a_picked_date_time_is_valid_or_an_error(
     before: JsonValue, picked: str, value: str | None
 ) -> None:
-    fields = fields_from_schema(object_of(**AT))
-    assert fields is not None
-    found = value_from_entries(
-        fields,
-        modal_inputs.parse_entries(fields, entries_from_value(fields, before), {"field.0": picked}),
-    )
+    ask = form_ask(object_of(**AT), before)
+    submission = submitted(Control(ask.id, ask.revision, Verb.FILL), {"field.0": picked})
+    found = modals.parse_submission(submission, view_of(ask), LABELS)
     if value is not None:
-        assert found == {"at": value}
+        assert found == Answer(value={"at": value})
     else:
-        assert isinstance(found, tuple)
-        assert [problem.pointer for problem in found] == ["/at"]
+        assert isinstance(found, dict)
+        assert list(found) == ["field.0"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ from pydantic import JsonValue
 from answerback.core.actions import Answer
 from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
-from answerback.core.schema_fields import fields_from_schema
 from answerback.core.view import view_of
 from answerback_chat.control_codec import Verb
 from answerback_slack import blocks, modal_inputs, option_controls
@@ -153,9 +152,8 @@ def test_a_form_reports_whether_it_shows_its_fields_in_full() -> None:
             "title": "x" * title,
             "description": "y" * description,
         }
-        fields = fields_from_schema({"type": "object", "properties": {"a": field}})
-        assert fields is not None
-        assert modal_inputs.shows_fields_in_full(fields, Labels()) == whole
+        view = view_of(schema_ask({"a": field}))
+        assert modal_inputs.shows_schema_in_full(view, Labels()) == whole
 
 
 @edge("PLACEHOLDER")

@@ -82,6 +82,10 @@ def without_whitespace(text: str) -> str:
     return "".join(text.split())
 
 
+def has_json_editor(page: Document) -> bool:
+    return any(name == "json" for name, _ in page.fields)
+
+
 def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
     """Return the post of a person who answers with this value."""
     match question.answer_type:
@@ -95,7 +99,7 @@ def answered_on(page: Document, question: Question, value: JsonValue) -> Post:
             return sent(page, choice=indexes)
         case AnswerType.SCHEMA:
             fields = fields_from_schema(question.json_schema)
-            if fields is None:
+            if fields is None or has_json_editor(page):
                 return sent(page, json=pretty_json(value))
             entries = entries_from_value(fields, value)
             return sent(page, **{f"f{i}": str(entries[f.name] or "") for i, f in enumerate(fields)})
@@ -116,7 +120,7 @@ def test_any_form_can_be_walked_with_all_its_words_on_the_page(
             assert without_whitespace(visible(word)) in text
         value = data.draw(strategies.values(question))
         fields = fields_from_schema(question.json_schema)
-        if fields and isinstance(value, dict):
+        if fields and isinstance(value, dict) and not has_json_editor(page):
             value = {field.name: value[field.name] for field in fields}
         if isinstance(value, str) and question.answer_type is AnswerType.TEXT:
             value = value.replace("\r\n", "\n")

@@ -1,0 +1,259 @@
+"""Plan a form: the inputs that a person fills in after using a control of an ask, and what of them is cut. Pure.
+
+A surface states its limits, encodes each input as an element of its platform, and returns what was entered under the
+input's id to `answerback.presentation.form_values`. A plan depends only on the stored ask and the selection, so after
+a restart it is the same again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.schema_field_values import entries_from_value
+from answerback.core.schema_fields import Field, fields_from_schema
+from answerback.core.view import Control, Prompt, View
+from answerback.presentation import text_fitting
+from answerback.presentation.form_inputs import (
+    FormLimits,
+    Input,
+    InputKind,
+    divide_input,
+    field_inputs,
+    input_of_choices,
+)
+from answerback.presentation.option_controls import chosen_indexes
+from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.text_fitting import utf16_length
+from answerback.presentation.wording import sentence
+
+SELECTION_BUDGET: Final = 1_000
+"""Units of the selected options that a form names above its text."""
+
+
+class Entry(StrEnum):
+    """What a person is about to enter; the values are those of the controls that open the form."""
+
+    TEXT = "write"
+    CHOICE = "choose"
+    OTHER = "other"
+    """An answer in the person's own words, alone or beside the selected options."""
+    NOTE = "note"
+    """A choice with a note."""
+    SCHEMA = "fill"
+    REPLY = "reply"
+    ASK_BACK = "ask_back"
+    SEARCH = "search"
+
+
+@dataclass(frozen=True, slots=True)
+class FormSpec:
+    """What a person is asked for at once, on one page or several."""
+
+    entry: Entry
+    title: str
+    """The name of the control that opens the form."""
+    inputs: tuple[Input, ...]
+    question: str = ""
+    """The question that stands above the inputs; empty for none."""
+    about: str = ""
+    """What the agent says about the entry."""
+    selection: str = ""
+    """What happens to the selected options."""
+    fields: tuple[Field, ...] = ()
+    schema: JsonValue = None
+    """The schema to read beside its JSON editor; None without one."""
+    is_cut: bool = False
+    """Whether something to read is cut, so that it has to be offered in full elsewhere."""
+
+    def pages(self, size: int) -> list[tuple[Input, ...]]:
+        """Return the inputs of each page."""
+        return [self.inputs[i : i + size] for i in range(0, len(self.inputs), size)]
+
+    def position_of(self, pointer: str) -> int:
+        """Return the position of the field that a pointer into the answer leads to; 0 if it leads to none."""
+        return field_index(self.fields, pointer) or 0
+
+    @property
+    def without_texts(self) -> FormSpec:
+        """The form with its texts empty, for a platform that cannot hold them."""
+        kept = [each for each in self.inputs if not each.part or each.part[0] == 1]
+        return replace(self, inputs=tuple(each.emptied if each.is_typed else each for each in kept))
+
+
+def form_title(entry: Entry | None, labels: Labels) -> str:
+    """Return the name of the control that opens the form of an entry."""
+    return {
+        Entry.CHOICE: labels.choose,
+        Entry.OTHER: labels.other,
+        Entry.NOTE: labels.answer_with_note,
+        Entry.SCHEMA: labels.fill_in,
+        Entry.REPLY: labels.reply_title,
+        Entry.ASK_BACK: labels.ask_back,
+        Entry.SEARCH: labels.search,
+    }.get(entry or Entry.TEXT, labels.answer)
+
+
+def field_index(fields: Sequence[Field], pointer: str) -> int | None:
+    """Return the index of the field that a pointer leads to or into; None if it leads to none."""
+    matches = (i for i, f in enumerate(fields) if f"{pointer}/".startswith(f"{f.pointer}/"))
+    return next(matches, None)
+
+
+def plan_form(
+    view: View,
+    entry: Entry,
+    labels: Labels,
+    limits: FormLimits,
+    selected: Sequence[int] | None = None,
+    *,
+    json_editor: bool = False,
+) -> FormSpec | None:
+    """Plan the form of an entry; None if the current view does not offer it.
+
+    Args:
+        selected: the indexes of the selected options; None: those of the prefill.
+        json_editor: whether a schema is answered as JSON, even if it has fields.
+    """
+    return _Planner(view, labels, limits, selected).plan(entry, json_editor=json_editor)
+
+
+class _Planner(NamedTuple):
+    view: View
+    labels: Labels
+    limits: FormLimits
+    selected: Sequence[int] | None
+
+    def plan(self, entry: Entry, *, json_editor: bool) -> FormSpec | None:
+        labels, prompt, title = self.labels, self.view.prompt, form_title(entry, self.labels)
+        if entry is Entry.REPLY:
+            required = self.view.reply_needs_text
+            inputs = self._message(labels.reply_label, labels.reply_hint, required=required)
+            return FormSpec(entry, title, inputs)
+        if prompt is None:
+            return None
+        question = prompt.question
+        match entry:
+            case Entry.ASK_BACK if Control.ASK_BACK in self.view.controls:
+                inputs = self._message(labels.ask_back_label, labels.ask_back_hint, required=True)
+                return FormSpec(entry, title, inputs)
+            case Entry.CHOICE if question.options:
+                return FormSpec(entry, title, self._choice(prompt), question.text)
+            case Entry.TEXT if question.answer_type is AnswerType.TEXT:
+                start = prompt.prefill if isinstance(prompt.prefill, str) else ""
+                inputs = self._text(0, labels.other_label, start)
+                return FormSpec(entry, title, inputs, question.text)
+            case Entry.OTHER if question.other:
+                return self._other(prompt)
+            case Entry.NOTE if offers_note(question, self.limits):
+                note = self._text(1, labels.note_label, prompt.note or "")
+                inputs = (*self._choice(prompt), *note)
+                return FormSpec(entry, title, inputs, question.text)
+            case Entry.SCHEMA if question.answer_type is AnswerType.SCHEMA:
+                return self._schema(prompt, title, json_editor=json_editor)
+            case _:
+                return None
+
+    def _message(self, label: str, hint: str, *, required: bool) -> tuple[Input, ...]:
+        """The input of a message to the agent."""
+        label, hint = (sentence(each, self.view.label, self.labels) for each in (label, hint))
+        return (Input("0", InputKind.TEXT, label, hint, required),)
+
+    def _text(
+        self,
+        position: int,
+        label: str,
+        start: str,
+        *,
+        required: bool = False,
+        is_json: bool = False,
+    ) -> tuple[Input, ...]:
+        start = start if utf16_length(start) <= self.limits.editable else ""
+        whole = Input(str(position), InputKind.TEXT, label, required=required, start=start)
+        return divide_input(whole, self.limits, is_json=is_json)
+
+    def _choice(self, prompt: Prompt) -> tuple[Input, ...]:
+        question, labels = prompt.question, self.labels
+        several = question.answer_type is AnswerType.MULTI_SELECT
+        chosen = list(chosen_indexes(prompt) if self.selected is None else self.selected)
+        named = [(option.label, option.description or "") for option in question.options]
+        kind = InputKind.SEVERAL if several else InputKind.ONE
+        choice = Input("0", kind, labels.choose, required=not several, start=chosen)
+        made = input_of_choices(choice, named, self.limits)
+        if not made[0].is_typed:
+            return made
+        return tuple(replace(each, hint=labels.choose_hint, required=True) for each in made)
+
+    def _other(self, prompt: Prompt) -> FormSpec:
+        question, labels = prompt.question, self.labels
+        required = not may_remove_text(prompt)
+        inputs = self._text(0, labels.other_label, prompt.words or "", required=required)
+        selection = ""
+        if question.answer_type is AnswerType.MULTI_SELECT:
+            if question.other_beside and self.limits.has_selection:
+                text = self._text(1, labels.other_label, prompt.words or "", required=required)
+                inputs = (*self._choice(prompt), *text)
+            elif question.other_beside:
+                selection = self._selected_options(question)
+            elif self.selected or self.limits.has_selection:
+                selection = labels.other_replaces
+        title = prompt.other_label(labels)
+        return FormSpec(
+            Entry.OTHER, title, inputs, question.text, prompt.about_other, selection=selection
+        )
+
+    def _selected_options(self, question: Question) -> str:
+        selected = self.selected or ()
+        names = " · ".join(one_line(question.options[i].label) for i in selected)
+        text = text_fitting.shorten(names, SELECTION_BUDGET)
+        return self.labels.other_with.format(count=len(selected), text=text) if selected else ""
+
+    def _schema(self, prompt: Prompt, title: str, *, json_editor: bool) -> FormSpec:
+        question, labels = prompt.question, self.labels
+        fields = None if json_editor else native_fields(prompt)
+        if fields is None:
+            start = as_json(prompt.prefill) if prompt.is_prefilled else ""
+            return FormSpec(
+                Entry.SCHEMA,
+                title,
+                self._text(0, labels.json_label, start, required=True, is_json=True),
+                question.text,
+                schema=question.json_schema,
+                is_cut=utf16_length(as_json(question.json_schema)) > self.limits.schema,
+            )
+        entries = entries_from_value(fields, prompt.prefill, is_set=prompt.is_prefilled)
+        inputs = field_inputs(fields, entries, labels, self.limits)
+        return FormSpec(
+            Entry.SCHEMA,
+            title,
+            inputs,
+            question.text,
+            fields=fields,
+            is_cut=any(each.is_cut for each in inputs),
+        )
+
+
+def offers_note(question: Question, limits: FormLimits) -> bool:
+    """Whether a choice may carry a note. Several of more options than a menu holds cannot be typed in one form."""
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    fits = not several or len(question.options) <= limits.menu
+    return question.notes and bool(question.options) and fits
+
+
+def may_remove_text(prompt: Prompt) -> bool:
+    """Whether the earlier answer has text beside its options, so that a blank text removes it."""
+    return prompt.question.other_beside and prompt.words is not None
+
+
+def native_fields(prompt: Prompt) -> tuple[Field, ...] | None:
+    """Return the fields of a schema question; None if it is answered as JSON, since fields would lose some of it."""
+    fields = fields_from_schema(prompt.question.json_schema)
+    if fields is None or not isinstance(prompt.prefill, dict) or fields[0].is_whole:
+        return fields
+    return None if prompt.prefill.keys() - {field.name for field in fields} else fields

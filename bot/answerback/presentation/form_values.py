@@ -1,0 +1,165 @@
+"""Read what was entered in a form as an action, or as every problem with it. Pure.
+
+A problem's pointer leads into the answer; `form_spec.FormSpec.position_of` finds its input.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Final, TypeAlias
+
+from pydantic import JsonValue
+
+from answerback.core.actions import Action, Answer, Other, Reply
+from answerback.core.clarification import AskBack
+from answerback.core.errors import Problem
+from answerback.core.form import AnswerType, Question
+from answerback.core.schema_field_values import FieldEntry, parse_json_answer, value_from_entries
+from answerback.core.schema_fields import Field, FieldKind
+from answerback.core.view import Prompt
+from answerback.presentation.divided_texts import join_texts
+from answerback.presentation.form_inputs import Input
+from answerback.presentation.form_spec import Entry, FormSpec, may_remove_text
+from answerback.presentation.sanitize import one_line
+
+FormValues: TypeAlias = Mapping[str, FieldEntry]
+"""What was entered, by the id of its input: a text, or the indexes of the chosen choices."""
+_NUMBER: Final = re.compile(r"\s*(\d{1,4})\s*[.)]?(?:\s.*)?", re.DOTALL | re.ASCII)
+
+
+def read_form(
+    spec: FormSpec, values: FormValues, prompt: Prompt | None
+) -> Action | AskBack | tuple[Problem, ...]:
+    """Return the action that the entered values stand for, or all problems with them."""
+    if spec.fields:
+        return read_fields(spec.fields, spec.inputs, values)
+    if prompt is not None and spec.entry in {Entry.CHOICE, Entry.NOTE}:
+        return _read_choice(spec, values, prompt.question)
+    action = action_from_text(spec.entry, _last_text(spec, values))
+    if isinstance(action, Problem):
+        return (action,)
+    first = spec.inputs[0]
+    if isinstance(action, Other) and prompt is not None and not first.is_typed:
+        selected = option_values(prompt.question, _indexes(values.get(first.id)))
+        return with_selection(action, prompt, selected)
+    return action
+
+
+def action_from_text(entry: Entry, text: str) -> Action | AskBack | Problem:
+    """Return the action for the text entered in a form of one text, or the problem with it."""
+    match entry:
+        case Entry.REPLY:
+            return Reply(text=text or None)
+        case Entry.ASK_BACK:
+            return AskBack(text=text)
+        case Entry.OTHER:
+            return Other(text=text)
+        case Entry.SCHEMA:
+            value = parse_json_answer(text)
+            return value if isinstance(value, Problem) else Answer(value=value)
+        case _:
+            return Answer(value=text)
+
+
+def with_selection(other: Other, prompt: Prompt, selected: list[JsonValue]) -> Action:
+    """Return the answer of the entered text and the selected options; without text, that of the options alone."""
+    if not other.text.strip() and may_remove_text(prompt):
+        return Answer(value=selected)
+    return Other(text=other.text, value=selected)
+
+
+def option_values(question: Question, indexes: Sequence[int]) -> list[JsonValue]:
+    """Return the values of the options at these indexes; an index without an option is left out."""
+    return [question.options[i].value for i in indexes if i < len(question.options)]
+
+
+def page_problems(spec: FormSpec, size: int, page: int, values: FormValues) -> tuple[Problem, ...]:
+    """Return the problems with the fields of one page of several, as far as they show before all pages are filled in.
+
+    A field that continues on a later page is not checked yet.
+    """
+    result = read_fields(spec.fields, spec.inputs, values) if spec.fields else ()
+    if not isinstance(result, tuple):
+        return ()
+    pages = spec.pages(size)
+    shown = {each.position for each in pages[page]}
+    later = {each.position for rest in pages[page + 1 :] for each in rest}
+    pointers = {spec.fields[position].pointer for position in shown - later}
+    return tuple(problem for problem in result if problem.pointer in pointers)
+
+
+def _last_text(spec: FormSpec, values: FormValues) -> str:
+    return join_texts(values).get(spec.inputs[-1].position, "")
+
+
+def _read_choice(
+    spec: FormSpec, values: FormValues, question: Question
+) -> Action | tuple[Problem, ...]:
+    """Read a choice and its note. A missing choice is reported later, when the answer is validated."""
+    indexes = _chosen(spec.inputs[0], values, "", "/value")
+    if isinstance(indexes, Problem):
+        return (indexes,)
+    chosen = option_values(question, indexes)
+    several = question.answer_type is AnswerType.MULTI_SELECT
+    value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
+    note = _last_text(spec, values) if spec.entry is Entry.NOTE else ""
+    return Answer(value=value, note=note or None)
+
+
+def read_fields(
+    fields: Sequence[Field], inputs: Sequence[Input], values: FormValues
+) -> Answer | tuple[Problem, ...]:
+    """Return the answer that was entered in the inputs of a schema's fields, or all problems with it."""
+    firsts = {each.position: each for each in reversed(inputs)}
+    entries: dict[str, FieldEntry] = {}
+    problems: list[Problem] = []
+    for position, field in enumerate(fields):
+        entry = _field_entry(firsts[position], field, values)
+        if isinstance(entry, Problem):
+            problems.append(entry)
+            entry = None
+        entries[field.name] = entry
+    result = value_from_entries(fields, entries)
+    if isinstance(result, tuple):
+        reported = {problem.pointer for problem in problems}
+        problems += [problem for problem in result if problem.pointer not in reported]
+    return tuple(problems) if problems or isinstance(result, tuple) else Answer(value=result)
+
+
+def _field_entry(first: Input, field: Field, values: FormValues) -> FieldEntry | Problem:
+    if first.choices:
+        indexes = _chosen(first, values, f"{field.title}: ", field.pointer)
+        if field.kind is FieldKind.BOOLEAN and not isinstance(indexes, Problem):
+            return indexes[0] == 0 if indexes else None
+        return indexes or None
+    return join_texts(values).get(first.position)
+
+
+def _chosen(first: Input, values: FormValues, prefix: str, pointer: str) -> list[int] | Problem:
+    """The indexes that were chosen in an input, or typed by label or number, one per line."""
+    if not first.is_typed:
+        return _indexes(values.get(first.id))
+    chosen: list[int] = []
+    for line in filter(str.strip, join_texts(values).get(first.position, "").split("\n")):
+        index = _typed_choice([choice.label for choice in first.choices], line)
+        if index is None:
+            message = f'{prefix}"{line.strip()}" is not one of the choices; type the number or the text of one.'
+            return Problem(pointer=pointer, code="unknown_value", message=message)
+        chosen.append(index)
+    return chosen
+
+
+def _indexes(entry: FieldEntry) -> list[int]:
+    return entry if isinstance(entry, list) else []
+
+
+def _typed_choice(labels: Sequence[str], line: str) -> int | None:
+    wanted = one_line(line).casefold()
+    for i, label in enumerate(labels):
+        if label.casefold() == wanted:
+            return i
+    number = _NUMBER.fullmatch(line)
+    if number and 1 <= int(number[1]) <= len(labels):
+        return int(number[1]) - 1
+    return None
