@@ -14,9 +14,8 @@ from answerback.ports.store import Store
 from answerback_storage import rows
 from answerback_storage.base_store import BaseDrafts
 from answerback_storage.rate_limit_pauses import RateLimitPauses
-from answerback_storage.sqlite.ask_store import SqliteAsks
 from answerback_storage.sqlite.claims import SqliteClaims, SqliteLeases, SqliteRemoteChanges
-from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteDatabase
+from answerback_storage.sqlite.database import BUSY_TIMEOUT, SqliteAsks, SqliteDatabase
 from answerback_storage.sqlite.erasure import SqliteErasure
 from answerback_storage.sqlite.late_answers import SqliteLateAnswers
 from answerback_storage.sqlite.maintenance import SqliteMaintenance
