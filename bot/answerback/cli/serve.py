@@ -16,7 +16,7 @@ import uvloop
 from answerback.cli.output import print_result, say
 from answerback.core.errors import ConfigError
 from answerback.runtime import app, logs
-from answerback.runtime.config import Settings, plugin_settings
+from answerback.runtime.config import Settings, other_tool_names, plugin_settings
 from answerback.runtime.config_file import DEFAULT_FILE, load_settings
 from answerback.runtime.file_watch import FileWatcher
 from answerback.runtime.from_settings import build_callback_policy, build_routes, check_extras
@@ -99,6 +99,7 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
         tune_interpreter()
         extra = {"action": "started", "address": running.api_url, "version": VERSION}
         logger.info("The service has started", extra=extra)
+        _warn_about_other_tools(settings)
         following = [
             asyncio.create_task(_reload_on_sighup(changed, config, running.reloader)),
             asyncio.create_task(_reload_agents(watcher, config, running.reloader)),
@@ -107,6 +108,15 @@ async def _serve(settings: Settings, config: Path | None, watcher: FileWatcher) 
         for task in following:
             task.cancel()
         logger.info("The service is stopping", extra={"action": "stopping"})
+
+
+def _warn_about_other_tools(settings: Settings) -> None:
+    for name in other_tool_names(settings.tools):
+        logger.warning(
+            "[tools.%s] is no tool of Answerback: it only applies to what a tool of this name asks by tool_question",
+            name,
+            extra={"action": "other_tool", "tool": name},
+        )
 
 
 async def _reload_on_sighup(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 import ipaddress
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, Self, TypeVar
@@ -58,9 +59,18 @@ def _check_webhook_secret(secret: SecretStr) -> SecretStr:
     return secret
 
 
+def _own_tool_names() -> set[str]:
+    return {*detection.tool_names(), *installed_dialects().usable}
+
+
+def other_tool_names(tools: Collection[str]) -> list[str]:
+    """Return the names under ``tools`` that are not ours: they only apply to what `tool_question` asks for them."""
+    return sorted(set(tools) - _own_tool_names())
+
+
 def _check_tool_name(name: str) -> str:
     """Refuse a name that is almost that of a tool of ours; any other may be a tool that `tool_question` asks for."""
-    known = {*detection.tool_names(), *installed_dialects().usable}
+    known = _own_tool_names()
     if name not in known and (meant := did_you_mean(name, known, _LIKELY_MISSPELLED)):
         raise ValueError(f"there is no tool of this name{meant}")
     return name

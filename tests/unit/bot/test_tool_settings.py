@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from answerback.cli import serve
 from answerback.core.errors import ConfigError
 from answerback.runtime.config_file import load_settings
 
@@ -41,3 +42,15 @@ def test_a_misspelled_tool_and_a_blank_label_are_errors(
     file.write_text(text)
     with pytest.raises(ConfigError, match=re.escape(words)):
         load_settings(file)
+
+
+@pytest.mark.rule("CONFIG-8")
+def test_a_warning_at_start_names_the_tools_that_are_not_ours(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "a.toml"
+    file.write_text("".join(f"[tools.{name}]\nenable = true\n" for name in ("git", "claude")))
+    serve._warn_about_other_tools(load_settings(file))
+    (warning,) = caplog.records
+    assert warning.levelname == "WARNING"
+    assert "[tools.git]" in warning.getMessage()
