@@ -154,6 +154,8 @@ class AskBody(Wire):
     dialect: str
     repaired: tuple[str, ...]
     """JSON pointers to the arguments that were not in their strict form, and were read as what they could only mean."""
+    headline: str
+    """What would happen, or the first question, on one line; empty after an erasure."""
     asked_by: str
     """The name of the asking agent, as people see it."""
     surface: str

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from answerback.core.asides import Aside
 from answerback.core.ask import Ask, Status, asker_label, options_json
 from answerback.core.clarification import pending_question
+from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH
 from answerback.core.view import View, answer_lines, view_of
 from answerback.core.walker import Person
@@ -44,6 +45,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "id": ask.id,
         "status": ask.status.value,
         "revision": ask.revision,
+        "headline": headline_of(ask.form),
         "dialect": ask.request.dialect,
         "repaired": [*ask.request.repaired],
         "asked_by": asker_label(ask),

@@ -34,8 +34,21 @@ CALLS: dict[str, Json] = {
         ]
     },
     "adk_request_confirmation": {"originalFunctionCall": FUNCTION, "toolConfirmation": {"hint": "Sure?"}},
-    "permission.asked": {"permission": "bash", "patterns": ["ls *"], "always": ["ls *"]},
+    "permission.asked": {
+        "permission": "bash", "patterns": ["ls *"], "always": ["ls *"], "metadata": {"command": "ls -la"}
+    },
 }  # fmt: skip
+HEADLINES = {
+    "PermissionRequest": "Run ls",
+    "permissionRequest": "Run ls",
+    "item/commandExecution/requestApproval": "Run ls",
+    "item/fileChange/requestApproval": "Edit files",
+    "item/permissions/requestApproval": "Use permissions",
+    "session/request_permission": "Use c1",
+    "adk_request_confirmation": "Use reimburse",
+    "permission.asked": "Run ls -la",
+}
+"""The headlines of the examples; those of the others name the tool and its path."""
 
 
 def make_ask(name: str, **more: Any) -> Ask:

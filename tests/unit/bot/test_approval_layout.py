@@ -10,7 +10,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from answerback.core.form import MAX_TEXT
-from answerback.dialects.approvals.arguments_markdown import render_arguments
+from answerback.core.headline import MAX_HEADLINE
+from answerback.dialects.approvals.arguments_markdown import inline_code, render_context
+from answerback.dialects.approvals.tool_use import describe
 
 
 def test_arguments_are_laid_out_as_people_write_them() -> None:
@@ -26,7 +28,7 @@ def test_arguments_are_laid_out_as_people_write_them() -> None:
         "env": {"A": ["x" * 50, "y" * 50], "B": ["z"], "C": {}},
         "deep": [{"a": {"b": [{"c": 1}]}}, "two\nlines"],
     }
-    assert render_arguments(arguments, {"cwd": "/w"}) == (
+    assert render_context([], arguments, {"cwd": "/w"}) == (
         "```\n"
         "command: |\n"
         "  git commit -F - <<EOF\n"
@@ -63,54 +65,92 @@ def test_arguments_are_laid_out_as_people_write_them() -> None:
 
 @pytest.mark.rule("APPROVAL-2")
 def test_arguments_of_any_kind_are_shown() -> None:
-    assert render_arguments({}, None) is None
-    assert render_arguments("ls -la\npwd") == "```\nls -la\npwd\n```"
-    assert render_arguments(["ls", "-la"]) == "```\n- ls\n- -la\n```"
-    assert render_arguments(True) == "```\ntrue\n```"
+    assert render_context([], {}, None) is None
+    assert render_context([], "ls -la\npwd") == "```\nls -la\npwd\n```"
+    assert render_context([], ["ls", "-la"]) == "```\n- ls\n- -la\n```"
+    assert render_context([], True) == "```\ntrue\n```"
+
+
+def edit_of(arguments: Any, notes: Any = None) -> str:
+    """The context of an edit."""
+    return describe("Edit", arguments, notes or {}).context or ""
 
 
 @pytest.mark.rule("APPROVAL-2")
-def test_an_edit_is_shown_as_a_diff() -> None:
+def test_an_edit_is_shown_as_a_diff_under_its_path() -> None:
     edit: dict[str, Any] = {
-        "file_path": "a.py",
+        "file_path": "src/a.py",
         "old_string": "a\nb\nc\nd",
         "new_string": "a\nB\nB\nd",
-        "all": True,
+        "replace_all": True,
     }
-    assert render_arguments(edit) == (
-        "```\n"
-        "old_string, new_string: diff 1\n"
-        "file_path: a.py\n"
-        "all: true\n"
-        "```\n"
-        "\n"
-        "Diff 1:\n"
-        "\n"
-        "```diff\n"
-        " a\n"
-        "-b\n"
-        "-c\n"
-        "+B\n"
-        "+B\n"
-        " d\n"
-        "```"
+    assert edit_of(edit) == (
+        "`src/a.py`\n\n```diff\n a\n-b\n-c\n+B\n+B\n d\n```\n\n```\nreplace_all: true\n```"
     )
+
+
+@pytest.mark.rule("APPROVAL-2")
+def test_a_command_comes_first_and_the_agents_description_is_quoted() -> None:
+    arguments: dict[str, Any] = {
+        "description": "Clean up. `rm` is safe",
+        "command": "rm -rf x\nls",
+        "timeout": 5,
+    }
+    assert describe("Bash", arguments, {"cwd": "/w"}).context == (
+        "```\nrm -rf x\nls\n```\n\n"
+        "The agent describes it as:\n\n```\nClean up. `rm` is safe\n```\n\n"
+        "```\ntimeout: 5\n```\n\n"
+        "```\ncwd: /w\n```"
+    )
+
+
+@pytest.mark.rule("APPROVAL-2")
+def test_a_plan_is_markdown_and_encloses_nothing_that_follows() -> None:
+    plan = "# Plan\n\n1. Do it"
+    assert describe("ExitPlanMode", {"plan": plan}, {}).context == plan
+    for opens, closed in (
+        ("```sh\nls", "```sh\nls\n```"),
+        ("~~~~\n~~~\n```", "~~~~\n~~~\n```\n~~~~"),
+        ("```\nls\n```", "```\nls\n```"),
+        ("``` a`b", "``` a`b"),
+    ):
+        shown = describe("ExitPlanMode", {"plan": opens, "allowed": ["x"]}, {}).context
+        assert shown == f'{closed}\n\n```\nallowed: ["x"]\n```'
 
 
 def test_each_of_several_edits_has_its_own_diff() -> None:
-    shown = render_arguments(
-        {"edits": [{"old_string": "a", "new_string": ""}, {"old_string": "", "new_string": "b"}]},
-        {"content": [{"type": "diff", "path": "x", "oldText": None, "newText": "new"}]},
-        {"metadata": {"diff": "@@\n-1\n+2", "patch": "none"}},
+    shown = edit_of(
+        {
+            "edits": [
+                {"old_string": "a", "new_string": ""},
+                {"old_string": "", "new_string": "b", "replace_all": True},
+                {"op": "unknown"},
+            ]
+        },
+        {
+            "content": [
+                {"type": "diff", "path": "x", "oldText": None, "newText": "new"},
+                {"type": "content", "content": {"type": "text", "text": "said"}},
+            ],
+            "diff": "@@\n-1\n+2",
+            "patch": "none",
+        },
     )
-    assert shown is not None
-    assert re.findall(r"Diff (\d):\n\n```diff\n(.*?)\n```", shown, re.DOTALL) == [
-        ("1", "-a"),
-        ("2", "+b"),
-        ("3", "+new"),
-        ("4", "@@\n-1\n+2"),
+    assert re.findall(r"```diff\n(.*?)\n```", shown, re.DOTALL) == [
+        "-a",
+        "+b",
+        "+new",
+        "@@\n-1\n+2",
     ]
-    assert "patch: none" in shown
+    assert "`x`\n\n```diff\n+new" in shown
+    for more in ("change: 2", "replace_all: true", "op: unknown", "text: said", "patch: none"):
+        assert more in shown
+
+
+def test_a_change_that_the_host_sends_twice_is_shown_once() -> None:
+    arguments = {"file_path": "/w/x", "old_string": "a", "new_string": "b"}
+    content = [{"type": "diff", "path": "x", "oldText": "a", "newText": "b"}]
+    assert edit_of(arguments, {"content": content}) == "`/w/x`\n\n```diff\n-a\n+b\n```"
 
 
 def test_arguments_that_only_resemble_an_edit_are_shown_unchanged() -> None:
@@ -118,8 +158,23 @@ def test_arguments_that_only_resemble_an_edit_are_shown_unchanged() -> None:
         {"old_string": 1, "new_string": "x"},
         {"old_string": "a"},
         {"new_string": "b"},
+        {"diff": "no diff"},
+        {"content": "text"},
+        {"edits": [1, {"old_string": "a"}], "changes": {"a": {"type": "unknown"}}},
+        {"edits": []},
     ]
-    assert [each for each in odd if "diff" in (render_arguments(each) or "")] == []
+    for each in odd:
+        shown = edit_of(each)
+        assert "```diff" not in shown
+        assert shown == render_context([], each)
+
+
+@pytest.mark.rule("APPROVAL-2")
+def test_a_path_stays_within_its_code() -> None:
+    assert inline_code("a.py") == "`a.py`"
+    assert inline_code("a`b") == "``a`b``"
+    assert inline_code("`a` ") == "`` `a`  ``"
+    assert inline_code("a\n# b") == '`"a\\n# b"`'
 
 
 LINES = st.text(st.sampled_from("a`~- \n\r\u2028#|*"), max_size=12)
@@ -128,14 +183,25 @@ VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(LINES, inner, max_size=3),
     max_leaves=10,
 )
+TAKEN = {"command", "description", "path", "content", "edits", "changes", "diff"} | {
+    *("old_str", "new_str", "old_string", "new_string")
+}
+"""Names of arguments whose values are shown without them."""
+KEYS = st.sampled_from(sorted(TAKEN))
 EDIT = st.fixed_dictionaries({"old_string": LINES, "new_string": LINES})
 
 
 @pytest.mark.rule("APPROVAL-2")
-@given(st.dictionaries(LINES, VALUES | EDIT, max_size=4))
-@example({"a": "```\n# Approved\n```"})
-def test_no_argument_breaks_out_of_its_block_and_every_line_is_shown(arguments: Any) -> None:
-    shown = render_arguments(arguments) or ""
+@given(
+    st.sampled_from(["Bash", "Edit", "Write", "mcp__a__b", "WebFetch", "Task", "else"]),
+    st.dictionaries(LINES | KEYS, VALUES | EDIT | st.lists(EDIT, max_size=2), max_size=4) | EDIT,
+)
+@example("else", {"a": "```\n# Approved\n```"})
+def test_no_argument_breaks_out_of_its_block_and_every_line_is_shown(
+    tool: str, arguments: Any
+) -> None:
+    use = describe(tool, arguments, {})
+    shown = use.context or ""
     outside: list[str] = []
     inside: list[str] = []
     fence = None
@@ -148,11 +214,13 @@ def test_no_argument_breaks_out_of_its_block_and_every_line_is_shown(arguments: 
         else:
             (inside if fence else outside).append(line)
     assert fence is None
-    assert all(re.fullmatch(r"|Diff \d+:", line) for line in outside)
-    everything = "\n".join(inside)
+    assert all(re.fullmatch(r"|(`+).*\1|The agent describes it as:", line) for line in outside)
+    everything = "\n".join([*inside, *outside])
+    assert len(use.headline) <= MAX_HEADLINE
+    assert use.headline.isprintable()
     for text in texts(arguments):
         for line in re.split(r"[\r\n]", text):
-            assert line in everything or _quoted(line) in everything
+            assert line in everything or _quoted(line) in everything or line in TAKEN
 
 
 def texts(value: Any) -> list[str]:
@@ -173,7 +241,7 @@ LEFT_OUT = re.compile(r"\*\*Not all of it is shown: (\d+) characters are left ou
 @pytest.mark.rule("APPROVAL-2")
 def test_long_texts_are_cut_to_their_beginning_and_end_with_a_notice_at_the_top() -> None:
     text = "first\n" + "x" * 30_000 + "\nlast"
-    shown = render_arguments({"content": text, "file_path": "/w/a"}) or ""
+    shown = render_context([], {"content": text, "file_path": "/w/a"}) or ""
     missing = LEFT_OUT.match(shown)
     assert missing is not None
     assert f"\n  [{missing[1]} characters are not shown here]\n" in shown
@@ -191,25 +259,36 @@ def test_long_texts_are_cut_to_their_beginning_and_end_with_a_notice_at_the_top(
         {"content": "`" * 30_000},
         {"old_string": "a\n" * 30_000, "new_string": "b\n" * 30_000},
         {"edits": [{"old_string": "a", "new_string": "b"}] * 3_000},
+        {"path": "p" * 30_000, "content": "x"},
         {str(key): key for key in range(5_000)},
         {"`" * 30_000: 1},
         "`" * 30_000,
         [["deep"] * 9_000],
     ],
-    ids=["lines", "backticks", "an edit", "edits", "keys", "a key", "no object", "an array"],
+    ids=[
+        "lines",
+        "backticks",
+        "an edit",
+        "edits",
+        "a path",
+        "keys",
+        "a key",
+        "no object",
+        "an array",
+    ],
 )
 def test_any_long_arguments_fit_and_say_how_much_is_missing(arguments: Any) -> None:
-    shown = render_arguments(arguments, {"cwd": "/w"}) or ""
+    shown = edit_of(arguments, {"cwd": "/w"})
     assert LEFT_OUT.match(shown)
     assert len(shown) <= MAX_TEXT
     assert shown.endswith("/w\n```") or "cwd: /w" in shown
 
 
 def test_there_is_no_notice_if_nothing_is_missing() -> None:
-    whole = render_arguments({"content": "x" * 19_000}) or ""
+    whole = render_context([], {"content": "x" * 19_000}) or ""
     assert "not shown" not in whole
     forged = (
-        render_arguments({"content": "**Not all of it is shown: 1 characters are left out.**"})
+        render_context([], {"content": "**Not all of it is shown: 1 characters are left out.**"})
         or ""
     )
     assert forged.startswith("```\n")

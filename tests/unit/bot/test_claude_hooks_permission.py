@@ -97,8 +97,8 @@ async def test_a_person_decides_whether_claude_may_use_a_tool(
     waiting = asyncio.create_task(hook(service, event))
     ask = await service.newest()
     assert ask.question is not None
-    assert "Bash" in ask.question.text
-    for shown in ("command: touch a", "timeout: null", "cwd: /srv/a/project", "name: m"):
+    assert ask.question.text == "Run touch a"
+    for shown in ("```\ntouch a\n```", "timeout: null", "cwd: /srv/a/project", "name: m"):
         assert shown in (ask.question.context or "")
     await service.act(ask, **act)
     assert get_decision(await waiting) == decision

@@ -40,12 +40,23 @@ def _call(event: Json) -> Call | None:
         name=_ASK_TOOL if asks else "permissionRequest",
         arguments=arguments
         if asks
-        else {"toolName": tool, "toolInput": arguments, "cwd": event.get("cwd")},
+        else {
+            "toolName": _tool_of_server(event) or tool,
+            "toolInput": arguments,
+            "cwd": event.get("cwd"),
+        },
         conversation=first_text(event, "session_id"),
         dialect="gemini" if asks else "approval",
         is_permission=not asks,
         metadata=origin(event),
     )
+
+
+def _tool_of_server(event: Json) -> str | None:
+    """The tool of an MCP server that an event is about, as ``server/tool``; None if it is about another tool."""
+    context = parse_arguments(event.get("mcp_context"))
+    server, tool = first_text(context, "server_name"), first_text(context, "tool_name")
+    return f"{server}/{tool}" if server and tool else None
 
 
 def _answer(event: Json, outcome: Outcome) -> Json:

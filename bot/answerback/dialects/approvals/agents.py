@@ -11,8 +11,10 @@ from typing import Final
 
 from pydantic import JsonValue
 
+from answerback.core import headline
 from answerback.core.answers import format_value
 from answerback.core.form import MAX_OPTIONS, Option
+from answerback.core.headline import ToolKind
 from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
     DECISION,
@@ -123,8 +125,13 @@ def _claude_no_decision(_answers: AnswersById, _arguments: Json, reason: str) ->
 
 
 def _read_copilot(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    name = read_tool_name((call, "toolName"))
+    server, _, tool = name.rpartition("/")
+    if headline.kind_of(name) is not ToolKind.OTHER:
+        server, tool = "", name  # a slash may also belong to a known name
     request = ApprovalRequest(
-        tool=read_tool_name((call, "toolName")),
+        tool=tool,
+        server=server or None,
         arguments=call.at("toolInput").value,
         notes=notes(call, "cwd"),
         options=options(allow="Allow", deny="Deny"),
@@ -175,10 +182,10 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     ]
     request = ApprovalRequest(
         tool=read_tool_name(*name_fields, (call, "title")),
-        arguments=tool_call.at("rawInput").value,
+        arguments=_subject(subject.value) or tool_call.at("rawInput").value,
+        acp_kind="execute" if subject.has("command") else tool_call.at("kind").value,
         notes={
             **notes(call, "title", "description"),
-            **_subject(subject.value),
             **notes(tool_call, "title", "kind", "locations", "content"),
         },
         options=tuple(_with_kinds(offered, kinds)),
@@ -224,7 +231,8 @@ def _read_opencode(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     )
     request = ApprovalRequest(
         tool=read_tool_name((call, "permission")),
-        arguments=notes(call, "patterns", "metadata") or None,
+        arguments=call.at("metadata").value,
+        notes=notes(call, "patterns"),
         options=(once, always, reject) if patterns else (once, reject),
     )
     return [request]

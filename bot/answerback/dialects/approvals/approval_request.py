@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from pydantic import JsonValue
 
 from answerback.core.form import MAX_LABEL, MAX_OPTIONS, AnswerType, Option, Question, When
-from answerback.dialects.approvals import arguments_markdown
+from answerback.dialects.approvals import tool_use
 from answerback.dialects.call_reader import ArgumentNode
 
 DECISION: Final = "decision"
@@ -35,15 +35,22 @@ class ApprovalRequest:
     notes: Json = field(default_factory=dict)
     """Other information from the host, such as where and why."""
     id: str = DECISION
+    server: str | None = None
+    """The label of the MCP server that has the tool, if the host sends it on its own."""
+    acp_kind: JsonValue = None
+    """What the tool does, as ACP says it."""
     further: tuple[Question, ...] = ()
     """Follow-up questions for some of the decisions."""
 
     def questions(self) -> tuple[Question, ...]:
         """Return the approval question and its follow-up questions."""
+        use = tool_use.describe(
+            self.tool, self.arguments, self.notes, server=self.server, acp_kind=self.acp_kind
+        )
         question = Question(
             id=self.id,
-            text=f'May the agent use "{self.tool}"?',
-            context=arguments_markdown.render_arguments(self.arguments, self.notes or None),
+            text=use.headline,
+            context=use.context,
             answer_type=AnswerType.SELECT,
             options=self.options,
             tool=self.tool,

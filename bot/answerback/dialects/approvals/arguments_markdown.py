@@ -1,6 +1,6 @@
-"""Render a tool call's arguments as Markdown to decide by: every value verbatim, and edits as diffs.
+"""Render what an approval is about as Markdown to decide by: what matters first, and every value verbatim.
 
-Everything is in code blocks whose fences are longer than any run of backticks in them, so nothing that an agent writes
+Arguments are in code blocks whose fences are longer than any run of backticks in them, so nothing that an agent writes
 can break out of its block. The layout resembles YAML, but is only for reading: nothing parses it. Rendering takes time
 linear in the size of the output.
 """
@@ -10,9 +10,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from types import NoneType
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue
 
@@ -27,15 +26,6 @@ _SHORT: Final = 80
 """The most characters in an array that stays on one line."""
 _MAX_DEPTH: Final = 64
 """The maximum nesting of JSON in a string; if it is nested deeper, the string is shown as is."""
-_PAIRS: Final = (
-    ("old_string", "new_string"),  # Claude Code's Edit; Gemini CLI's replace
-    ("oldString", "newString"),  # opencode
-    ("old_str", "new_str"),  # Copilot CLI
-    ("oldText", "newText"),  # ACP
-)
-"""The old and new text of a file edit, by the field names of different agents' tools."""
-_PATCHES: Final = frozenset({"patch", "diff"})
-"""Fields that already contain a diff."""
 _KEY: Final = re.compile(r"[\w.$@/-]+")
 _NOT_BARE: Final = re.compile(
     r"""["\[{|].*|- .*|null|true|false|-?\d[\d.eE+-]*|\s.*|.*\s|.*[\r\n\x85\u2028\u2029].*|""",
@@ -44,13 +34,22 @@ _NOT_BARE: Final = re.compile(
 """Strings that would be mistaken for something else without quotes."""
 
 
+class Block(NamedTuple):
+    """A part of the context that is shown before the arguments."""
+
+    title: str
+    """One line of Markdown above it, or nothing."""
+    text: str
+    language: str | None = ""
+    """The language of its code block; None: the text is Markdown itself."""
+
+
 @dataclass(slots=True)
 class _Page:
-    """The state of a layout: the diffs, and how much text was left out."""
+    """The state of a layout: how much text was left out."""
 
     longest: int | None = None
     """The most characters of one text; longer ones are cut in the middle. None: no limit."""
-    diffs: list[str] = field(default_factory=list)
     left_out: int = 0
 
     def cut(self, text: str) -> str:
@@ -62,20 +61,21 @@ class _Page:
         return f"{text[:begin]}\n[{end - begin} characters are not shown here]\n{text[end:]}"
 
 
-def render_arguments(*groups: JsonValue) -> str | None:
-    """Render a tool's arguments and then the host's notes; None if there are none.
+def render_context(lead: Sequence[Block], *groups: JsonValue) -> str | None:
+    """Render what matters most, then a tool's arguments and the host's notes; None if there is nothing.
 
-    If they are too long to show in full, a line at the top, where no text by an agent can be, says so.
+    If it is too long to show in full, a line at the top, where no text by an agent can be, says so.
     """
     for longest in _LENGTH_LIMITS:
         page = _Page(longest)
-        blocks = [*_blocks(groups, page)]
         shown = _with_omission_notice(
-            page, [title + _fenced(text, language) for title, text, language in blocks]
+            page, [_render(block) for block in _blocks(lead, groups, page)]
         )
         if len(shown) <= MAX_TEXT:
             return shown or None
-    everything = "\n\n".join(title + text for title, text, _ in _blocks(groups, _Page()))
+    everything = "\n\n".join(
+        f"{each.title}\n{each.text}" for each in _blocks(lead, groups, _Page())
+    )
     for longest in _LENGTH_LIMITS[1:]:
         page = _Page(longest)
         shown = _with_omission_notice(page, [_fenced(page.cut(everything))])
@@ -84,21 +84,30 @@ def render_arguments(*groups: JsonValue) -> str | None:
     raise AssertionError("the shortest limit must always fit")
 
 
+def inline_code(text: str) -> str:
+    """Return a text as a Markdown code span on one line, with everything unusual in it escaped as in JSON."""
+    shown = text if text.isprintable() else _json(text)
+    fence = "`" * (max((len(run) for run in re.findall("`+", shown)), default=0) + 1)
+    blank = " " if shown.startswith(("`", " ")) or shown.endswith(("`", " ")) else ""
+    return f"{fence}{blank}{shown}{blank}{fence}"
+
+
+def _render(block: Block) -> str:
+    body = block.text if block.language is None else _fenced(block.text, block.language)
+    return f"{block.title}\n\n{body}" if block.title else body
+
+
 def _with_omission_notice(page: _Page, blocks: list[str]) -> str:
     """Join blocks, after a line that says how much was left out, if anything was."""
     notice = f"**Not all of it is shown: {page.left_out} characters are left out.**"
     return "\n\n".join([notice, *blocks] if page.left_out else blocks)
 
 
-def _blocks(groups: Sequence[JsonValue], page: _Page) -> Iterator[tuple[str, str, str]]:
-    """Yield the title, text and language of each block."""
+def _blocks(lead: Sequence[Block], groups: Sequence[JsonValue], page: _Page) -> Iterator[Block]:
+    yield from (each._replace(text=page.cut(each.text)) for each in lead)
     for group in groups:
-        shown = len(page.diffs)
-        lines = [*_lines(group, page)]
-        if lines:
-            yield "", "\n".join(lines), ""
-        for number, diff in enumerate(page.diffs[shown:], shown + 1):
-            yield f"Diff {number}:\n\n", page.cut(diff), "diff"
+        if lines := [*_lines(group, page)]:
+            yield Block("", "\n".join(lines))
 
 
 def parse_json_arguments(arguments: JsonValue) -> JsonValue:
@@ -138,21 +147,9 @@ def _lines(arguments: JsonValue, page: _Page) -> Iterator[str]:
 
 
 def _entries(values: dict[str, JsonValue], level: int, page: _Page) -> Iterator[str]:
-    """Yield the lines of an object. Edits are added to the page's diffs and replaced by a reference."""
-    edited: set[str] = set()
-    for old, new in _PAIRS:
-        before, after = values.get(old), values.get(new)
-        if old in values and isinstance(before, (str, NoneType)) and isinstance(after, str):
-            edited |= {old, new}
-            page.diffs.append(_diff(before or "", after))
-            yield f"{old}, {new}: diff {len(page.diffs)}"
     for key, value in values.items():
-        if key in _PATCHES and isinstance(value, str) and "\n" in value:
-            page.diffs.append(value)
-            yield f"{key}: diff {len(page.diffs)}"
-        elif key not in edited:
-            name = key if _KEY.fullmatch(key) else _json(key)
-            yield from _named_value(f"{name}:", value, level, page)
+        name = key if _KEY.fullmatch(key) else _json(key)
+        yield from _named_value(f"{name}:", value, level, page)
 
 
 def _items(values: list[JsonValue], level: int, page: _Page) -> Iterator[str]:
@@ -189,20 +186,3 @@ def _scalar(value: JsonValue) -> str:
 
 def _json(value: JsonValue) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _diff(before: str, after: str) -> str:
-    """Return a diff with the common lines at the start and end, and between them the removed and added lines."""
-    old, new = (text.split("\n") if text else [] for text in (before, after))
-    fewer = min(len(old), len(new))
-    head = next((i for i in range(fewer) if old[i] != new[i]), fewer)
-    rest = fewer - head
-    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
-    return "\n".join(
-        [
-            *(f" {line}" for line in old[:head]),
-            *(f"-{line}" for line in old[head : len(old) - tail]),
-            *(f"+{line}" for line in new[head : len(new) - tail]),
-            *(f" {line}" for line in old[len(old) - tail :]),
-        ]
-    )

@@ -127,7 +127,8 @@ def _request(call: ArgumentNode, tool: str, offered: tuple[Option, ...]) -> Appr
         for key, value in arguments.items()
         if key not in _HIDDEN_FIELDS and value is not None
     }
-    return ApprovalRequest(tool=tool, arguments=shown or None, options=offered)
+    command = {"command": shown.pop("command")} if "command" in shown else None
+    return ApprovalRequest(tool=tool, arguments=command, notes=shown, options=offered)
 
 
 def _command_decision(answers: AnswersById, arguments: Json) -> JsonValue:

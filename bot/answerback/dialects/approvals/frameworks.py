@@ -122,9 +122,15 @@ def _read_openai(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     request = ApprovalRequest(
         tool=read_tool_name((call, "tool_name"), (item, "name")),
         arguments=parse_json_arguments(item.at("arguments").value),
+        server=_server_label(item),
         options=_OPENAI,
     )
     return [request]
+
+
+def _server_label(item: ArgumentNode) -> str | None:
+    label = item.at("server_label").value
+    return label if isinstance(label, str) and label else None
 
 
 def _openai_decision(answers: AnswersById, _arguments: Json) -> JsonValue:

@@ -1,0 +1,193 @@
+"""The headline of an ask: what would happen, in one line. Pure.
+
+One table of tools decides how the use of a tool reads, whatever a host calls the tool.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from answerback.core.form import Form
+from answerback.core.visible_text import one_line, visible
+
+MAX_HEADLINE: Final = 150
+"""Characters of a headline."""
+SHORTENED: Final = " (shortened)"
+"""Ends a headline that is not whole."""
+_CUT: Final = " … "
+_MAX_NAME: Final = 40
+"""Characters of a part of a headline that something else follows."""
+_MAX_ARGUMENT: Final = 80
+"""Characters of an argument that is short enough to stand for the use of a tool."""
+_MCP: Final = re.compile(r"mcp__(.+?)__(.+)", re.DOTALL)
+
+
+class ToolKind(StrEnum):
+    """What a tool does, as far as its headline is concerned."""
+
+    SHELL = "shell"
+    EDIT = "edit"
+    DELETE = "delete"
+    MOVE = "move"
+    PLAN = "plan"
+    FETCH = "fetch"
+    WEB_SEARCH = "web_search"
+    SEARCH = "search"
+    MCP = "mcp"
+    SUBAGENT = "subagent"
+    OTHER = "other"
+
+
+_NAMES: Final[dict[ToolKind, tuple[str, ...]]] = {
+    ToolKind.SHELL: (
+        *("Bash", "PowerShell", "shell", "shell_command", "local_shell", "local_shell_call", "exec_command"),
+        *("run_shell_command", "execute_command", "commandExecution", "run_in_terminal", "run_terminal_command"),
+        *("terminal",),
+    ),
+    ToolKind.EDIT: (
+        *("Edit", "MultiEdit", "Write", "NotebookEdit", "apply_patch", "replace", "write_file", "write_to_file"),
+        *("edit_file", "replace_in_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool"),
+        *("insert_edit_into_file", "create_file", "create", "fileChange", "apply_diff", "patch", "multiedit"),
+    ),
+    ToolKind.PLAN: ("ExitPlanMode", "exit_plan_mode", "x.ai/exit_plan_mode", "plan_exit"),
+    ToolKind.FETCH: ("WebFetch", "web_fetch", "fetch_webpage"),
+    ToolKind.WEB_SEARCH: ("WebSearch", "web_search", "google_web_search"),
+    ToolKind.SUBAGENT: ("Task", "Agent", "spawn_agent", "runSubagent"),
+}  # fmt: skip
+"""The tools of today's hosts, by what they do."""
+_KINDS: Final = {name.casefold(): kind for kind, names in _NAMES.items() for name in names}
+_ACP_KINDS: Final = {
+    "execute": ToolKind.SHELL,
+    "edit": ToolKind.EDIT,
+    "delete": ToolKind.DELETE,
+    "move": ToolKind.MOVE,
+    "fetch": ToolKind.FETCH,
+    "search": ToolKind.SEARCH,
+}
+"""The kinds of ACP: https://agentclientprotocol.com/protocol/tool-calls."""
+
+
+class McpTool(NamedTuple):
+    """A tool of an MCP server."""
+
+    server: str
+    name: str
+
+
+class FileChange(NamedTuple):
+    """What would happen to one file."""
+
+    path: str | None
+    verb: str
+    """``Edit``, ``Create``, ``Delete`` or ``Move``."""
+    added: int = 0
+    removed: int = 0
+
+
+def mcp_tool(tool: str) -> McpTool | None:
+    """Return the server and the tool in a name like ``mcp__server__tool``; None if it is another name."""
+    found = _MCP.fullmatch(tool)
+    return McpTool(found[1], found[2]) if found else None
+
+
+def kind_of(tool: str, acp_kind: object = None) -> ToolKind:
+    """Return what a tool does: by its name, or else by the kind that ACP gives."""
+    if mcp_tool(tool) is not None:
+        return ToolKind.MCP
+    known = _KINDS.get(tool.casefold())
+    return known or _ACP_KINDS.get(str(acp_kind), ToolKind.OTHER)
+
+
+def headline_of(form: Form) -> str:
+    """Return the headline of a form, its first question's; empty after an erasure."""
+    return fit(form.questions[0].text) if form.questions else ""
+
+
+def fit(text: str, before: str = "", after: str = "") -> str:
+    """Return a text as one line that fits into a headline, cut in the middle, with something before and after it."""
+    shown = one_line(text) or '""'
+    if len(before) + len(shown) + len(after) <= MAX_HEADLINE:
+        return f"{before}{shown}{after}"
+    room = MAX_HEADLINE - len(before) - len(after) - len(_CUT) - len(SHORTENED)
+    begin, end = room - room // 3, room // 3
+    middle = f"{shown[:begin].rstrip()}{_CUT}{shown[-end:].lstrip()}"
+    return f"{before}{middle}{after}{SHORTENED}"
+
+
+def run(command: str) -> str:
+    """Return ``Run <first line>``, and how many lines follow."""
+    lines = visible(command).strip("\n").split("\n")
+    first = next((i for i, line in enumerate(lines) if line.strip()), 0)
+    more = len(lines) - first - 1
+    after = f" and {more} more line{'' if more == 1 else 's'}" if more else ""
+    return fit(lines[first], "Run ", after)
+
+
+def change_files(changes: list[FileChange]) -> str:
+    """Return ``Edit billing.py (+2 −1)``, ``Create x.py (40 lines)``, ``Delete x.py`` or ``Edit 3 files (+20 −4)``."""
+    added = sum(change.added for change in changes)
+    removed = sum(change.removed for change in changes)
+    counts = f" (+{added} −{removed})" if added or removed else ""
+    names = {change.path for change in changes}
+    if len(names) > 1:
+        return f"Edit {len(names)} files{counts}"
+    verbs = {change.verb for change in changes}
+    verb = verbs.pop() if len(verbs) == 1 else "Edit"
+    if verb == "Create":
+        counts = f" ({added} line{'' if added == 1 else 's'})"
+    path = names.pop() if names else None
+    name = "files" if path is None and not changes else file_name(path or "a file")
+    return fit(name, f"{verb} ", "" if verb == "Delete" else counts)
+
+
+def file_name(path: str) -> str:
+    """Return the last part of a path, on any system."""
+    return re.split(r"[/\\]", path.rstrip("/\\"))[-1] or path
+
+
+def fetch(url: str) -> str:
+    """Return ``Fetch docs.example.com/page``; an unusual address is shown whole."""
+    try:
+        parts = urlsplit(url)
+        plain = parts.scheme == "https" and "@" not in parts.netloc and parts.netloc
+    except ValueError:
+        plain = ""
+    return fit(url.partition("://")[2].rstrip("/") if plain else url, "Fetch ")
+
+
+def search(query: str, *, web: bool) -> str:
+    """Return ``Search the web for "…"``."""
+    return fit(query, 'Search the web for "' if web else 'Search for "', '"')
+
+
+def call(tool: McpTool) -> str:
+    """Return ``Call create_issue on github``."""
+    server = one_line(tool.server)
+    server = server if len(server) <= _MAX_NAME else f"{server[:_MAX_NAME]}…"
+    return fit(tool.name, "Call ", f" on {server}")
+
+
+def start_subagent(description: str) -> str:
+    """Return ``Start a subagent: <description>``."""
+    return fit(description, "Start a subagent: ") if description.strip() else "Start a subagent"
+
+
+def use(tool: str, arguments: object) -> str:
+    """Return ``Use <tool>``, with the tool's first short argument that is a text."""
+    values = arguments.values() if isinstance(arguments, dict) else ()
+    short = next(filter(None, map(_short_text, values)), None)
+    name = one_line(tool)
+    return fit(f"{name}: {short}" if short else name, "Use ")
+
+
+def _short_text(value: object) -> str | None:
+    if not isinstance(value, str) or len(value) > _MAX_ARGUMENT:
+        return None
+    shown = visible(value).strip()
+    return None if "\n" in shown else shown or None
+
+
+APPROVE_PLAN: Final = "Approve this plan?"

@@ -1,0 +1,230 @@
+"""Read what a tool call would change in files, as diffs, from the arguments of different agents' tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from pydantic import JsonValue
+
+from answerback.core.headline import FileChange
+
+Json = dict[str, JsonValue]
+
+_PATHS: Final = (
+    "file_path",
+    "filePath",
+    "path",
+    "filepath",
+    "notebook_path",
+    "fileName",
+    "target_file",
+)
+_PAIRS: Final = (
+    ("old_string", "new_string"),  # Claude Code's Edit; Gemini CLI's replace
+    ("oldString", "newString"),  # opencode
+    ("old_str", "new_str"),  # Copilot CLI
+    ("oldText", "newText"),  # ACP
+)
+"""The old and new text of an edit, by the field names of different agents' tools."""
+_CONTENTS: Final = ("content", "file_text", "contents")
+"""The text of a whole file."""
+_DIFFS: Final = ("diff", "patch", "unified_diff", "patchText", "input")
+"""Fields that may contain a diff or a patch."""
+_LISTS: Final = ("edits", "changes", "fileChanges", "content")
+"""Fields that may list several changes, or map paths to them."""
+_PATCH_FILE: Final = re.compile(r"\*\*\* (Add|Update|Delete) File: (.+)")
+_PATCH_BEGIN: Final = "*** Begin Patch"
+_DIFF_HEADER: Final = re.compile(r"^(?:--- .*\n\+\+\+ .*\n|@@)", re.MULTILINE)
+_VERBS: Final = {"Add": "Create", "Update": "Edit", "Delete": "Delete"}
+_TYPES: Final = {
+    "add": "Create",
+    "create": "Create",
+    "delete": "Delete",
+    "update": "Edit",
+    "edit": "Edit",
+}
+
+
+class Diff(NamedTuple):
+    """The change of one file, and its lines."""
+
+    change: FileChange
+    text: str
+
+
+class ReadChanges(NamedTuple):
+    """The changes in some arguments, and the arguments that no change shows."""
+
+    diffs: tuple[Diff, ...]
+    rest: Json
+
+
+def read_changes(arguments: Json, *, creates: bool) -> ReadChanges:
+    """Read the changes of files.
+
+    Args:
+        creates: whether a path with a content is a new file, rather than any other call.
+    """
+    path_key = next((key for key in _PATHS if isinstance(arguments.get(key), str)), None)
+    path = None if path_key is None else str(arguments[path_key])
+    diffs: list[Diff] = []
+    rest: Json = {}
+    for key, value in arguments.items():
+        if key in _LISTS and isinstance(value, (dict, list)):
+            found, left = _read_several(value, path)
+            diffs += found
+            if left or not value:
+                rest[key] = left
+        elif (one := _read_value(key, value, arguments, path, creates=creates)) is not None:
+            diffs += one
+        else:
+            rest[key] = value
+    if path_key is not None and any(diff.change.path == path for diff in diffs):
+        del rest[path_key]
+    return ReadChanges(tuple(diffs), rest)
+
+
+def _read_value(
+    key: str, value: JsonValue, arguments: Json, path: str | None, *, creates: bool
+) -> list[Diff] | None:
+    """Read the changes in one argument, and none if another one has them; None if it is no change."""
+    for old, new in _PAIRS:
+        if key in {old, new} and (edit := _edit(arguments, path, old, new)) is not None:
+            return [edit] if key == new else []
+    if not isinstance(value, str):
+        return None
+    if key in _DIFFS:
+        return _from_patch(value, path)
+    return [_created(path, value)] if key in _CONTENTS and creates and path is not None else None
+
+
+def _edit(arguments: Json, path: str | None, old: str, new: str) -> Diff | None:
+    before, after = arguments.get(old), arguments.get(new)
+    if old not in arguments or not isinstance(after, str) or not isinstance(before, str | None):
+        return None
+    if before is None and path is not None:
+        return _created(path, after)
+    return compare(path, before or "", after)
+
+
+def _created(path: str | None, content: str) -> Diff:
+    lines = _lines(content)
+    return Diff(FileChange(path, "Create", len(lines)), "\n".join(f"+{line}" for line in lines))
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines of a file; the end of the last one begins no further line."""
+    lines = text.split("\n") if text else []
+    return lines[:-1] if lines and not lines[-1] else lines
+
+
+def compare(path: str | None, before: str, after: str) -> Diff:
+    """Return a diff with the common lines at the start and end, and between them the removed and added lines."""
+    old, new = (text.split("\n") if text else [] for text in (before, after))
+    fewer = min(len(old), len(new))
+    head = next((i for i in range(fewer) if old[i] != new[i]), fewer)
+    rest = fewer - head
+    tail = next((i for i in range(rest) if old[-1 - i] != new[-1 - i]), rest)
+    removed, added = old[head : len(old) - tail], new[head : len(new) - tail]
+    lines = [
+        *(f" {line}" for line in old[:head]),
+        *(f"-{line}" for line in removed),
+        *(f"+{line}" for line in added),
+        *(f" {line}" for line in old[len(old) - tail :]),
+    ]
+    return Diff(FileChange(path, "Edit", len(added), len(removed)), "\n".join(lines))
+
+
+def _from_patch(text: str, path: str | None) -> list[Diff] | None:
+    """Read a patch of several files, or a diff of one; None if a text is neither."""
+    if text.lstrip().startswith(_PATCH_BEGIN):
+        return [*_patch_sections(text)]
+    if _DIFF_HEADER.search(text) is None:
+        return None
+    return [Diff(FileChange(path or _diff_path(text), "Edit", *_count(text)), text)]
+
+
+def _patch_sections(text: str) -> Iterator[Diff]:
+    """Yield the files of a patch of `apply_patch`; lines that belong to no file stay with the first one."""
+    path, verb, lines = None, "Edit", list[str]()
+    for line in text.split("\n"):
+        begins = _PATCH_FILE.fullmatch(line.rstrip("\r"))
+        if begins is not None:
+            if path is not None:
+                yield _section(path, verb, lines)
+                lines = []
+            path, verb = begins[2], _VERBS[begins[1]]
+        lines.append(line)
+    yield _section(path, verb, lines)
+
+
+def _section(path: str | None, verb: str, lines: list[str]) -> Diff:
+    text = "\n".join(lines)
+    return Diff(FileChange(path, verb, *_count(text)), text)
+
+
+def _diff_path(text: str) -> str | None:
+    """Return the path of a diff from its header."""
+    named = re.search(r"^\+\+\+ (?:b/)?([^\t\n]+)", text, re.MULTILINE)
+    return named[1] if named and named[1] != "/dev/null" else None
+
+
+def _count(diff: str) -> tuple[int, int]:
+    """Count the lines that a diff adds and removes."""
+    lines = diff.split("\n")
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    return added, removed
+
+
+def _read_several(value: Json | list[JsonValue], path: str | None) -> tuple[list[Diff], JsonValue]:
+    """Read a list of changes, or an object of changes by path; return what no diff shows as well."""
+    entries: list[tuple[str | None, JsonValue]] = (
+        [*value.items()] if isinstance(value, dict) else [(path, each) for each in value]
+    )
+    diffs: list[Diff] = []
+    left: list[tuple[str, JsonValue]] = []
+    for number, (at, sent) in enumerate(entries, 1):
+        diff, unshown = _one(at, sent)
+        diffs += [] if diff is None else [diff]
+        if diff is None:
+            left.append((at or "", sent))
+        elif unshown:
+            left.append((at or "", {"change": number, **unshown}))
+    return diffs, dict(left) if isinstance(value, dict) else [each for _, each in left]
+
+
+def _one(path: str | None, sent: JsonValue) -> tuple[Diff | None, Json]:
+    """Read one of several changes; return its fields that the diff does not show as well."""
+    if not isinstance(sent, dict):
+        return None, {}
+    fields = {**sent}
+    kind = fields.pop("type", None) or fields.pop("kind", None)
+    if isinstance(kind, dict):
+        fields |= {key: value for key, value in kind.items() if key != "type" and value is not None}
+        kind = kind.get("type")
+    if isinstance(fields.get("path"), str):
+        path = str(fields.pop("path"))
+    for old, new in _PAIRS:
+        pair = {old: None, **fields} if kind == "diff" else fields
+        if (edit := _edit(pair, path, old, new)) is not None:
+            return edit, {key: value for key, value in fields.items() if key not in {old, new}}
+    verb = _TYPES.get(str(kind))
+    for key in ("unified_diff", "diff", "content"):
+        text = fields.get(key)
+        if verb is not None and isinstance(text, str):
+            del fields[key]
+            unshown: Json = {name: value for name, value in fields.items() if value is not None}
+            return _of_file(path, verb, text, is_diff=key != "content"), unshown
+    return None, {}
+
+
+def _of_file(path: str | None, verb: str, text: str, *, is_diff: bool) -> Diff:
+    if verb == "Edit" or (is_diff and _DIFF_HEADER.search(text)):
+        return Diff(FileChange(path, verb, *_count(text)), text)
+    if verb == "Create":
+        return _created(path, text)
+    lines = _lines(text)
+    return Diff(FileChange(path, verb, 0, len(lines)), "\n".join(f"-{line}" for line in lines))
