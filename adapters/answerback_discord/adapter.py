@@ -27,6 +27,7 @@ from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
 from answerback_chat.leader_lease import LeaderLease, with_fence
+from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_discord import private_notes, slash_commands
 from answerback_discord.api_client import DiscordApi, ResponseResult
 from answerback_discord.catch_up import Conversation, create_missed_message_reader
@@ -38,6 +39,7 @@ from answerback_discord.group_membership import RoleMembership
 from answerback_discord.http_endpoint import PATH, HttpEndpoint
 from answerback_discord.interaction_responses import InteractionResponse, private_response
 from answerback_discord.interactions import InteractionHandler
+from answerback_discord.live_message_lookup import DiscordMessages
 from answerback_discord.option_controls import ListState
 from answerback_discord.parse import (
     SURFACE,
@@ -133,13 +135,14 @@ class DiscordSurface(ChatSurface):
                 on_connected=self._gateway_connected,
             )
         self._lease: LeaderLease | None = None
-        if self._gateway is not None and shared is not None:
-            self._lease = LeaderLease(shared, LEASE, self._gateway.start, self._disconnect)
+        if shared is not None:
+            self._lease = LeaderLease(shared, LEASE, self._lead, self._disconnect)
         self._asks: Asks | None = None
         self._handler: InteractionHandler | None = None
         self._interactions: Interactions[Interaction, InteractionResponse] | None = None
         self._message_listener: TypedMessageListener | None = None
         self._missed: MissedMessageReader[Conversation] | None = None
+        self._changes: MissedChangeFinder[Conversation] | None = None
         self._connected = False
         self._events: EventHandler | None = None
         self._background = BackgroundTasks()
@@ -156,12 +159,15 @@ class DiscordSurface(ChatSurface):
         )
         if self._endpoint is not None:
             self._endpoint.receive = self._interactions.receive
-        self._events = EventHandler(asks, self.calls, lambda: self._posting.bot_id)
+        self._events = EventHandler(asks, self.calls, lambda: self._posting.bot_id, self._now)
         self._message_listener = TypedMessageListener(
             fenced, self.calls, self._channels, self._labels, self._background
         )
         self._missed = create_missed_message_reader(
             asks, self.calls, self._message_listener, lambda: self._posting.bot_id
+        )
+        self._changes = MissedChangeFinder(
+            SURFACE, asks, DiscordMessages(self.calls), self._is_responsible
         )
         await self._identity.start().wait()
         if self._token_problem is not None:
@@ -178,8 +184,9 @@ class DiscordSurface(ChatSurface):
             await self._lease.stop()
         elif self._gateway is not None:
             await self._gateway.stop()
-        if self._missed is not None:
-            await self._missed.stop()
+        for reader in (self._missed, self._changes):
+            if reader is not None:
+                await reader.stop()
         await self._background.stop(_STOP_TIMEOUT)
         await self._groups.stop()
 
@@ -300,10 +307,18 @@ class DiscordSurface(ChatSurface):
     async def _not_started(self, _body: Json) -> InteractionResponse:
         return private_response(private_notes.retry_note(self._labels.try_again, "", self._labels))
 
+    async def _lead(self) -> None:
+        """Do what one of the processes with the same store does: hold the gateway, and look for missed changes."""
+        if self._gateway is not None:
+            await self._gateway.start()
+        self._look_for_changes()
+
     async def _disconnect(self) -> None:
-        """Leave the gateway to another process."""
+        """Leave that to another process."""
         if self._gateway is not None:
             await self._gateway.stop()
+        if self._changes is not None:
+            await self._changes.stop()
         self._connected = False
 
     def _dispatch(self, name: str, body: Json) -> None:
@@ -333,8 +348,17 @@ class DiscordSurface(ChatSurface):
 
     def _reconnected(self) -> None:
         self._catch_up()
+        self._look_for_changes()
         if self._asks is not None:
             self._background.spawn("show", self._show_outdated(self._asks))
+
+    def _is_responsible(self) -> bool:
+        identified = self._posting.bot_id is not None
+        return identified and (self._lease is None or self._lease.is_held)
+
+    def _look_for_changes(self) -> None:
+        if self._changes is not None:
+            self._changes.start_looking()
 
     def _hears(self) -> bool:
         return self._connected and self._posting.bot_id is not None

@@ -23,14 +23,18 @@ from answerback.core.errors import (
 from answerback.ports.live_messages import LiveMessages
 from answerback_chat.retry import retry
 from answerback_discord.api_client import DiscordApi
-from answerback_discord.channels import THREADS
+from answerback_discord.channels import THREADS, ChannelKind
 from answerback_discord.components import Json
 from answerback_discord.events import Event
-from answerback_discord.parse import SURFACE
+from answerback_discord.parse import SURFACE, snowflake_time
 
 logger = logging.getLogger(__name__)
 
 _REMOVED: Final = "the app was removed from the server."
+_RECORD_SECONDS: Final = 120.0
+"""Seconds within which a post is recorded, with the difference between the clocks."""
+_TRIES: Final = 6
+"""How often to handle an event, which Discord does not send again."""
 _NO_RESPONDERS_LEFT: Final = (
     "all roles that may answer were deleted on Discord. Ask again, and name responders that exist."
 )
@@ -40,11 +44,16 @@ class EventHandler:
     """Handles events from the gateway."""
 
     def __init__(
-        self, asks: LiveMessages, calls: DiscordApi, bot_id: Callable[[], str | None]
+        self,
+        asks: LiveMessages,
+        calls: DiscordApi,
+        bot_id: Callable[[], str | None],
+        now: Callable[[], float],
     ) -> None:
         self._asks = asks
         self._calls = calls
         self._bot_id = bot_id
+        self._now = now
 
     async def handle_event(self, name: str, data: Json) -> None:
         """Handle one event."""
@@ -59,7 +68,7 @@ class EventHandler:
             )
             return
         try:
-            await retry(lambda: _HANDLERS[name](self, event))
+            await retry(lambda: _HANDLERS[name](self, event), tries=_TRIES)
         except (PlatformError, StoreError) as error:
             extra = {"action": "event_missed", "event": name, "code": getattr(error, "code", None)}
             text = (
@@ -77,13 +86,24 @@ class EventHandler:
             await self._deleted(message_id, data.channel_id)
 
     async def _deleted(self, message_id: str | None, channel: str | None) -> None:
+        await self._require_recorded(
+            message_id or "", channel
+        )  # first: it may be recorded meanwhile
         ask = await self._asks.find_by_message(SURFACE, message_id or "")
         if ask is not None:
             await self._asks.show_again(ask.id, deleted=True)
+
+    async def _require_recorded(self, message_id: str, channel: str | None) -> None:
+        """Raise if a deleted message may be one whose post is not recorded yet."""
+        posted = snowflake_time(message_id)
+        if posted is None or posted < self._now() - _RECORD_SECONDS:
             return
-        async for each in self._asks.each_open(SURFACE, channel or ""):
-            if each.message is not None and "id" not in each.message:
-                raise PlatformUnavailableError("It is not stored yet whose message was deleted")
+        starts_post = channel == message_id  # the first message of a forum's post has the post's id
+        async for ask in self._asks.each_outdated(SURFACE):
+            ref = ask.message or {"id": None}
+            here = ref.get("channel") == channel
+            if "id" not in ref and (here or (starts_post and ref["kind"] == ChannelKind.FORUM)):
+                raise PlatformUnavailableError("It is not stored yet what was deleted")
 
     async def _channel_deleted(self, data: Event) -> None:
         """Fail the asks whose message was in it, once Discord confirms that it is not merely hidden from the app."""
@@ -97,6 +117,8 @@ class EventHandler:
                 else:
                     return
             await self._asks.fail_unreachable(ask, str(gone))
+        if gone is None:
+            await self._require_recorded(data.id or "", data.id)
 
     async def _guild_deleted(self, data: Event) -> None:
         if data.unavailable:

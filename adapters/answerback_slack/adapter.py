@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from answerback.core.ask import ANYONE, Ask, Destination
 from answerback.core.errors import PlatformError, UnauthorizedError
 from answerback.core.labels import Labels
+from answerback.ports.claims import SharedLeases
 from answerback.ports.outage_log import Outage
 from answerback.ports.surface import Asks, RetryLater, Shown
 from answerback_chat.background_tasks import BackgroundTasks
@@ -22,7 +23,9 @@ from answerback_chat.bot_identity import IdentityResolver
 from answerback_chat.catch_up import MissedMessageReader
 from answerback_chat.chat_surface import ChatSurface
 from answerback_chat.interactions import Interactions
+from answerback_chat.leader_lease import LeaderLease
 from answerback_chat.live_message import Save
+from answerback_chat.missed_changes import MissedChangeFinder
 from answerback_chat.selection_drafts import SelectionDrafts
 from answerback_slack import ids
 from answerback_slack.agent_status import AgentSessions
@@ -33,6 +36,7 @@ from answerback_slack.group_membership import GroupMembership
 from answerback_slack.home_tab import HomeTabs
 from answerback_slack.http_endpoint import HttpEndpoint
 from answerback_slack.interactions import Ack, InteractionHandler
+from answerback_slack.live_message_lookup import SlackMessages
 from answerback_slack.manifest import EVENTS_PATH
 from answerback_slack.parse import BotIdentity, Click, Submission, typed_message_from_event
 from answerback_slack.platform_events import EventHandler
@@ -44,6 +48,7 @@ from answerback_slack.typed_messages import TypedMessageListener
 
 logger = logging.getLogger(__name__)
 
+LEASE: Final = "slack changes"
 _FINISH_SECONDS: Final = 5.0
 _MAX_TASKS: Final = 2_000
 
@@ -60,6 +65,7 @@ class SlackSurface(ChatSurface):
         api_url: a base URL for the Web API other than Slack's, for tests and proxies.
         http: the HTTP session that all calls share.
         now: returns seconds since the epoch, by the clock that all processes with the same store use.
+        shared: the leases shared with other processes: one of them looks for what happened during gaps.
     """
 
     name = "slack"
@@ -77,6 +83,7 @@ class SlackSurface(ChatSurface):
         labels: Labels,
         http: aiohttp.ClientSession,
         now: Callable[[], float] = time.time,
+        shared: SharedLeases | None = None,
     ) -> None:
         self._now = now
         self._responders = responders
@@ -97,6 +104,10 @@ class SlackSurface(ChatSurface):
         self._sessions: AgentSessions | None = None
         self._sockets: SocketModeConnections | None = None
         self._missed: MissedMessageReader[Conversation] | None = None
+        self._changes: MissedChangeFinder[Conversation] | None = None
+        self._lease: LeaderLease | None = None
+        if shared is not None:
+            self._lease = LeaderLease(shared, LEASE, self._lead, self._stand_by)
         self._receiving = app_token is None
         self._identity_resolver = IdentityResolver(
             "slack", self._identify, self._identification_failed
@@ -117,6 +128,9 @@ class SlackSurface(ChatSurface):
         parts = (asks, self._calls, self._notes, self._later, self._labels, self._identity)
         self._listener = TypedMessageListener(*parts, self._groups)
         self._missed = create_missed_message_reader(asks, self._calls, self._listener)
+        self._changes = MissedChangeFinder(
+            self.name, asks, SlackMessages(self._calls), self._is_responsible
+        )
         self._homes = HomeTabs(asks, self._calls, self._groups, self._labels, self._now)
         self._posting.selections = SelectionDrafts(asks)
         platform = InteractionHandler(
@@ -139,10 +153,16 @@ class SlackSurface(ChatSurface):
                 on_restored=self._connection_restored,
             )
             await self._sockets.start()
+        if self._lease is not None:
+            await self._lease.start()
 
     async def stop(self) -> None:
         """See `answerback.ports.surface.Surface.stop`."""
         await self._identity_resolver.stop()
+        if self._lease is not None:
+            await self._lease.stop()
+        if self._changes is not None:
+            await self._changes.stop()
         if self._missed is not None:
             await self._missed.stop()
         if self._homes is not None:
@@ -258,8 +278,23 @@ class SlackSurface(ChatSurface):
 
     def _reconnected(self) -> None:
         self._catch_up()
+        self._look_for_changes()
         if self._asks is not None:
             self._later.spawn("show", self._show_outdated(self._asks))
+
+    async def _lead(self) -> None:
+        self._look_for_changes()
+
+    async def _stand_by(self) -> None:
+        if self._changes is not None:
+            await self._changes.stop()
+
+    def _is_responsible(self) -> bool:
+        return self._hears() and (self._lease is None or self._lease.is_held)
+
+    def _look_for_changes(self) -> None:
+        if self._changes is not None:
+            self._changes.start_looking()
 
     def _hears(self) -> bool:
         return self._receiving and self._identity.bot_user is not None

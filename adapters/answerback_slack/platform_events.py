@@ -15,29 +15,31 @@ import msgspec
 from answerback.core.errors import DestinationGoneError, PlatformUnavailableError
 from answerback.ports.surface import Asks
 from answerback.presentation import responders
+from answerback_chat.retry import retry
 from answerback_slack.agent_status import AgentSession
 from answerback_slack.errors import advice
 from answerback_slack.events import ChangedMessage, Event, RevokedTokens, Subteam, parse_event
 from answerback_slack.group_membership import GroupMembership
+from answerback_slack.live_message_lookup import ARCHIVED, LEFT
 from answerback_slack.parse import BotIdentity
 from answerback_slack.posting import MessageRef, may_be_message_of
 
 logger = logging.getLogger(__name__)
 
-_ARCHIVED: Final = "was archived: unarchive it, or ask somewhere else"
 _DELETED: Final = "was deleted: ask somewhere else"
-_LEFT: Final = "no longer has the app as a member: invite it with /invite, or ask somewhere else"
 _CLOSED: Final[Mapping[object, str]] = {
-    "channel_archive": _ARCHIVED,
-    "group_archive": _ARCHIVED,
+    "channel_archive": ARCHIVED,
+    "group_archive": ARCHIVED,
     "channel_deleted": _DELETED,
     "group_deleted": _DELETED,
-    "channel_left": _LEFT,
-    "group_left": _LEFT,
-    "member_left_channel": _LEFT,
+    "channel_left": LEFT,
+    "group_left": LEFT,
+    "member_left_channel": LEFT,
 }
 """Events after which nobody can be asked in a channel any more: what happened, and what to do next."""
 _SKEW_SECONDS: Final = 10.0
+_TRIES: Final = 3
+"""How often to look whose message was deleted: together shorter than Slack waits for an acknowledgement."""
 
 
 class EventHandler:
@@ -113,15 +115,21 @@ class EventHandler:
             case _:
                 return False
         parent = (before and before.thread_ts) or ts
+        await retry(lambda: self._message_deleted(channel, ts, parent), tries=_TRIES)
+        return True
+
+    async def _message_deleted(self, channel: str, ts: str, parent: str) -> None:
         async for ask in self._asks.each_open("slack", channel, parent):
             ref = MessageRef.from_stored(ask.message)
             if ref is not None and ref.ts == ts:
                 await self._asks.show_again(ask.id, deleted=True)
-                return True
+                return
         async for ask in self._asks.each_open("slack", channel):
-            if may_be_message_of(ask, ts):
+            if may_be_message_of(ask, ts, parent):
                 raise PlatformUnavailableError("It is not stored yet whose message was deleted")
-        return True
+            ref = MessageRef.from_stored(ask.message)
+            if ref is not None and ref.ts == ts:  # recorded since the first lookup
+                await self._asks.show_again(ask.id, deleted=True)
 
     async def _handle_workspace_event(self, event: Event) -> None:
         match event:

@@ -93,6 +93,7 @@ class SlackPlugin(SurfacePlugin[SlackSettings]):
             labels=host.labels,
             http=host.http,
             now=host.now,
+            shared=host.shared,
         )
         return BuiltSurface(surface, hooks=surface.public_routes())
 

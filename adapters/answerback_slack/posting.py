@@ -366,10 +366,13 @@ class Posting(LiveMessages[MessageRef, Message]):
         return str(answer.get("permalink") or "") or None
 
 
-def may_be_message_of(ask: Ask, ts: str) -> bool:
-    """Whether the message with this ts may be the ask's own, whose post was started but is not confirmed yet."""
+def may_be_message_of(ask: Ask, ts: str, parent: str) -> bool:
+    """Whether the message with this ts may be the ask's own, whose post was started but is not confirmed yet.
+
+    ``parent`` is the ts of its thread's first message, or its own.
+    """
     ref = MessageRef.from_stored(ask.message)
-    if ref is None or ref.ts is not None or ref.thread is not None:
+    if ref is None or ref.ts is not None or (ref.thread or ts) != parent:
         return False
     oldest, latest = _post_time_range(ask, ref)
     return oldest < ts and (latest is None or ts < latest)

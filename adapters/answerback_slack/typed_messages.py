@@ -105,7 +105,7 @@ class TypedMessageListener:
             return asks if message.is_direct else [ask for ask in asks if _started_thread(ask)]
         if not asks:
             in_channel = await self._asks.list_open_in("slack", channel, None)
-            if any(may_be_message_of(ask, thread) for ask in in_channel):
+            if any(may_be_message_of(ask, thread, thread) for ask in in_channel):
                 raise PlatformUnavailableError(
                     "It is not known yet which ask this thread belongs to"
                 )

@@ -39,6 +39,7 @@ LOOP_TOPS = (
     # background work
     "adapters/answerback_discord/gateway_client.py",
     "adapters/answerback_chat/catch_up.py",
+    "adapters/answerback_chat/missed_changes.py",
     "adapters/answerback_slack/socket_mode_client.py",
     "bot/answerback/webhooks/outbox.py",
     "bot/answerback/workers/message_sync.py",

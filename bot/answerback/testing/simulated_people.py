@@ -28,6 +28,7 @@ class Capability(StrEnum):
     GROUPS = "groups"
     LATE_EDITS = "late edits"
     TOKENS = "tokens"
+    UNNOTICED_CHANGES = "unnoticed changes"
 
 
 class Stage(Protocol):
@@ -206,6 +207,20 @@ class HasTokens(Protocol):
         """Refuse the service's token from now on, or accept it again."""
 
 
+@runtime_checkable
+class HasUnnoticedChanges(Protocol):
+    """The platform may change without telling a service that is down. The stage implements this, not a person."""
+
+    def delete_unnoticed(self, ask: Ask) -> None:
+        """Delete the live message of an ask."""
+
+    def close_place_unnoticed(self, *, closed: bool) -> None:
+        """Make the stage's place one where nobody can be asked any more, or open it again."""
+
+    async def restart_after_gap(self) -> None:
+        """`Stage.restart`; the service looks at once for what happened in the meantime."""
+
+
 CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.MODALS: HasModals,
     Capability.PRIVATE_NOTES: HasPrivateNotes,
@@ -219,10 +234,14 @@ CAPABILITY_PROTOCOLS: Final[dict[Capability, type]] = {
     Capability.GROUPS: HasGroups,
     Capability.LATE_EDITS: HasLateEdits,
     Capability.TOKENS: HasTokens,
+    Capability.UNNOTICED_CHANGES: HasUnnoticedChanges,
 }
 """The protocol that a simulated person, or the stage, implements for each capability."""
 STAGE_CAPABILITIES: Final = frozenset(
-    {Capability.RATE_LIMITS, Capability.PAYLOADS, Capability.LATE_EDITS, Capability.TOKENS}
+    {
+        *(Capability.RATE_LIMITS, Capability.PAYLOADS, Capability.LATE_EDITS),
+        *(Capability.TOKENS, Capability.UNNOTICED_CHANGES),
+    }
 )
 """The capabilities of the stage."""
 

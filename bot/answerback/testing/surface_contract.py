@@ -21,6 +21,7 @@ from answerback.testing.simulated_people import (
     Stage,
 )
 from answerback.testing.surface_clicks import ClicksContract, TypingContract
+from answerback.testing.surface_gaps import GapsContract
 from answerback.testing.surface_outages import OutagesContract
 from answerback.testing.surface_payloads import PayloadsContract
 from answerback.testing.surface_people import PeopleContract
@@ -31,7 +32,7 @@ from answerback.testing.surface_walks import RecordContract, WalksContract
 
 @pytest.mark.asyncio(loop_scope="class")
 class SharedSurfaceContract(
-    RecordContract, ClicksContract, TypingContract, OutagesContract, PayloadsContract
+    RecordContract, ClicksContract, TypingContract, OutagesContract, GapsContract, PayloadsContract
 ):
     """The tests whose result could depend on the store or on the number of services."""
 

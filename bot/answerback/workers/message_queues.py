@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
+from answerback.core.ask import Destination
 from answerback.core.errors import StoreError
 
 logger = logging.getLogger(__name__)
@@ -169,3 +170,9 @@ async def _pause(queue: _Queue, seconds: float, *, firm: bool = False) -> None:
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await queue.wake.wait()
+
+
+def place_key(destination: Destination) -> str:
+    """The place where posts take turns: a channel with its threads, or a person."""
+    where = destination.channel or destination.user or destination.thread
+    return f"{destination.surface}:{where}"

@@ -15,7 +15,7 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from answerback.core.ask import AbandonedMessage, Ask, Destination, Thread
+from answerback.core.ask import AbandonedMessage, Ask, Thread
 from answerback.core.errors import (
     DestinationGoneError,
     ForbiddenError,
@@ -35,7 +35,7 @@ from answerback.ports.store import Decision, Write
 from answerback.ports.surface import RetryLater, Shown, SupportsMoves, Surface
 from answerback.service.claim_renewal import STOP_WITHIN, hold_claim
 from answerback.service.service import Service
-from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry
+from answerback.workers.message_queues import MAX_QUEUED, MessageQueues, Retry, place_key
 from answerback_client.backoff import Backoff
 
 logger = logging.getLogger(__name__)
@@ -70,6 +70,7 @@ class MessageSync:
         self._updating_elsewhere: dict[str, Mapping[str, JsonValue] | None] = {}
         """The messages that are being updated by other means, for as long as this waits for it."""
         self._slots = asyncio.Semaphore(_MAX_CONCURRENT_SHOWS)
+        self._started = service.clock.now()
         self._late_edits: dict[str, asyncio.TimerHandle] = {}
         """The asks with an edit of unknown outcome, which may still be carried out after a later one."""
         self._repeats: set[str] = set()
@@ -84,10 +85,11 @@ class MessageSync:
     def request_sync(self, ask: Ask) -> None:
         """Show an ask's current state, whatever backoff it is in; a first post waits its turn at its place.
 
-        A message that is being updated by other means is checked once the result can be known: checking earlier would
-        show nothing new.
+        A message that is being updated by other means is checked once the result can be known, and not before.
         """
         self._suspended.pop(ask.id, None)
+        if ask.updated_at < self._started > self._service.clock.now() - SHOW_TIMEOUT:
+            self._expect_late_edit(ask)  # by the process before this one
         if ask.id in self._updating_elsewhere and self._updating_elsewhere[ask.id] == ask.message:
             return
         self._queues.add(ask.id, place_key(ask.destination) if ask.message is None else None)
@@ -108,7 +110,7 @@ class MessageSync:
         self._suspended = {
             ask_id: until for ask_id, until in self._suspended.items() if until > now
         }
-        known = len(self._suspended) + len(self._queues)
+        known = len(self._suspended) + len(self._queues) + len(self._late_edits)
         holder = self._service.claim.holder
         for ask_id in await self._service.store.messages.list_outdated(limit + known, holder):
             if self._is_handled(ask_id):
@@ -140,8 +142,8 @@ class MessageSync:
         self._queues.add(ask_id, None)
 
     def _is_handled(self, ask_id: str) -> bool:
-        """Whether an ask is waiting here to be shown, is being shown, or is suspended."""
-        return ask_id in self._suspended or ask_id in self._queues
+        """Whether an ask is waiting here to be shown, now or once more, is being shown, or is suspended."""
+        return ask_id in self._suspended or ask_id in self._queues or ask_id in self._late_edits
 
     async def wait_until_idle(self) -> None:
         """Return once nothing is being shown."""
@@ -294,6 +296,8 @@ class MessageSync:
         outrun = self._queues.is_woken(ask.id)
         latest = await self._service.store.asks.save_shown(ask.id, shown, ask)
         if latest is None or not (_is_outdated(latest, surface) or latest.left is not None):
+            if ask.id in self._late_edits:  # also for the next process, if this one ends before
+                await self._service.store.asks.change(ask.id, _mark_outdated)
             return None
         return _OUTRUN if outrun else _IMMEDIATELY
 
@@ -389,9 +393,3 @@ def _mark_outdated(ask: Ask | None) -> Decision[None]:
 def _is_outdated(ask: Ask, surface: Surface) -> bool:
     """Whether the message does not show the ask's current state."""
     return ask.shown_revision < ask.revision or not (surface.live or ask.thread is not None)
-
-
-def place_key(destination: Destination) -> str:
-    """The place where posts take turns: a channel with its threads, or a person."""
-    where = destination.channel or destination.user or destination.thread
-    return f"{destination.surface}:{where}"

@@ -109,9 +109,9 @@ class Faults:
         )
         return self._add(Fault(place, "refuse", RefusalError(code), headers, times))
 
-    def hang(self, place: str, *, times: int = 1) -> Fault:
-        """Accept the request but do not answer until `release()`; then it goes through."""
-        return self._add(Fault(place, "hang", times=times))
+    def hang(self, place: str, *, times: int = 1, after: bool = False) -> Fault:
+        """Accept the request but do not answer until `release()`; it goes through then, or before (`after`)."""
+        return self._add(Fault(place, "hang_after" if after else "hang", times=times))
 
     def drop(self, place: str, *, after: bool, times: int = 1) -> Fault:
         """Cut the connection, before anything happened or `after` it was done."""
@@ -166,6 +166,9 @@ class Faults:
             raise LineCutError
         if fault.kind.endswith("_after"):
             response = await handler()
+            if fault.kind == "hang_after":
+                await fault.released.wait()
+                return response, None
             if fault.kind == "drop_after":
                 raise LineCutError
             return (None, fault) if response.status < 400 else (response, None)

@@ -10,7 +10,7 @@ import pytest
 from answerback.core.actions import Answer
 from answerback.core.errors import RateLimitedError
 from answerback.ports.store import Store
-from answerback.workers.message_sync import place_key
+from answerback.workers.message_queues import place_key
 from tests.service_support import actor, ask_user, boolean
 from tests.unit.bot.replica_support import ANN, BEN, SHORT_LEASE, Processes
 

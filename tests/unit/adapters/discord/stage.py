@@ -10,8 +10,9 @@ import aiohttp
 import pytest
 from pydantic import JsonValue
 
-from answerback.core.ask import Destination
+from answerback.core.ask import Ask, Destination
 from answerback.testing.surface_harness import SWEEP, SurfaceHarness, combine_replicas
+from answerback_chat import missed_changes
 from answerback_discord.api_client import USER_AGENT
 from answerback_discord.http_endpoint import PATH
 from tests.fakes import long_timeouts
@@ -38,6 +39,7 @@ class DiscordStage:
         self._mode: Mode = mode
         self._load_balancer = LoadBalancer(PATH, self._set_endpoint)
         self._up = AsyncExitStack()
+        self._closed: dict[int, Channel] = {}
         self.harness: SurfaceHarness
 
     async def add_person(self, name: str) -> SimulatedDiscordPerson:
@@ -84,6 +86,24 @@ class DiscordStage:
 
     def refuse_token(self, *, refused: bool) -> None:
         self.discord.application.token = "another" if refused else self._token
+
+    def delete_unnoticed(self, ask: Ask) -> None:
+        del self.channel.messages[int(str((ask.message or {})["id"]))]
+
+    def close_place_unnoticed(self, *, closed: bool) -> None:
+        known = self.discord.world.channels
+        if not closed:
+            known |= self._closed
+            return
+        here = self.channel.id
+        self._closed = {i: each for i, each in known.items() if here in {i, each.parent_id}}
+        for number in self._closed:
+            del known[number]
+
+    async def restart_after_gap(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+            await self.restart()
 
     def payloads(self) -> list[JsonValue]:
         clicks = [each.body for each in self.discord.interactions.all.values()]

@@ -15,6 +15,7 @@ from answerback.core.errors import StoreError
 from answerback.core.walker import Person
 from answerback.ports.surface import Actor
 from answerback_chat import retry
+from answerback_client.backoff import Backoff
 from tests.fakes.discord.world import Can, Channel, Message
 from tests.service_support import WAIT
 from tests.unit.adapters.discord.rig import Rig, rig
@@ -64,6 +65,12 @@ def live_message(up: Rig, ask: Ask) -> Message:
     message = ask.message or {}
     channel = up.discord.world.channel(int(str(message["channel"])))
     return channel.messages[int(str(message["id"]))]
+
+
+def live_messages(up: Rig) -> list[Message]:
+    """The messages of the app, wherever they are."""
+    posted = [m for each in up.discord.world.channels.values() for m in each.messages.values()]
+    return [m for m in posted if m.author_id == up.discord.bot.id and not m.deleted]
 
 
 async def wait_for_repost(up: Rig, place: Channel, old: list[Message]) -> list[Message]:
@@ -293,6 +300,38 @@ async def test_an_ask_is_posted_even_if_its_roles_cannot_be_looked_up(up: Rig) -
     up.discord.faults.server_error(f"GET /guilds/{up.guild.id}/roles", times=9)
     ask = await up.shown(await up.submit(TWO, responders=["@123456789012345678"]))
     assert ask.open
+
+
+@pytest.mark.rule("PLACE-1")
+@pytest.mark.parametrize("where", ["channel", "thread", "forum", "directly"])
+async def test_a_message_that_is_deleted_before_its_post_is_recorded_is_posted_again(
+    up: Rig, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_up = asyncio.Event()
+    pause = Backoff.wait
+
+    async def wait(backoff: Backoff, at_least: float) -> None:
+        looked_up.set()
+        await pause(backoff, at_least)
+
+    monkeypatch.setattr(Backoff, "wait", wait)
+    to = {"channel": f"{up.channel.id}", "directly": f"@{up.ann.id}"}
+    if where == "thread":
+        to[where] = f"{up.channel.id}/{up.discord.add_thread(up.channel).id}"
+    elif where == "forum":
+        to[where] = str(up.discord.add_forum(up.guild).id)
+    posting = "POST /channels/*/threads" if where == "forum" else POST
+    hanging = up.discord.faults.hang(posting, after=True)
+    ask = await up.submit(TWO, to=f"discord:{to[where]}")
+    await up.ann.until(lambda: live_messages(up))
+    [gone] = live_messages(up)
+    up.discord.delete(gone)
+    await asyncio.wait_for(looked_up.wait(), WAIT)
+    hanging.release()
+    await up.ann.until(lambda: live_messages(up))
+    [again] = live_messages(up)
+    assert again.id != gone.id
+    assert (await up.shown(ask)).open
 
 
 @pytest.mark.rule("PLACE-1")

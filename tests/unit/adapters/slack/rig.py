@@ -12,6 +12,7 @@ from aiohttp import web
 
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
+from answerback.ports.claims import SOLE_CLAIM, SharedLeases
 from answerback.ports.store import Store
 from answerback.runtime.app import chat_http_session
 from answerback.service.service import Service
@@ -138,6 +139,7 @@ async def run_app(
             api_url=slack.api_url,
             labels=LABELS,
             http=http,
+            shared=None if claim is SOLE_CLAIM else SharedLeases(store.leases, claim.holder),
         )
         names = frozenset({"slack"})
         service = Service(store, clock, {"slack": surface}, known_surfaces=names, claim=claim)

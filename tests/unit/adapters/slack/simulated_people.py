@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from answerback.core.ask import Ask, Destination
 from answerback.core.form import AnswerType, Question
 from answerback.testing.surface_harness import SurfaceHarness, combine_replicas
+from answerback_chat import missed_changes
 from answerback_chat.control_codec import Verb
 from answerback_slack.manifest import EVENTS_PATH
 from tests.fakes import long_timeouts
@@ -100,6 +101,17 @@ class SlackStage:
 
     def refuse_token(self, *, refused: bool) -> None:
         self.slack.revoked = refused
+
+    def delete_unnoticed(self, ask: Ask) -> None:
+        del self.slack.workspace.messages[CHANNEL][str((ask.message or {})["ts"])]
+
+    def close_place_unnoticed(self, *, closed: bool) -> None:
+        self.slack.workspace.channels[CHANNEL].archived = closed
+
+    async def restart_after_gap(self) -> None:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(missed_changes, "_SETTLING_SECONDS", 0.0)
+            await self.restart()
 
     def payloads(self) -> list[JsonValue]:
         clicks: list[JsonValue] = [payload for payload, _ in self.slack.acks]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -62,17 +63,25 @@ async def test_a_live_message_that_is_deleted_is_posted_again_in_its_thread(up: 
 
 
 @pytest.mark.rule("PLACE-1")
-@pytest.mark.parametrize("up", ["http"], indirect=True)
+@pytest.mark.parametrize("in_thread", [False, True], ids=["channel", "thread"])
+@pytest.mark.parametrize("redelivered", [False, True], ids=["once", "redelivered"])
 async def test_a_message_that_is_deleted_before_its_post_is_recorded_is_posted_again(
-    up: Rig,
+    up: Rig, in_thread: bool, redelivered: bool, impatient: None
 ) -> None:
+    """Whether the post is recorded within moments, or only after Slack has repeated the event."""
+    fields: dict[str, Any] = {}
+    if in_thread:
+        parent = await up.ada.post(CHANNEL, "What about the migration?")
+        fields["to"] = f"slack:{CHANNEL}/{parent.ts}"
+    before = {each.ts for each in up.slack.messages(CHANNEL)}
     hanging = up.slack.faults.add("chat.postMessage", hang=True, when="after")
-    submitting = asyncio.create_task(up.submit(APPLY))
-    await up.slack.until(lambda: up.slack.messages(CHANNEL))
-    [gone] = up.slack.messages(CHANNEL)
+    submitting = asyncio.create_task(up.submit(APPLY, **fields))
+    await up.slack.until(lambda: len(up.slack.messages(CHANNEL)) > len(before))
+    [gone] = [each for each in up.slack.messages(CHANNEL) if each.ts not in before]
     up.slack.queue.delays = (0.05,) * 40
     await up.ada.delete(gone)
-    await up.slack.until(lambda: up.slack.queue.events[-1].started > 1)
+    event = up.slack.queue.events[-1]
+    await up.slack.until(lambda: event.started > (1 if redelivered else 0))
     hanging.release()
     ask = await submitting
     await up.slack.until(lambda: up.slack.count("chat.postMessage") == 2)

@@ -35,6 +35,7 @@ UNSUPPORTED = {
     Capability.PAYLOADS: "There is no platform in between.",
     Capability.LATE_EDITS: "There is no platform in between.",
     Capability.TOKENS: "There is no platform in between.",
+    Capability.UNNOTICED_CHANGES: "There is no platform in between.",
 }
 
 

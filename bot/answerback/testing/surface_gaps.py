@@ -1,0 +1,70 @@
+"""Contract tests for what happens while the service is down: it is found after the start, without an event."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from answerback.core.ask import Ask, Status
+from answerback.testing.simulated_people import (
+    Capability,
+    HasUnnoticedChanges,
+    SimulatedPerson,
+    Stage,
+    requires_capability,
+)
+from answerback.testing.surface_clicks import create_viewed_ask, wait_for_steps
+from answerback.testing.surface_questions import GO, WHY
+
+_WAIT = 30.0
+
+
+class GapsContract:
+    """A message that is gone is posted again; where nobody can answer any more, all asks fail."""
+
+    @requires_capability(Capability.UNNOTICED_CHANGES)
+    @pytest.mark.rule("PLACE-1")
+    async def test_a_message_that_was_deleted_while_the_service_was_down_is_posted_again(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(3)]
+        assert isinstance(stage, HasUnnoticedChanges)
+        _, gone, other = asks
+        stage.delete_unnoticed(gone)
+        await stage.restart_after_gap()
+        again = await _until(stage, gone, lambda ask: ask.message != gone.message)
+        await ada.look_at(await stage.harness.wait_until_shown(again.id))
+        await ada.answer(GO, True)
+        await wait_for_steps(stage, again, ada, after=1)
+        stored = await stage.harness.wait_until_shown(other.id)
+        assert stored.message == other.message, "the others stay where they are"
+
+    @requires_capability(Capability.UNNOTICED_CHANGES)
+    @pytest.mark.rule("PLACE-2")
+    async def test_a_place_that_was_closed_while_the_service_was_down_fails_every_ask_in_it(
+        self, stage: Stage, ada: SimulatedPerson
+    ) -> None:
+        asks = [await create_viewed_ask(stage, [GO, WHY], ada) for _ in range(2)]
+        assert isinstance(stage, HasUnnoticedChanges)
+        stage.close_place_unnoticed(closed=True)
+        try:
+            await stage.restart_after_gap()
+            for ask in asks:
+                failed = await _until(stage, ask, lambda each: not each.open)
+                assert failed.status is Status.FAILED
+                assert failed.outcome is not None
+                assert "could not reach anybody" in str(failed.outcome.message)
+            await stage.harness.wait_until_shown(asks[0].id)
+        finally:
+            stage.close_place_unnoticed(closed=False)
+
+
+async def _until(stage: Stage, ask: Ask, holds: Callable[[Ask], bool]) -> Ask:
+    async with asyncio.timeout(_WAIT):
+        while True:
+            stored = await stage.harness.store.asks.get(ask.id)
+            if stored is not None and holds(stored):
+                return stored
+            await asyncio.sleep(0.02)
