@@ -11,7 +11,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import aiohttp
 import discord
@@ -208,11 +208,11 @@ class GatewayClient:
             client = _ShardedClient(self, intents, None if self._shards == "auto" else self._shards)
         # Replaces discord.py's own event parsers, for every shard: none is needed, and one that meets an
         # unexpected event ends the connection.
-        client._connection.parsers = {
-            "READY": self._on_ready,
-            "RESUMED": self._on_resumed,
+        client._connection.parsers = _Parsers(
+            READY=self._on_ready,
+            RESUMED=self._on_resumed,
             **{name: self._raw_handler(name) for name in self._handlers},
-        }
+        )
         return client
 
     def _on_ready(self, data: Json) -> None:
@@ -237,6 +237,15 @@ class GatewayClient:
                 handler(data)
 
         return pass_on
+
+
+class _Parsers(dict[str, Callable[[Any], None]]):
+    """The handlers of events. An event whose name is of an odd type has none, like one that is unknown."""
+
+    def __getitem__(self, name: object) -> Callable[[Any], None]:
+        if not isinstance(name, str):
+            raise KeyError(name)
+        return super().__getitem__(name)
 
 
 class _SingleClient(discord.Client):

@@ -48,7 +48,7 @@ class Connection:
     sent: deque[float] = field(default_factory=deque)
 
     def send(
-        self, op: int, data: object = None, *, seq: int | None = None, event: str | None = None
+        self, op: int, data: object = None, *, seq: int | None = None, event: object = None
     ) -> None:
         """Queue a frame."""
         self.outgoing.put_nowait({"op": op, "d": data, "s": seq, "t": event})

@@ -114,8 +114,6 @@ class DiscordStage:
     async def send_payload(self, payload: JsonValue) -> None:
         assert isinstance(payload, dict)
         name, data = payload.get("t"), payload.get("d")
-        if not isinstance(name, str):
-            return  # discord.py ends such a connection, and connects again
         url = self.discord.application.interactions_endpoint_url
         if url is not None:
             body = json.dumps(data).encode()
