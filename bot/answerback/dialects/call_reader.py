@@ -204,6 +204,16 @@ class ArgumentNode:
         """Read a child that is a string, no longer than a label."""
         return self.text(key, max_chars=MAX_LABEL, required=required, blank=blank)
 
+    def number(self, key: str) -> int | float | None:
+        """Read a child that is a number; None if it is missing."""
+        value = self.at(key).value
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            self.at(key).wrong_type("a number")
+            return None
+        return value
+
     def flag(self, key: str, *, default: bool) -> bool:
         """Read a child that is a boolean."""
         child = self.at(key)

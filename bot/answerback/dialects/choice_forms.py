@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Final
 
@@ -17,6 +18,7 @@ from answerback.core.form import (
 )
 from answerback.dialects.call_reader import ArgumentNode
 
+_MARKUP: Final = re.compile(r"[!-/:-@\[-`{-~]")
 _RECOMMENDED: Final = "(Recommended)"
 
 
@@ -43,10 +45,16 @@ def require_unique(node: ArgumentNode, key: str, value: str | None, seen: set[st
         seen.add(value)
 
 
-def read_header(node: ArgumentNode) -> str | None:
+def read_header(node: ArgumentNode, key: str = "header") -> str | None:
     """Read a question's short title, cut to the length of a label; None if it is blank."""
-    header = node.at("header").value
+    header = node.at(key).value
     return header[:MAX_LABEL] if isinstance(header, str) and header.strip() else None
+
+
+def heading(text: str) -> str:
+    """Return a plain text as a Markdown heading, for the context of a question."""
+    escaped = _MARKUP.sub(r"\\\g<0>", " ".join(text.split()))
+    return f"### {escaped}"
 
 
 def read_multiple(node: ArgumentNode, name: str) -> AnswerType:
@@ -92,6 +100,34 @@ def read_label_options(
                 value=label, label=label, description=description or None, preview=preview or None
             )
         )
+    return tuple(options)
+
+
+def read_valued_options(
+    node: ArgumentNode, key: str, value_key: str, label_key: str, *, required: bool
+) -> tuple[Option, ...]:
+    """Read options that are objects with a value and a label, which may be the same field.
+
+    Args:
+        required: whether the array is required and must have at least one item.
+    """
+    options: list[Option] = []
+    seen: set[str] = set()
+    for item in node.items(
+        key, min_items=int(required), max_items=MAX_OPTIONS, noun="options", required=required
+    ):
+        if not item.is_object():
+            continue
+        value = item.label(value_key)
+        label = value if label_key == value_key else item.label(label_key)
+        description = item.text("description", required=False, blank=True)
+        if value is None or label is None:
+            continue
+        if value in seen:
+            message = f"{item.name}.{value_key} {format_value(value)} is already used; options must be unique."
+            item.fail("duplicate_option", message, value_key)
+        seen.add(value)
+        options.append(Option(value=value, label=label, description=description or None))
     return tuple(options)
 
 

@@ -279,3 +279,74 @@ CLINE: Final = object_schema(
     },
     "question",
 )
+
+
+def _questions(question: dict[str, JsonValue], *required: str) -> dict[str, JsonValue]:
+    description = "The questions, in the order in which they are asked."
+    listed = array_schema(object_schema(question, *required), description)
+    return object_schema({"questions": listed}, "questions")
+
+
+_QUESTION: Final = with_description(TEXT, "The question, as the user reads it.")
+_NO_OTHER: Final = "The choices. Do not add an Other: it is always offered."
+OPENCLAW: Final = _questions(
+    {
+        "id": with_description(LABEL, "The key of this question's answer; unique."),
+        "header": _HEADER,
+        "question": _QUESTION,
+        "options": array_schema(_LABELLED, _NO_OTHER, max_items=1_000),
+        "multiSelect": _MULTIPLE,
+    },
+    "id",
+    "header",
+    "question",
+    "options",
+)
+DEEPAGENTS: Final = _questions(
+    {
+        "question": _QUESTION,
+        "type": {
+            "type": "string",
+            "enum": ["text", "multiple_choice", "multi_select"],
+            "description": "Free text, one of the choices, or several.",
+        },
+        "choices": array_schema(
+            object_schema({"value": LABEL}, "value"), _NO_OTHER, min_items=0, max_items=1_000
+        ),
+    },
+    "question",
+    "type",
+)
+_SUGGESTIONS: Final = array_schema(LABEL, _NO_OTHER, min_items=0, max_items=1_000)
+AUGGIE: Final = object_schema(
+    {"question": _QUESTION, "suggested_responses": _SUGGESTIONS, "context": CONTEXT},
+    "question",
+    "suggested_responses",
+)
+CONTINUE: Final = object_schema(
+    {
+        "question": _QUESTION,
+        "options": _SUGGESTIONS,
+        "defaultAnswer": with_description(
+            LABEL, "Pre-selected for the user, who still confirms it."
+        ),
+    },
+    "question",
+    "options",
+)
+CURSOR: Final = _questions(
+    {
+        "id": with_description(LABEL, "The key of this question's answer; unique."),
+        "prompt": _QUESTION,
+        "options": array_schema(
+            object_schema({"id": LABEL, "label": LABEL}, "id", "label"), _NO_OTHER, max_items=1_000
+        ),
+        "allow_multiple": _MULTIPLE,
+    },
+    "id",
+    "prompt",
+    "options",
+)
+HERMES: Final = _questions(
+    {"question": _QUESTION, "choices": _SUGGESTIONS, "multi_select": _MULTIPLE}, "question"
+)

@@ -1,6 +1,7 @@
 """The dialect `opencode`: opencode's question tool; the answer to each question is a list of labels or free text.
 
-Based on the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3.
+Based on the packages opencode-ai 1.18.33 and @opencode-ai/sdk 1.19.3. A call may also be one question, as of the
+extension examples/extensions/question.ts in @earendil-works/pi-coding-agent 1.5.2.
 """
 
 from __future__ import annotations
@@ -19,7 +20,10 @@ from answerback.dialects.tool_definitions import BY_DIALECT
 
 def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
-    return choice_forms.read_form(call, _question)
+    if call.has("questions") or not call.has("question"):
+        return choice_forms.read_form(call, _question)
+    question = _question(call, "answer")
+    return None if question is None or call.problems.found else Form(questions=(question,))
 
 
 def render(ask: Ask) -> ToolResult:
@@ -81,6 +85,7 @@ DIALECT: Final = Dialect(
             ("question",),
             Shape(first_has=frozenset({"question"}), first_lacks=frozenset({"prompt"})),
         ),
+        CallRule(("question",), Shape(has=frozenset({"question"}), lacks=frozenset({"questions"}))),
     ),
     parse=parse,
     render=render,

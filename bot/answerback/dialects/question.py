@@ -1,4 +1,7 @@
-"""The dialect `question`: choices with values and labels; several questions end in a review."""
+"""The dialect `question`: choices with values and labels; several questions end in a review.
+
+Also `questionnaire`, of an extension in @earendil-works/pi-coding-agent 1.5.2 (examples/extensions/questionnaire.ts).
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ from answerback.dialects.dialect import CallRule, Dialect
 from answerback.dialects.results import failure_result, source_remark
 from answerback.dialects.tool_definitions import BY_DIALECT
 
+_QUESTIONNAIRE: Final = "questionnaire"
 NO_QUESTIONS: Final = ToolResult(
     content="Error: No questions provided",
     structured={"questions": [], "answers": [], "cancelled": True},
@@ -40,6 +44,7 @@ def parse(call: ArgumentNode) -> Form | None:
                 "id",
             )
         label = node.label("label", required=False, blank=True)
+        other = node.flag("allowOther", default=True)
         prompt = node.text("prompt")
         options = _options(node)
         if question_id is None:
@@ -53,7 +58,7 @@ def parse(call: ArgumentNode) -> Form | None:
                 header=header,
                 answer_type=AnswerType.SELECT,
                 options=options,
-                other=True,
+                other=other,
             )
         )
     return None if call.problems.found else Form(questions=tuple(questions), review=True)
@@ -65,7 +70,7 @@ def render(ask: Ask) -> ToolResult:
     collected = () if failed else ask.walk.answers
     answers = [_answer(_question(ask, given), given) for given in collected]
     structured: dict[str, JsonValue] = {
-        "questions": [_question_json(question) for question in ask.form.questions],
+        "questions": [_question_json(ask, question) for question in ask.form.questions],
         "answers": list(answers),
         "cancelled": ask.status is not Status.ANSWERED,
     }
@@ -118,8 +123,11 @@ def _answer(question: Question, given: GivenAnswer) -> dict[str, JsonValue]:
     }
 
 
-def _question_json(question: Question) -> dict[str, JsonValue]:
+def _question_json(ask: Ask, question: Question) -> dict[str, JsonValue]:
+    """Return a question as its host completes it."""
+    more = {"allowOther": question.other} if ask.request.name == _QUESTIONNAIRE else {}
     return {
+        **more,
         "id": question.id,
         "label": question.header,
         "prompt": question.text,
@@ -148,7 +156,7 @@ def _content(ask: Ask) -> str:
 
 DIALECT: Final = Dialect(
     name="question",
-    calls=(CallRule(("question",), options={"options": ("value", "label")}),),
+    calls=(CallRule(("question", _QUESTIONNAIRE), options={"options": ("value", "label")}),),
     parse=parse,
     render=render,
     tool=BY_DIALECT["question"],

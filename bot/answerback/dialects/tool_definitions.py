@@ -185,6 +185,78 @@ TOOLS: Final = (
         ),
         host_schemas.CLINE,
     ),
+    Tool(
+        "openclaw",
+        "ask_user",
+        "Ask the user",
+        _description(
+            "Ask the user multiple-choice questions and wait for the answers.",
+            '{"status": "answered", "answers": {"answers": {id: […]}}}: labels and own words; or status no_answer.',
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.OPENCLAW,
+        "questions with id, header, question and options, which return lists by id",
+    ),
+    Tool(
+        "deepagents",
+        "ask_user",
+        "Ask the user",
+        _description(
+            "Ask the user questions and wait for the answers.",
+            "each question after Q: with its answer after A:, several joined by commas; (cancelled) if there is none.",
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.DEEPAGENTS,
+        "questions with question, type multiple_choice or multi_select and choices, which return Q: and A: lines",
+    ),
+    Tool(
+        "auggie",
+        "ask-user",
+        "Ask the user",
+        _description(
+            "Ask the user one question and wait for the answer.",
+            "User responded: and the response, or the user's own words; or Declined to answer.",
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.AUGGIE,
+        "",
+    ),
+    Tool(
+        "continue",
+        "AskQuestion",
+        "Ask the user",
+        _description(
+            "Ask the user one question and wait for the answer.",
+            "which option the user selected, or their own words, also if they reply instead.",
+            'make it the default answer; it may end with "(Recommended)".',
+        ),
+        host_schemas.CONTINUE,
+        "one question with options, which returns a sentence",
+    ),
+    Tool(
+        "cursor",
+        "AskQuestion",
+        "Ask the user",
+        _description(
+            "Ask the user multiple-choice questions and wait for the answers.",
+            '{"success": {"answers": [{"questionId", "selectedOptionIds", "freeformText"}]}}, or rejected and why.',
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.CURSOR,
+        "questions with id, prompt and options, which return the ids of options",
+    ),
+    Tool(
+        "hermes",
+        "clarify",
+        "Ask the user",
+        _description(
+            "Ask the user questions and wait for the answers.",
+            '{"responses": [{"question", "choices_offered", "status", "user_response"}], "outcome": …} in their order.',
+            'put it first and end its label with "(Recommended)".',
+        ),
+        host_schemas.HERMES,
+        "",
+    ),
 )
 
 

@@ -106,6 +106,46 @@ CALLS: dict[str, tuple[str, dict[str, Any]]] = {
             },
         },
     ),
+    "openclaw": (
+        "ask_user",
+        {
+            "questions": [
+                {"id": q, "header": q, "question": f"{q}?", "options": OPTIONS} for q in "ab"
+            ]
+        },
+    ),
+    "deepagents": (
+        "ask_user",
+        {
+            "questions": [
+                {"question": f"{q}?", "type": "multiple_choice", "choices": [{"value": "A"}]}
+                for q in "ab"
+            ]
+        },
+    ),
+    "auggie": ("ask-user", {"question": "a?", "suggested_responses": ["A", "B"]}),
+    "continue": ("AskQuestion", {"question": "a?", "options": ["A", "B"]}),
+    "cursor": (
+        "AskQuestion",
+        {
+            "questions": [
+                {"id": q, "prompt": f"{q}?", "options": [{"id": "A", "label": "Ay"}]} for q in "ab"
+            ]
+        },
+    ),
+    "hermes": (
+        "clarify",
+        {"questions": [{"question": f"{q}?", "choices": ["A", "B"]} for q in "ab"]},
+    ),
+    "droid": (
+        "droid.ask_user",
+        {
+            "questions": [
+                {"index": i, "topic": q, "question": f"{q}?", "options": ["A", "B"]}
+                for i, q in enumerate("ab", 1)
+            ]
+        },
+    ),
     "approval": (
         "PermissionRequest",
         {"tool_name": "Bash", "tool_input": {"command": "make"}},

@@ -81,6 +81,13 @@ def test_our_own_dialects_reject_unknown_fields_and_suggest_the_closest(dialect:
         "copilot",
         "vscode",
         "cline",
+        "openclaw",
+        "deepagents",
+        "auggie",
+        "continue",
+        "cursor",
+        "hermes",
+        "droid",
         "approval",
     ],
 )
@@ -111,16 +118,19 @@ def test_an_unknown_tool_name_gets_the_closest_known_one_suggested(
 @pytest.mark.parametrize(
     ("arguments", "others"),
     [
-        ({}, "copilot, single, gemini, ask_user_form"),
+        ({}, "copilot, single, deepagents, openclaw, gemini, ask_user_form"),
         (
             {"answr_type": "text", "defalt": "a", "contxt": "c"},
-            "single, copilot, gemini, ask_user_form",
+            "single, copilot, deepagents, openclaw, gemini, ask_user_form",
         ),
         (
             {"questions": [{"prompt": "A?", "multiselect": True}]},
-            "gemini, ask_user_form, copilot, single",
+            "openclaw, gemini, ask_user_form, copilot, single, deepagents",
         ),
-        ({"qestion": "A?", "chioces": ["a"]}, "copilot, single, gemini, ask_user_form"),
+        (
+            {"qestion": "A?", "chioces": ["a"]},
+            "copilot, deepagents, single, openclaw, gemini, ask_user_form",
+        ),
     ],
 )
 def test_a_call_of_unknown_shape_lists_the_other_dialects_of_its_name_closest_first(

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from answerback.core.actions import Answer, Other, Reply
-from answerback.core.ask import Change, Status, apply_action
+from answerback.core.ask import Change, Reason, Status, apply_action, end_ask
 from answerback.core.errors import InvalidCallError
 from answerback.core.form import AnswerType
+from answerback.core.walker import Source
 from answerback.dialects import registry
+from answerback.dialects.interim_results import default_mode, render_interim_result
 from tests.unit.bot.dialect_support import (
+    CALLS,
     OPTIONS,
     act,
     ask_from_call,
@@ -316,3 +320,66 @@ def test_cline_reports_which_option_is_invalid(
     arguments: dict[str, Any], problems: list[tuple[str, str]]
 ) -> None:
     assert problem_codes("ask_question", {"question": "?", **arguments}) == problems
+
+
+# --- hosts of the table ----------------------------------------------------------------------------
+
+
+@pytest.mark.rule("MORE-2")
+@pytest.mark.parametrize("dialect", ["openclaw", "deepagents", "auggie", "continue"])
+def test_no_sentence_claims_that_the_user_gave_a_default(dialect: str) -> None:
+    ask = make_ask(dialect)
+    while ask.open:
+        change = apply_action(ask, Answer(value="A"), at=1, by=None, source=Source.DEFAULT)
+        assert isinstance(change, Change)
+        ask = change.ask
+    assert result(ask)[1].count("(default: nobody answered in time)") == 1
+
+
+@pytest.mark.rule("MORE-3", "DIALECT-6")
+@pytest.mark.parametrize("dialect", ["auggie", "continue", "hermes"])
+def test_without_any_answer_an_expired_ask_says_so(dialect: str) -> None:
+    ended = end_ask(make_ask(dialect), Status.EXPIRED, at=2, reason=Reason.EXPIRED).ask
+    assert "[no answer: expired]" in result(ended)[1]
+
+
+@pytest.mark.rule("MORE-1", "DIALECT-6")
+def test_an_ask_that_expires_half_way_keeps_its_answers() -> None:
+    structured: dict[str, Any] = {
+        "openclaw": {
+            "status": "no_answer",
+            "reason": "expired",
+            "answers": {"answers": {"a": ["A"]}},
+        },
+        "deepagents": {
+            "status": "cancelled",
+            "answers": ["A", "[no answer: expired]"],
+            "reason": "expired",
+        },
+        "cursor": {
+            "rejected": {"reason": "[no answer: expired]"},
+            "reason": "expired",
+            "success": {
+                "answers": [{"questionId": "a", "selectedOptionIds": ["A"], "freeformText": ""}]
+            },
+        },
+        "droid": {"cancelled": True, "answers": [], "reason": "expired"},
+    }
+    for dialect, expected in structured.items():
+        ask = act(make_ask(dialect), Answer(value="A"))
+        ended = end_ask(ask, Status.EXPIRED, at=2, reason=Reason.EXPIRED).ask
+        assert result(ended)[0] == expected
+
+
+@pytest.mark.rule("MORE-4")
+def test_cursors_asynchronous_calls_are_accepted_at_once() -> None:
+    name, arguments = CALLS["cursor"]
+    for flag in ("run_async", "runAsync"):
+        sent = {**arguments, flag: True}
+        assert default_mode("cursor", name, sent) == "async"
+        ask = ask_from_call(name, sent)
+        request = ask.request.model_copy(update={"mode": "async"})
+        interim = render_interim_result(replace(ask, request=request))
+        assert interim is not None
+        assert interim.structured == {"async": {}}
+    assert default_mode("cursor", name, arguments) == "wait"

