@@ -15,7 +15,9 @@ from tests.meta.project import ROOT, SOURCE_FOLDERS, sources, tree
 
 PUBLIC: Final = ("bot/answerback/ports/", "bot/answerback/testing/", "bot/answerback_client/")
 """What others call: the interface and the test suites for plug-ins, and the client."""
-ENTRY_POINTS: Final = frozenset({"DIALECT", "DiscordPlugin", "SlackPlugin", "WebPlugin"})
+ENTRY_POINTS: Final = frozenset(
+    re.findall(r'^\w+ = "[\w.]+:(\w+)"$', (ROOT / "pyproject.toml").read_text(), re.M)
+)
 """What `pyproject.toml` names."""
 _OWN_METHODS_ONLY: Final = frozenset(
     {
