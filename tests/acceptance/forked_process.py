@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from answerback.cli import main
+from answerback.dialects.installed import call_rules, installed_dialects
 from answerback.runtime.config import settings_type
 from answerback.runtime.plugins import installed_plugins
 from tests.meta.project import PYTHONPATH
@@ -234,7 +235,8 @@ def _honour_pythonpath() -> None:
     paths = os.environ["PYTHONPATH"].split(os.pathsep)
     if more := [path for path in paths if path not in sys.path]:
         sys.path[:0] = more
-        installed_plugins.cache_clear()
+        for discovered in (installed_plugins, installed_dialects, call_rules):
+            discovered.cache_clear()
 
 
 def _text(number: int) -> io.TextIOWrapper:

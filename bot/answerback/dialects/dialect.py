@@ -1,6 +1,6 @@
 """A dialect: the calls it has, how they are read as a form, and how the ended ask is written as a tool result.
 
-A distribution names its dialects in the entry-point group ``answerback.dialects``; see `docs/dialects.md`.
+A distribution names its dialects in the entry-point group ``answerback.dialects``; see `docs/forms-and-dialects.md`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,170 @@
+"""The contract of dialects: a class of tests that each plug-in's tests inherit.
+
+A subclass sets ``dialect`` and ``vectors``, a JSON file with cases: a call, what people do, and the result; see
+`docs/forms-and-dialects.md`. The plug-in must be installed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from answerback.api.action_bodies import ActionBody, action_from_body
+from answerback.core.ask import (
+    Ask,
+    Change,
+    Destination,
+    Reason,
+    Request,
+    Status,
+    apply_action,
+    end_ask,
+)
+from answerback.core.clarification import AskBack
+from answerback.core.errors import InvalidCallError
+from answerback.core.json_schema import schemas
+from answerback.core.walker import Person, start
+from answerback.dialects import registry
+from answerback.dialects.dialect import Dialect
+from answerback.dialects.installed import installed_dialects
+from answerback.service.serialize import ask_json
+
+_BODY: TypeAdapter[ActionBody] = TypeAdapter(ActionBody)
+_JSON: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=10,
+)
+
+
+def open_ask(call: dict[str, Any]) -> Ask:
+    """Return the open ask of a call.
+
+    Raises:
+        InvalidCallError: with every mistake in it.
+    """
+    parsed = registry.parse_call(call["name"], call["arguments"])
+    request = Request(
+        name=call["name"],
+        dialect=parsed.dialect,
+        arguments=parsed.arguments,
+        repaired=parsed.repaired,
+        form=parsed.form,
+    )
+    return Ask(
+        id="ask_1",
+        created_at=0,
+        updated_at=0,
+        request=request,
+        destination=Destination(surface="web"),
+        responders=("anyone",),
+        walk=start(parsed.form),
+    )
+
+
+def act(ask: Ask, body: dict[str, Any]) -> Ask | None:
+    """Return the ask after a person's action, or None if the action was refused."""
+    action = action_from_body(_BODY.validate_python(body).root)
+    assert not isinstance(action, AskBack), "asking back ends nothing"
+    done = apply_action(ask, action, at=1, by=Person(surface="web", user_id="U1"))
+    return done.ask if isinstance(done, Change) else None
+
+
+def run_vector(case: dict[str, Any], dialect: str) -> None:
+    """Check one case."""
+    if "invalid" in case:
+        with pytest.raises(InvalidCallError) as refused:
+            open_ask(case["call"])
+        found = [{"pointer": p.pointer, "code": p.code} for p in refused.value.problems]
+        assert found == case["invalid"]
+        return
+    ask = open_ask(case["call"])
+    assert ask.request.dialect == dialect
+    _check_prompt(ask, case.get("first_prompt", {}))
+    for step in case["steps"]:
+        after = act(ask, step["do"])
+        assert (422 if after is None else 200) == step["http"], step
+        ask = after or ask
+        _check_prompt(ask, step.get("prompt", {}))
+    shown: Any = ask_json(ask)
+    assert shown["status"] == case["end"]["status"]
+    for key in {"structured", "content"} & case["end"].keys():
+        assert (shown["tool_result"] or {}).get(key) == case["end"][key]
+
+
+def _check_prompt(ask: Ask, expected: dict[str, Any]) -> None:
+    prompt: Any = ask_json(ask)["prompt"]
+    assert {key: prompt[key] for key in expected} == expected
+
+
+class DialectContract:
+    """The behaviour of every dialect."""
+
+    dialect: ClassVar[Dialect]
+    vectors: ClassVar[Path]
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        """The cases of the vectors."""
+        cases: list[dict[str, Any]] = json.loads(self.vectors.read_text("utf-8"))
+        return cases
+
+    @pytest.mark.rule("PLUGIN-5")
+    def test_it_is_installed(self) -> None:
+        """Its entry point is found."""
+        assert installed_dialects().usable[self.dialect.name] is self.dialect
+
+    @pytest.mark.rule("PLUGIN-5")
+    def test_its_vectors(self) -> None:
+        """Each call comes out as its vector says."""
+        assert self.cases
+        for case in self.cases:
+            run_vector(case, self.dialect.name)
+
+    @pytest.mark.rule("PLUGIN-5")
+    def test_its_definition_fits_its_calls(self) -> None:
+        """The definition's schema is usable and accepts the valid calls of the vectors."""
+        tool = self.dialect.tool
+        if tool is not None:
+            schemas.require_usable(tool.parameters)
+            for case in self.cases:
+                if "invalid" not in case and case["call"]["name"] == tool.name:
+                    assert schemas.violations(tool.parameters, case["call"]["arguments"]) == ()
+
+    @pytest.mark.rule("DIALECT-4", "PLUGIN-5")
+    @settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @given(data=st.data())
+    def test_no_arguments_make_it_raise_any_other_error(self, data: st.DataObject) -> None:
+        """Whatever the arguments, it returns a form or its mistakes."""
+        names = sorted({name for rule in self.dialect.calls for name in rule.names})
+        fields = sorted({key for case in self.cases for key in case["call"]["arguments"]})
+        arguments = data.draw(st.dictionaries(st.sampled_from(fields), _JSON))
+        try:
+            found = open_ask({"name": data.draw(st.sampled_from(names)), "arguments": arguments})
+        except InvalidCallError as error:
+            listed = len(error.problems)
+        else:
+            listed = len(found.form.questions)
+        assert listed > 0
+
+    @pytest.mark.rule("DIALECT-6", "PLUGIN-5")
+    @pytest.mark.parametrize("status", [Status.EXPIRED, Status.WITHDRAWN, Status.FAILED])
+    def test_an_ask_without_a_person_has_a_result(self, status: Status) -> None:
+        """Expired and withdrawn asks are no errors; a failed one is."""
+        for case in self.cases:
+            if "invalid" not in case:
+                reason = (
+                    Reason(status.value) if status is not Status.FAILED else Reason.BACKEND_ERROR
+                )
+                ended = end_ask(open_ask(case["call"]), status, at=1, reason=reason)
+                result = registry.render_result(ended.ask)
+                assert result is not None
+                assert result.content
