@@ -7,6 +7,7 @@ Mistral Vibe 3.0.3, Qwen Code 0.24.4 and pydantic-ai-harness 0.62.0.
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from pydantic import JsonValue
@@ -236,6 +237,11 @@ def _answer_text(question: Question, given: GivenAnswer) -> str:
     return _join_labels(question, given)
 
 
+def _runs_in_background(_name: str, arguments: Mapping[str, JsonValue]) -> bool:
+    """Return whether Kimi's agent goes on while people answer."""
+    return arguments.get("background") is True
+
+
 DIALECT: Final = Dialect(
     name="claude",
     calls=(CallRule(("AskUserQuestion", "ask_user_question")),),
@@ -243,4 +249,5 @@ DIALECT: Final = Dialect(
     render=render,
     tool=BY_DIALECT["claude"],
     order=4,
+    is_async=_runs_in_background,
 )

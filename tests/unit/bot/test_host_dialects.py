@@ -383,3 +383,10 @@ def test_cursors_asynchronous_calls_are_accepted_at_once() -> None:
         assert interim is not None
         assert interim.structured == {"async": {}}
     assert default_mode("cursor", name, arguments) == "wait"
+
+
+@pytest.mark.rule("MORE-4", "SUBMIT-16")
+def test_kimis_questions_in_the_background_are_asynchronous() -> None:
+    name, arguments = CALLS["claude"]
+    assert default_mode("claude", name, {**arguments, "background": True}) == "async"
+    assert default_mode("claude", name, {**arguments, "background": False}) == "wait"
