@@ -34,8 +34,8 @@ def read_form(
     """Return the action that the entered values stand for, or all problems with them."""
     if spec.fields:
         return read_fields(spec.fields, spec.inputs, values)
-    if prompt is not None and spec.entry in {Entry.CHOICE, Entry.NOTE}:
-        return _read_choice(spec, values, prompt.question)
+    if prompt is not None and spec.entry is Entry.NOTE:
+        return _read_choice_with_note(spec, values, prompt.question)
     action = action_from_text(spec.entry, _last_text(spec, values))
     if isinstance(action, Problem):
         return (action,)
@@ -93,7 +93,7 @@ def _last_text(spec: FormSpec, values: FormValues) -> str:
     return join_texts(values).get(spec.inputs[-1].position, "")
 
 
-def _read_choice(
+def _read_choice_with_note(
     spec: FormSpec, values: FormValues, question: Question
 ) -> Action | tuple[Problem, ...]:
     """Read a choice and its note. A missing choice is reported later, when the answer is validated."""
@@ -103,8 +103,7 @@ def _read_choice(
     chosen = option_values(question, indexes)
     several = question.answer_type is AnswerType.MULTI_SELECT
     value: JsonValue = [*chosen] if several else (chosen[0] if chosen else None)
-    note = _last_text(spec, values) if spec.entry is Entry.NOTE else ""
-    return Answer(value=value, note=note or None)
+    return Answer(value=value, note=_last_text(spec, values) or None)
 
 
 def read_fields(
