@@ -155,7 +155,7 @@ def _answer_controls(
     match prompt.question.answer_type:
         case AnswerType.BOOLEAN:
             chosen = prompt.prefill if isinstance(prompt.prefill, bool) else None
-            plan = _yes_no_buttons(labels.yes, labels.no, chosen)
+            plan = _yes_no_buttons(*labels.yes_no(consent=prompt.question.consent), chosen)
             if prompt.remember:
                 plan += _for_turn_buttons(labels.yes_for_turn, labels.no_for_turn)
             return c.rows(render_buttons(view, plan))

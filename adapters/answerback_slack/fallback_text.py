@@ -72,11 +72,12 @@ def _choices(prompt: Prompt, labels: Labels) -> Iterator[str]:
     question, chosen = prompt.question, answer_summary.prefill_texts(prompt, labels)
     match question.answer_type:
         case AnswerType.BOOLEAN:
-            yield f"{labels.yes} / {labels.no}"
+            yes, no = labels.yes_no(consent=question.consent)
+            yield f"{yes} / {no}"
             if prompt.remember:
                 yield f"{labels.yes_for_turn} / {labels.no_for_turn}"
             if isinstance(prompt.prefill, bool):
-                text = labels.yes if prompt.prefill else labels.no
+                text = yes if prompt.prefill else no
                 chosen = [labels.prefilled.format(text=text)]
         case AnswerType.SELECT | AnswerType.MULTI_SELECT:
             yield from option_controls.numbered_options(question)

@@ -171,9 +171,10 @@ def _answer_controls(builder: MessageBuilder, prompt: Prompt, room: int) -> list
 
 def _yes_no_buttons(builder: MessageBuilder, prompt: Prompt) -> list[Block]:
     labels = builder.labels
+    yes, no = labels.yes_no(consent=prompt.question.consent)
     made = [
-        builder.control_button(labels.yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
-        builder.control_button(labels.no, Verb.ANSWER, "false", primary=prompt.prefill is False),
+        builder.control_button(yes, Verb.ANSWER, "true", primary=prompt.prefill is True),
+        builder.control_button(no, Verb.ANSWER, "false", primary=prompt.prefill is False),
     ]
     if prompt.remember:
         made.append(builder.control_button(labels.yes_for_turn, Verb.REMEMBER, "true"))

@@ -274,10 +274,10 @@ def _key_hints(view: View, labels: Labels, *, answered_before: bool) -> Iterator
 
 def _buttons(prompt: Prompt, labels: Labels) -> tuple[Button, ...]:
     # Without a default neither button is primary, so as not to nudge the person.
-    yes, no = prompt.prefill is True, prompt.prefill is False
+    yes, no = labels.yes_no(consent=prompt.question.consent)
     plain = (
-        Button(PageAction.YES, labels.yes, yes, "y"),
-        Button(PageAction.NO, labels.no, no, "n"),
+        Button(PageAction.YES, yes, prompt.prefill is True, "y"),
+        Button(PageAction.NO, no, prompt.prefill is False, "n"),
     )
     if not prompt.remember:
         return plain

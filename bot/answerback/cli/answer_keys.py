@@ -35,9 +35,10 @@ Moves: TypeAlias = Mapping[PressedKey, Action]
 
 def boolean_keys(prompt: Json, labels: Labels) -> Keys:
     """Yes and No, and in capitals the versions that remember the answer, if that is offered."""
+    yes, no = labels.yes_no(consent=prompt["consent"] is True)
     keys: Keys = {
-        "y": Choice(labels.yes, {"action": ANSWER, "value": True}),
-        "n": Choice(labels.no, {"action": ANSWER, "value": False}),
+        "y": Choice(yes, {"action": ANSWER, "value": True}),
+        "n": Choice(no, {"action": ANSWER, "value": False}),
     }
     if not prompt["remember"]:
         return keys

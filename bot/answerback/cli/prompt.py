@@ -171,9 +171,8 @@ class TerminalPrompter:
         labels, prefill = self._labels, prompt["prefill"]
         if isinstance(prefill, bool):
             # In words, and not as a default for Enter: a yes/no question never has a preselected answer.
-            self.print_line(
-                labels.prefilled.format(text=labels.yes if prefill else labels.no), _DIM
-            )
+            yes, no = labels.yes_no(consent=prompt["consent"] is True)
+            self.print_line(labels.prefilled.format(text=yes if prefill else no), _DIM)
         return answer_keys.boolean_keys(prompt, labels)
 
     def _review_keys(self, ask: Json, prompt: Json) -> Keys:

@@ -92,6 +92,8 @@ class Question(_Frozen):
     """For a schema question: whether an optional field that is answered with null counts as left out."""
     tool: str | None = None
     """The tool that the agent asks permission to use."""
+    consent: bool = False
+    """Whether a boolean question asks for consent: its buttons are then Accept and Decline."""
 
     @property
     def can_be_remembered(self) -> bool:

@@ -23,6 +23,8 @@ class Labels(BaseModel):
     # controls
     yes: str = "Yes"
     no: str = "No"
+    accept: str = "Accept"
+    decline: str = "Decline"
     yes_for_turn: str = "Yes, for this turn"
     no_for_turn: str = "No, for this turn"
     back: str = "Back"
@@ -331,6 +333,10 @@ class Labels(BaseModel):
     reminder: str = "{label} is still waiting for an answer here."
     escalated: str = "This question has moved to {where}."
     place_web: str = "the web page"
+
+    def yes_no(self, *, consent: bool) -> tuple[str, str]:
+        """Return the labels of a boolean question's buttons."""
+        return (self.accept, self.decline) if consent else (self.yes, self.no)
 
     def save_error_message(self, error: Exception) -> str:
         """Return the message for a person whose action failed, claiming no more than is known."""

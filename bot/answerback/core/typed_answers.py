@@ -92,19 +92,20 @@ def parse_typed_answer(ask: Ask, text: str, labels: Labels) -> Action | UnclearT
         case AnswerType.TEXT:
             return Answer(value=text)
         case AnswerType.BOOLEAN:
-            return _boolean(stripped, labels)
+            return _boolean(stripped, question, labels)
         case AnswerType.SELECT:
             return _select(ask, question, text, labels)
         case AnswerType.MULTI_SELECT:
             return _multi_select(ask, question, text, labels)
 
 
-def _boolean(text: str, labels: Labels) -> Answer | UnclearText:
+def _boolean(text: str, question: Question, labels: Labels) -> Answer | UnclearText:
     folded = fold(text)
-    yes = folded in {fold(labels.yes), "yes"}
-    no = folded in {fold(labels.no), "no"}
+    yes_label, no_label = labels.yes_no(consent=question.consent)
+    yes = folded in {fold(yes_label), "yes"}
+    no = folded in {fold(no_label), "no"}
     if yes == no:
-        return UnclearText(labels.text_for_boolean.format(yes=labels.yes, no=labels.no))
+        return UnclearText(labels.text_for_boolean.format(yes=yes_label, no=no_label))
     return Answer(value=yes)
 
 

@@ -199,7 +199,8 @@ def _answer_texts(question: Question, given: GivenAnswer, labels: Labels) -> lis
     if kind is AnswerType.BOOLEAN:
         if given.remembered:
             return [labels.yes_for_turn if value else labels.no_for_turn]
-        return [labels.yes if value else labels.no]
+        yes, no = labels.yes_no(consent=question.consent)
+        return [yes if value else no]
     if isinstance(value, str):
         option = None if given.other else question.option(value)
         return [option.label if option else value or labels.none_chosen]

@@ -21,7 +21,7 @@ def parse(call: ArgumentNode) -> Form | None:
     """Parse a call's arguments into a form, or return None if problems were recorded."""
     call.is_object()
     if call.has("requestedSchema"):
-        return _form(call)
+        return elicitation.parse_form(call)
     text = call.text("question")
     options = choice_forms.read_plain_options(call, "choices", required=False)
     allow_other = call.flag("allowFreeform", default=True)
@@ -43,10 +43,13 @@ def render(ask: Ask) -> ToolResult:
         return results.failure_result(ask)
     (question,) = ask.form.questions
     given = ask.walk.answer(question.id)
-    if question.answer_type is AnswerType.SCHEMA:
+    if ask.request.arguments.get("requestedSchema") is not None:
         # Never decline: Copilot would tell its model that nobody is there and that it should work autonomously.
-        answered = given is not None and ask.status is Status.ANSWERED
-        return elicitation.render(ask) if answered else results.json_result({"action": "cancel"})
+        result = elicitation.render(ask)
+        is_accepted = (
+            isinstance(result.structured, dict) and result.structured["action"] == "accept"
+        )
+        return result if is_accepted else results.json_result({"action": "cancel"})
     chosen = given is not None and question.answer_type is AnswerType.SELECT and not given.other
     answer = ask.walk.reply or results.unanswered_text(ask) if given is None else str(given.value)
     content = f"User {'selected' if chosen else 'responded'}: {answer}"
@@ -57,17 +60,6 @@ def render(ask: Ask) -> ToolResult:
     return ToolResult(
         content=content,
         structured={"answer": answer, "wasFreeform": not chosen, **results.reason_field(ask)},
-    )
-
-
-def _form(call: ArgumentNode) -> Form | None:
-    """Read the form variant: an elicitation whose schema may omit its type, which is object."""
-    schema = call.at("requestedSchema").value
-    if isinstance(schema, dict) and schema.get("type") is None:
-        schema = {**schema, "type": "object"}
-    message = call.at("message").value
-    return elicitation.parse(
-        ArgumentNode({"message": message, "requestedSchema": schema}, call.problems)
     )
 
 

@@ -110,6 +110,7 @@ def prompt_json(view: View) -> dict[str, JsonValue] | None:
         "other": question.other,
         "other_beside": question.other_beside,
         "schema": question.json_schema,
+        "consent": question.consent,
         "remember": view.prompt.remember,
         "note": question.notes,
         "position": view.prompt.position,

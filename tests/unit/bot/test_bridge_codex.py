@@ -140,7 +140,7 @@ async def run_bridge(service: Served, opening: list[Any], *later: Json) -> Async
         (PERMISSIONS, answer("decline"), {"permissions": {}, "scope": "turn"}),
         (
             ELICITATION,
-            answer({"seat": "aisle"}),
+            answer("aisle"),
             {"action": "accept", "content": {"seat": "aisle"}},
         ),
         (ELICITATION, END, {"action": "cancel"}),

@@ -32,9 +32,8 @@ NAME = "elicitation/create"
 def read(required: list[str] | None = None, **properties: Any) -> Question:
     """Return the question of a form with these properties."""
     schema: Json = {"type": "object", "properties": properties, "required": required}
-    (question,) = registry.parse_call(NAME, {"message": "?", "requestedSchema": schema})[
-        1
-    ].questions
+    call: Json = {"message": "?", "requestedSchema": schema}
+    (question,) = registry.parse_call(NAME, call)[1].questions
     return question
 
 
@@ -73,10 +72,11 @@ def test_every_form_of_an_enum_in_the_newest_revision_is_asked_with_its_default(
     field = {**field, "title": "Where", "description": "It goes there.", "default": default}
     made = model.model_validate(field)
     assert made.model_dump(mode="json", by_alias=True, exclude_none=True) == field
-    question = read(["n"], n=field)
+    free = {"type": "string"}
+    question = read(["n"], n=field, more=free)
     assert question.json_schema == {
         "type": "object",
-        "properties": {"n": field},
+        "properties": {"n": field, "more": free},
         "required": ["n"],
     }
     assert question.default == {"n": default}

@@ -81,12 +81,7 @@ def call_from_request(request: Json, known: Json) -> Call:
     """Convert a request to a call for people, with what earlier messages said about its tool call."""
     request_params = params(request)
     tool_call = tool_call_of(request_params)
-    if request["method"] == ELICITATION:
-        schema = request_params.get("requestedSchema")
-        # Its type may be left out: https://agentclientprotocol.com/protocol/v1/schema
-        if isinstance(schema, dict):
-            request_params = {**request_params, "requestedSchema": {"type": "object", **schema}}
-    elif tool_call:
+    if request["method"] == PERMISSION and tool_call:
         request_params = _with_tool_call(request_params, {**known, **_non_null_fields(tool_call)})
     return Call(
         name=request["method"],
