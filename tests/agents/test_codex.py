@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from asyncio.subprocess import DEVNULL
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,6 +13,7 @@ from pathlib import Path
 from tests.agents.conftest import LATE, PATIENCE, Home
 from tests.agents.model import Calls, Model, Says, scripted
 from tests.agents.rpc import Connection, Json
+from tests.meta.project import ROOT
 from tests.recipes.conftest import Person
 
 QUESTION = {
@@ -193,3 +195,35 @@ async def test_a_killed_bridge_gives_codex_the_answer_once_with_the_next_turn(
                 await program.request("thread/resume", threadId=thread)
                 await turn(program, thread, words)
             assert model.sent().count(LATE) == 1  # the earlier one is part of the conversation
+
+
+SHOP = """
+[mcp_servers.shop]
+command = {python}
+args = [{server}]
+"""
+DROP = Calls("mcp__shop/drop_rows", {"table": "orders"})
+
+
+async def test_codex_remembers_an_mcp_tool_that_a_person_allowed_for_the_session(
+    home: Home, person: Person
+) -> None:
+    server = ROOT / "tests" / "data" / "shop_mcp_server.py"
+    config = SHOP.format(python=json.dumps(sys.executable), server=json.dumps(str(server)))
+
+    async def answers() -> None:
+        approval = await person.answers("session")
+        assert (approval.json["dialect"], approval.json["tool_call_id"]) == ("approval", DROP.id)
+        # What the server itself asks is its own question, whatever it claims to be.
+        claim = await person.answers(True)
+        assert claim.json["dialect"] == "elicitation"
+        await person.answers(False)  # the second call asks for no permission
+
+    async with scripted(DROP, Calls(DROP.tool, DROP.arguments), Says("Done.")) as model:
+        file = configure(home, model)
+        file.write_text(file.read_text() + config)
+        async with drive(home, *BRIDGE) as program:
+            thread = await thread_of(home, program)
+            _, _ = await asyncio.gather(turn(program, thread), answers())
+    assert model.sent().count("The claim got") == 2
+    assert len(model.requests) == 3

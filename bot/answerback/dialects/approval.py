@@ -15,16 +15,22 @@ from answerback.dialects import results
 from answerback.dialects.approvals import agents, codex, frameworks
 from answerback.dialects.approvals.approval_request import Variant
 from answerback.dialects.call_reader import ArgumentNode, did_you_mean
-from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.dialect import CallRule, Dialect, Shape
 
+_MCP_TOOL: Final = "mcpServer/elicitation/request"
+"""A name that usually stands for an elicitation."""
 VARIANTS: Final[dict[str, Variant]] = {
     "PermissionRequest": agents.CLAUDE,
     "permissionRequest": agents.COPILOT,
     "item/commandExecution/requestApproval": codex.COMMAND,
     "item/fileChange/requestApproval": codex.FILE_CHANGE,
     "item/permissions/requestApproval": codex.PERMISSIONS,
+    _MCP_TOOL: codex.MCP_TOOL,
     "session/request_permission": agents.ACP,
+    "droid.request_permission": agents.DROID,
+    "hitl_request": frameworks.LANGCHAIN_BATCH,
     "tool_approval": frameworks.LANGCHAIN,
+    "mcp_approval_request": frameworks.OPENAI_MCP,
     "tool_approval_item": frameworks.OPENAI_AGENTS,
     "tool-approval-request": frameworks.AI_SDK,
     "DeferredToolRequests": frameworks.PYDANTIC_AI,
@@ -65,7 +71,15 @@ def render(ask: Ask) -> ToolResult:
 
 DIALECT: Final = Dialect(
     name="approval",
-    calls=(CallRule(tuple(VARIANTS), options={}),),
+    calls=(
+        CallRule(
+            (_MCP_TOOL,),
+            Shape(at=("_meta", "codex_approval_kind"), says="mcp_tool_call"),
+            10,
+            options={},
+        ),
+        CallRule(tuple(name for name in VARIANTS if name != _MCP_TOOL), options={}),
+    ),
     parse=parse,
     render=render,
 )

@@ -25,9 +25,9 @@ from answerback.core.form import (
 )
 from answerback.core.json_schema.schemas import violations
 from answerback.core.walker import GivenAnswer
-from answerback.dialects import choice_forms, results
+from answerback.dialects import choice_forms, qwen, results
 from answerback.dialects.call_reader import ArgumentNode
-from answerback.dialects.dialect import CallRule, Dialect
+from answerback.dialects.dialect import CallRule, Dialect, Shape
 from answerback.dialects.tool_definitions import BY_DIALECT
 
 _CLAUDE_TOOL: Final = "AskUserQuestion"
@@ -55,7 +55,10 @@ def parse(call: ArgumentNode) -> Form | None:
     limits = _CLAUDE if call.tool == _CLAUDE_TOOL else _OTHERS
     title = call.text("title", required=False, blank=True)
     texts: set[str] = set()
-    nodes = call.items("questions", min_items=1, max_items=limits.questions, noun="questions")
+    place, key = (
+        (qwen.meta(call), qwen.QUESTIONS) if call.tool == qwen.NAME else (call, "questions")
+    )
+    nodes = place.items(key, min_items=1, max_items=limits.questions, noun="questions")
     questions = [
         _question(node, f"q{i}", texts, limits, title)
         for i, node in enumerate(nodes, 1)
@@ -154,6 +157,8 @@ def render(ask: Ask) -> ToolResult:
     """Render the tool result of an ask that has ended."""
     if ask.status is Status.FAILED:
         return results.failure_result(ask)
+    if ask.request.name == qwen.NAME:
+        return qwen.render(ask)
     given = [(question, ask.walk.answer(question.id)) for question in ask.form.questions]
     if _is_vibe(ask.request.arguments):
         return _vibe_result(ask, given)
@@ -244,7 +249,10 @@ def _runs_in_background(_name: str, arguments: Mapping[str, JsonValue]) -> bool:
 
 DIALECT: Final = Dialect(
     name="claude",
-    calls=(CallRule(("AskUserQuestion", "ask_user_question")),),
+    calls=(
+        CallRule(("AskUserQuestion", "ask_user_question")),
+        CallRule((qwen.NAME,), Shape(at=qwen.KIND, says=qwen.USER_QUESTION), 10),
+    ),
     parse=parse,
     render=render,
     tool=BY_DIALECT["claude"],

@@ -47,6 +47,10 @@ class Shape:
     first_lacks: frozenset[str] = _NONE
     any_type: frozenset[str] = _NONE
     """Types of which at least one of its ``questions`` has one."""
+    at: tuple[str, ...] = ()
+    """The path of a field."""
+    says: JsonValue = None
+    """The value of the field at that path."""
 
     def matches(self, arguments: Json) -> bool:
         """Return whether the arguments of a call have this shape."""
@@ -58,7 +62,16 @@ class Shape:
             and self.first_has <= first
             and self.first_lacks.isdisjoint(first)
             and (not self.any_type or not self.any_type.isdisjoint(_types(arguments)))
+            and (not self.at or _field_at(arguments, self.at) == self.says)
         )
+
+
+def _field_at(arguments: Json, path: tuple[str, ...]) -> JsonValue:
+    """Return a nested field; null if it is missing."""
+    node: JsonValue = dict(arguments)
+    for key in path:
+        node = node.get(key) if isinstance(node, dict) else None
+    return node
 
 
 def _types(arguments: Json) -> set[str]:

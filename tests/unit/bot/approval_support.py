@@ -24,6 +24,21 @@ CALLS: dict[str, Json] = {
         "permissions": {"network": {"enabled": True, "hosts": None}, "fileSystem": {"write": [None, "/w"]}}
     },
     "session/request_permission": {"toolCall": {"toolCallId": "c1"}, "options": OPTIONS},
+    "mcpServer/elicitation/request": {
+        "serverName": "shop",
+        "message": 'Allow the shop MCP server to run tool "delete"?',
+        "requestedSchema": {"type": "object", "properties": {}},
+        "_meta": {"codex_approval_kind": "mcp_tool_call", "tool_name": "delete", "tool_params": ARGS},
+    },
+    "droid.request_permission": {
+        "toolUses": [{"toolUse": {"type": "tool_use", "id": "t1", "name": "Execute", "input": {"command": "ls"}}}],
+        "options": [{"label": "Yes", "value": "proceed_once"}, {"label": "No", "value": "cancel"}],
+    },
+    "hitl_request": {"action_requests": [{"name": "delete", "args": ARGS}], "review_configs": []},
+    "mcp_approval_request": {
+        "type": "mcp_approval_request", "id": "mcpr_1", "server_label": "shop", "name": "delete",
+        "arguments": '{"path": "a.txt"}',
+    },
     "tool_approval": {"name": "delete", "args": ARGS},
     "tool_approval_item": {"raw_item": {"name": "delete", "arguments": '{"path": "a.txt"}'}},
     "tool-approval-request": {"approvalId": "ap1", "toolCall": {"toolName": "delete", "input": ARGS}},

@@ -26,6 +26,11 @@ def response(*, approved: bool, **more: Any) -> Json:
     return {"type": kind, "approvalId": "ap1", "approved": approved, **more}
 
 
+def openai_response(*, approve: bool, **more: Any) -> Json:
+    request = {"approval_request_id": "mcpr_1", "approve": approve}
+    return {"type": "mcp_approval_response", **request, **more}
+
+
 def selected(option: str) -> Json:
     return {"outcome": {"outcome": "selected", "optionId": option}}
 
@@ -46,6 +51,18 @@ DECISIONS: dict[str, dict[str, Any]] = {
         "decline": {"permissions": {}, "scope": "turn"},
     },
     "session/request_permission": {"once": selected("once"), "never": selected("never")},
+    "mcpServer/elicitation/request": {
+        "accept": {"action": "accept", "content": {}},
+        "decline": {"action": "decline"},
+    },
+    "droid.request_permission": {
+        each: {"selectedOption": each} for each in ("proceed_once", "cancel")
+    },
+    "hitl_request": {each: {"decisions": [{"type": each}]} for each in ("approve", "reject")},
+    "mcp_approval_request": {
+        "approve": openai_response(approve=True),
+        "reject": openai_response(approve=False),
+    },
     "tool_approval": {"approve": {"type": "approve"}, "reject": {"type": "reject"}},
     "tool_approval_item": {
         "approve": {"approved": True, "always": False},
@@ -68,6 +85,10 @@ REFUSED: dict[str, Any] = {
     "item/fileChange/requestApproval": {"decision": "decline"},
     "item/permissions/requestApproval": {"permissions": {}, "scope": "turn"},
     "session/request_permission": {"outcome": {"outcome": "cancelled"}},
+    "mcpServer/elicitation/request": {"action": "decline"},
+    "droid.request_permission": {"selectedOption": "cancel", "comment": WORDS},
+    "hitl_request": {"decisions": [{"type": "reject", "message": WORDS}]},
+    "mcp_approval_request": openai_response(approve=False, reason=WORDS),
     "tool_approval": {"type": "reject", "message": WORDS},
     "tool_approval_item": {"approved": False, "always": False, "rejection_message": WORDS},
     "tool-approval-request": response(approved=False, reason=WORDS),

@@ -257,6 +257,14 @@ async def test_an_unknown_place_is_denied_with_a_reason(service: Served) -> None
         {"hook_event_name": "Elicitation", "session_id": 1},
         {"hook_event_name": ["Stop"], "session_id": "s"},
         eliciting(mode="url", requested_schema=None, url="https://auth.example/login"),
+        # of other hosts that read the same settings
+        {"hookEventName": "PreToolUse", "sessionId": "s", "toolName": "AskUserQuestion"},
+        {"hookEventName": "Stop", "sessionId": "s", "cwd": "/w"},
+        {
+            "hook_event_name": "PermissionRequest",
+            "toolName": "bash",
+            "toolInput": {"command": "ls"},
+        },
     ],
 )
 async def test_events_that_do_not_concern_people_are_left_to_claude_code(
@@ -312,11 +320,22 @@ async def test_an_elicitation_is_declined_by_a_reply_and_cancelled_by_everything
     late = await hook(service, eliciting(elicitation_id="e3"), "?wait=0")
     assert late["hookSpecificOutput"]["action"] == "cancel"
     assert "stays open" in late["systemMessage"]
-    wrong = await hook(service, eliciting(requested_schema={"type": "array"}))
-    assert wrong["hookSpecificOutput"]["action"] == "cancel"
-    assert "requestedSchema" in wrong["systemMessage"]
-    lost = await hook(service, eliciting(), "?to=nowhere")
-    assert "nowhere" in lost["systemMessage"]
+
+
+@pytest.mark.rule("HOOK-3")
+@pytest.mark.parametrize(
+    ("more", "query", "words"),
+    [
+        ({"requested_schema": {"type": "array"}}, "", "requestedSchema"),
+        ({}, "?to=nowhere", "nowhere"),
+    ],
+)
+async def test_an_elicitation_that_nobody_here_was_asked_is_left_to_claude_codes_own_window(
+    service: Served, more: Json, query: str, words: str
+) -> None:
+    left = await hook(service, eliciting(**more), query)
+    assert [*left] == ["systemMessage"]
+    assert words in left["systemMessage"]
 
 
 async def test_with_tokens_the_hook_needs_an_agents_token_and_asks_on_its_route(
@@ -334,13 +353,13 @@ async def test_with_tokens_the_hook_needs_an_agents_token_and_asks_on_its_route(
                 assert response.status == status
 
 
-async def test_an_elicitation_that_reuses_another_ones_id_is_cancelled_with_a_reason(
+async def test_an_elicitation_that_reuses_another_ones_id_is_left_to_claude_code(
     service: Served,
 ) -> None:
     first = asyncio.create_task(hook(service, eliciting(elicitation_id="e1")))
     ask = await service.newest()
     told = await hook(service, eliciting(elicitation_id="e1", message="Who else?"))
-    assert told["hookSpecificOutput"]["action"] == "cancel"
+    assert [*told] == ["systemMessage"]
     assert told["systemMessage"].startswith("This Idempotency-Key was used")
     await service.act(ask, action="answer", value={"username": "ana"})
     assert (await first)["hookSpecificOutput"]["action"] == "accept"

@@ -83,9 +83,10 @@ def call_from_request(request: Json, known: Json) -> Call:
     tool_call = tool_call_of(request_params)
     if request["method"] == PERMISSION and tool_call:
         request_params = _with_tool_call(request_params, {**known, **_non_null_fields(tool_call)})
+    is_question = _object(tool_call.get("_meta")).get("qwenInteractionKind") == "user_question"
     return Call(
         name=request["method"],
-        dialect=_DIALECTS[request["method"]],
+        dialect="claude" if is_question else _DIALECTS[request["method"]],
         arguments=request_params,
         conversation=_text(request_params.get("sessionId")),
         tool_call_id=_text(tool_call.get("toolCallId")) or _text(request_params.get("toolCallId")),

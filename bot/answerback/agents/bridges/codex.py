@@ -12,7 +12,7 @@ import os
 import secrets
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -23,6 +23,7 @@ from answerback.agents.bridges.ask_people import (
     reason_for_no_answer,
     structured_result,
 )
+from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
 from answerback_client import Ask, ClientError
@@ -48,6 +49,13 @@ _DECLINED: Final[dict[str, Json]] = {
 _FAILED: Final = -32000
 _CONTEXT_SOURCE: Final = "answerback"
 """The source of the additional context of a turn."""
+
+
+class _Call(NamedTuple):
+    """What people are asked."""
+
+    dialect: str
+    arguments: Json
 
 
 @dataclass(slots=True)
@@ -90,6 +98,7 @@ class CodexBridge:
         self._pending: dict[str, _Pending] = {}
         self._receipts: dict[str, DeliveryReceipt] = {}
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
+        self._mcp_calls = McpCalls()
         self._interrupts = 0
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
@@ -138,10 +147,10 @@ class CodexBridge:
     def _relay_from_server(self, line: bytes, tasks: asyncio.TaskGroup) -> None:
         match message := _parse_message(line) or {}:
             case {"id": request_id, "method": str(method), "params": dict() as params} if (
-                method in _DIALECTS
+                call := self._call(method, params)
             ):
                 pending = self._pending[json.dumps(request_id)] = _Pending(request_id, method)
-                pending.task = tasks.create_task(self._forward(pending, params, line))
+                pending.task = tasks.create_task(self._forward(pending, call, line))
             case {"method": "serverRequest/resolved", "params": {"requestId": request_id}} if (
                 resolved := self._pending.pop(json.dumps(request_id), None)
             ):
@@ -152,7 +161,18 @@ class CodexBridge:
                 self._settle_receipt(request_id, message)
                 self._to_client(line)
             case _:
+                self._mcp_calls.follow(message)
                 self._to_client(line)
+
+    def _call(self, method: str, params: Json) -> _Call | None:
+        """Read a request of Codex; None if it is left to Codex's own client."""
+        if method == _ELICITATION and (kind := approval_kind(params)) is not None:
+            if kind != MCP_TOOL_CALL:
+                return None  # the client does what it stands for, such as to install a plug-in
+            if (approval := self._mcp_calls.take_approval(params)) is not None:
+                return _Call("approval", approval)
+        dialect = _DIALECTS.get(method)
+        return None if dialect is None else _Call(dialect, params)
 
     def _settle_receipt(self, request_id: JsonValue, response: Json) -> None:
         """Confirm the late answers in a request that Codex accepted; release them if Codex refused it."""
@@ -161,10 +181,11 @@ class CodexBridge:
         ):
             receipt.abandon() if "error" in response else receipt.confirm()
 
-    async def _forward(self, pending: _Pending, params: Json, line: bytes) -> None:
+    async def _forward(self, pending: _Pending, call: _Call, line: bytes) -> None:
         """Ask people about a request, and send their answer to Codex."""
+        params = call.arguments
         try:
-            ask = await self._people.ask_and_wait(self._request(pending, params), pending.gone)
+            ask = await self._people.ask_and_wait(self._request(pending, call), pending.gone)
         except ClientError as error:
             if self._pending.pop(json.dumps(pending.id), None) is not None:
                 self._report(f"Passed {pending.method} on to Codex's own client: {error}")
@@ -175,16 +196,16 @@ class CodexBridge:
                 self._interrupt(params)
             self._to_server(_encode_line({"id": pending.id, **_answer(pending.method, ask)}))
 
-    def _request(self, pending: _Pending, params: Json) -> Request:
+    def _request(self, pending: _Pending, call: _Call) -> Request:
         thread, turn, item = (
-            value if isinstance(value := params.get(key), str) else None
+            value if isinstance(value := call.arguments.get(key), str) else None
             for key in ("threadId", "turnId", "itemId")
         )
         return Request(
             id=f"{self._run}:{pending.id}",
             name=pending.method,
-            dialect=_DIALECTS[pending.method],
-            arguments=params,
+            dialect=call.dialect,
+            arguments=call.arguments,
             conversation=thread,
             turn=turn,
             tool_call_id=item,

@@ -63,7 +63,7 @@ def _call(event: Json) -> Call | None:
                 is_permission=name == "PermissionRequest",
                 metadata=origin(event, via=_VIA),
             )
-        case {"hook_event_name": "PermissionRequest"}:
+        case {"hook_event_name": "PermissionRequest", "tool_name": str()}:
             return Call(
                 name="PermissionRequest",
                 arguments={
@@ -113,6 +113,8 @@ def _answer_elicitation(event: Json, outcome: Outcome) -> Json:
         return output(event, result)
     if is_turn_ended(outcome):
         return output(event, {"action": "cancel"})
+    if not outcome.was_asked:  # Claude Code asks in its own window
+        return {"systemMessage": describe_outcome(outcome)}
     return deny(HOST.name, event, describe_outcome(outcome))
 
 

@@ -42,7 +42,7 @@ def _call(event: Json) -> Call | None:
                 key=call_key(event, call_id),
                 metadata=origin(event),
             )
-        case {"hook_event_name": "PermissionRequest"}:
+        case {"hook_event_name": "PermissionRequest", "tool_name": str()}:
             asked = {
                 key: event[key] for key in ("tool_name", "tool_input", "cwd") if event.get(key)
             }

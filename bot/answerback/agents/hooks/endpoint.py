@@ -145,7 +145,9 @@ class HookEndpoints:
             ask = await self._ask_and_wait(call, caller)
         except (InvalidCallError, ProblemError) as error:
             reason = _describe_error(error)
-            return reason if caller.query.poll and _is_temporary(error) else Outcome(None, reason)
+            if caller.query.poll and _is_temporary(error):
+                return reason
+            return Outcome(None, reason, was_asked=False)
         if not ask.open:
             return Outcome(ask)
         if caller.query.poll and not self.service.stopping:

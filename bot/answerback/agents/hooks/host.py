@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
-from answerback.core.ask import Ask, Status
+from answerback.core.ask import SUBAGENT, Ask, Status
 from answerback.core.json_schema import schemas
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
@@ -15,6 +15,8 @@ Json = dict[str, Any]
 
 MCP_SERVER_NAME: Final = "answerback"
 """The name that `answerback connect` gives our MCP server."""
+_MAX_NAME: Final = 100
+"""Characters of a subagent's name."""
 _NO_PERSON: Final = {
     Source.DEFAULT: "No person answered in time, so the defaults were taken",
     Source.CONFIG: "No person answered: the answer is set in Answerback's configuration",
@@ -44,6 +46,8 @@ class Outcome(NamedTuple):
 
     ask: Ask | None
     reason: str = ""
+    was_asked: bool = True
+    """Whether there was an ask; if not, the host may still ask its own user."""
 
 
 class Host(NamedTuple):
@@ -86,7 +90,8 @@ def call_key(event: Json, call_id: str | None) -> str | None:
 
 def origin(event: Json, **more: str | None) -> Json:
     """The metadata of an event's ask."""
-    found = {**more, "cwd": first_text(event, "cwd")}
+    subagent = first_text(event, "agent_type")
+    found = {**more, "cwd": first_text(event, "cwd"), SUBAGENT: subagent and subagent[:_MAX_NAME]}
     return {key: value for key, value in found.items() if value is not None}
 
 

@@ -10,7 +10,7 @@ Json = dict[str, Any]
 def denial(agent: str, event: Json, reason: str) -> Json | None:
     """Build the answer that refuses what an event is about, in the host's shape; None if the event decides nothing."""
     match agent, event:
-        case ("claude" | "codex", {"hook_event_name": "PermissionRequest"}):
+        case ("claude" | "codex", {"hook_event_name": "PermissionRequest", "tool_name": str()}):
             return output(event, {"decision": {"behavior": "deny", "message": reason}})
         case ("claude", {"hook_event_name": "PreToolUse", "tool_name": "AskUserQuestion"}) | (
             "codex",

@@ -1,4 +1,4 @@
-"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode, and any agent that speaks ACP.
+"""Approval requests of coding agents: Claude Code, Copilot CLI, opencode, Factory Droid, and any that speaks ACP.
 
 Formats: https://code.claude.com/docs/en/hooks#permissionrequest and
 https://agentclientprotocol.com/protocol/tool-calls#requesting-permission.
@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from answerback.core import headline
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_OPTIONS, Option
+from answerback.core.form import MAX_LABEL, MAX_OPTIONS, Option
 from answerback.core.headline import ToolKind
 from answerback.core.option_labels import tell_apart
 from answerback.dialects.approvals.approval_request import (
@@ -27,6 +27,7 @@ from answerback.dialects.approvals.approval_request import (
     optional_items,
     options,
     read_tool_name,
+    require_object,
     to_json_text,
 )
 from answerback.dialects.call_reader import ArgumentNode
@@ -159,22 +160,25 @@ _ACP_KINDS: Final = {
 _ACP_IDS: Final = frozenset({"type", "toolCall", "toolCallId", "terminalId", "_meta"})
 
 
-def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    offered: list[Option] = []
-    nodes = call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options")
-    kinds: list[JsonValue] = []
-    for node in nodes:
+def _read_options(
+    call: ArgumentNode, value_key: str, label_key: str
+) -> list[tuple[Option, JsonValue]]:
+    """Read the host's options, each with its kind. Their values must be unique."""
+    offered: dict[str, tuple[Option, JsonValue]] = {}
+    for node in call.items("options", min_items=1, max_items=MAX_OPTIONS, noun="options"):
         if not node.is_object():
             continue
-        value, label = node.label("optionId"), node.label("name")
-        if value in {option.value for option in offered}:
-            message = (
-                f"{node.name}.optionId {format_value(value)} is already used; ids must be unique."
-            )
-            node.fail("duplicate_option", message, "optionId")
+        value, label = node.label(value_key), node.label(label_key)
+        if value in offered:
+            message = f"{node.name}.{value_key} {format_value(value)} is already used; ids must be unique."
+            node.fail("duplicate_option", message, value_key)
         if value is not None and label is not None:
-            offered.append(Option(value=value, label=label))
-            kinds.append(node.at("kind").value)
+            offered[value] = Option(value=value, label=label), node.at("kind").value
+    return [*offered.values()]
+
+
+def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    offered = _read_options(call, "optionId", "name")
     subject = call.at("subject")
     tool_call = subject.at("toolCall") if subject.has("toolCall") else call.at("toolCall")
     name_fields = [
@@ -188,15 +192,15 @@ def _read_acp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
             **notes(call, "title", "description"),
             **notes(tool_call, "title", "kind", "locations", "content"),
         },
-        options=tuple(_with_kinds(offered, kinds)),
+        options=tuple(_with_kinds(offered)),
     )
     return [request]
 
 
-def _with_kinds(options: Sequence[Option], kinds: Sequence[JsonValue]) -> Iterator[Option]:
+def _with_kinds(options: Sequence[tuple[Option, JsonValue]]) -> Iterator[Option]:
     """Yield the options, saying what kind they are: those that look alike, and those that hold for good unsaid."""
-    labels = [option.label for option in options]
-    for option, told, kind in zip(options, tell_apart(labels), kinds, strict=True):
+    labels = [option.label for option, _ in options]
+    for (option, kind), told in zip(options, tell_apart(labels), strict=True):
         said = _ACP_KINDS.get(str(kind), "")
         unsaid = "always" in said and "always" not in option.label.casefold()
         if said and (unsaid or told != option.label):
@@ -246,6 +250,34 @@ def _opencode_no_decision(_answers: AnswersById, _arguments: Json, reason: str) 
     return {"reply": "reject", "message": reason}
 
 
+# --- Factory Droid --------------------------------------------------------------------------------
+
+
+def _read_droid(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    """Read a request about one or several uses of tools, which are decided together."""
+    uses: list[JsonValue] = []
+    tools: list[str] = []
+    for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
+        use = require_object(node, "toolUse") if node.is_object() else node
+        tools.append(read_tool_name((use, "name")))
+        uses.append({tools[-1]: use.at("input").value, **notes(node, "details")})
+    request = ApprovalRequest(
+        tool=", ".join(dict.fromkeys(tools))[:MAX_LABEL],
+        arguments=uses if len(uses) > 1 else next(iter(uses), None),
+        options=tuple(option for option, _ in _read_options(call, "value", "label")),
+    )
+    return [request]
+
+
+def _droid_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    return {"selectedOption": answers[DECISION]}
+
+
+def _droid_no_decision(_answers: AnswersById, _arguments: Json, reason: str) -> JsonValue:
+    return {"selectedOption": "cancel", "comment": reason}
+
+
+DROID: Final = Variant(_read_droid, _droid_decision, _droid_no_decision)
 CLAUDE: Final = Variant(_read_claude, _claude_decision, _claude_no_decision)
 COPILOT: Final = Variant(_read_copilot, _copilot_decision, _copilot_no_decision)
 ACP: Final = Variant(_read_acp, _acp_decision, _acp_no_decision)

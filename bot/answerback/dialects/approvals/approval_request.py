@@ -118,19 +118,30 @@ def read_tool_name(*places: tuple[ArgumentNode, str]) -> str:
     return name if len(name) <= MAX_LABEL else f"{name[: MAX_LABEL - 1]}…"
 
 
+def mcp_tool_name(server: str | None, tool: str) -> str:
+    """Return the name of an MCP server's tool, as agents write it."""
+    return f"mcp__{server}__{tool}"[:MAX_LABEL]
+
+
 def notes(node: ArgumentNode, *keys: str) -> Json:
     """Return those of the named fields that are present."""
     return {key: node.at(key).value for key in keys if node.has(key)}
 
 
 def follow_up_question(
-    decision: str, question_id: str, text: str, kind: AnswerType, **more: object
+    decision: str,
+    question_id: str,
+    text: str,
+    kind: AnswerType,
+    *,
+    after: str = DECISION,
+    **more: object,
 ) -> Question:
-    """Build a question that is asked after one particular decision only."""
+    """Build a question that is asked only if the approval question with the id ``after`` has this answer."""
     base = Question(
         id=question_id,
         text=text,
         answer_type=kind,
-        when=When(question_id=DECISION, equals=decision),
+        when=When(question_id=after, equals=decision),
     )
     return base.model_copy(update=more)

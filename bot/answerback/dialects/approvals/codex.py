@@ -1,6 +1,7 @@
-"""Approval requests of Codex's app server: commands, file changes and permissions.
+"""Approval requests of Codex's app server: commands, file changes, permissions and tools of MCP servers.
 
-Formats: the schema that ``codex app-server generate-json-schema`` writes.
+Formats: the schema that ``codex app-server generate-json-schema`` writes. Codex 0.169.0 asks about an MCP tool with an
+elicitation that has no fields, and describes the call in its ``_meta``.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from answerback.dialects.approvals.approval_request import (
     ApprovalRequest,
     Json,
     Variant,
+    mcp_tool_name,
+    notes,
     option_for,
     optional_items,
     options,
+    read_tool_name,
     require_object,
     to_json_text,
 )
@@ -174,6 +178,40 @@ def _no_permissions_decision(_answers: AnswersById, _arguments: Json, _reason: s
     return _NO_PERMISSIONS
 
 
+# --- tools of MCP servers -------------------------------------------------------------------------
+
+_PERSIST: Final = {"session": "Allow for this session", "always": "Always allow this tool"}
+"""How long Codex remembers an approval, as far as it offers that."""
+
+
+def _read_mcp_tool(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    meta = call.at("_meta")
+    persist = meta.at("persist").value
+    offered = persist if isinstance(persist, list) else [persist]
+    labels = {each: label for each, label in _PERSIST.items() if each in offered}
+    tool = read_tool_name((meta, "tool_name"), (meta, "tool_title"), (call, "message"))
+    request = ApprovalRequest(
+        tool=mcp_tool_name(call.label("serverName"), tool),
+        arguments=meta.at("tool_params").value,
+        notes=notes(meta, "tool_title", "tool_description", "connector_name"),
+        options=options(accept="Allow once", **labels, decline="Deny"),
+    )
+    return [request]
+
+
+def _mcp_tool_decision(answers: AnswersById, _arguments: Json) -> JsonValue:
+    decision = answers[DECISION]
+    if decision == "decline":
+        return {"action": "decline"}
+    persist: Json = {"_meta": {"persist": decision}} if decision in _PERSIST else {}
+    return {"action": "accept", "content": {}, **persist}
+
+
+def _no_mcp_tool_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> JsonValue:
+    return {"action": "decline"}
+
+
+MCP_TOOL: Final = Variant(_read_mcp_tool, _mcp_tool_decision, _no_mcp_tool_decision)
 COMMAND: Final = Variant(_read_command, _command_decision, _no_decision)
 FILE_CHANGE: Final = Variant(_read_file_change, _file_change_decision, _no_decision)
 PERMISSIONS: Final = Variant(_read_permissions, _permissions_decision, _no_permissions_decision)

@@ -8,7 +8,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.core.answers import format_value
-from answerback.core.form import MAX_QUESTIONS, AnswerType, Option, Question
+from answerback.core.form import MAX_OPTIONS, MAX_QUESTIONS, AnswerType, Option, Question
 from answerback.dialects.approvals.approval_request import (
     DECISION,
     AnswersById,
@@ -16,6 +16,7 @@ from answerback.dialects.approvals.approval_request import (
     Json,
     Variant,
     follow_up_question,
+    mcp_tool_name,
     notes,
     options,
     read_tool_name,
@@ -34,23 +35,55 @@ _LANGCHAIN: Final = {
     "respond": "Answer in place of the tool",
     "reject": "Reject",
 }
+_DEFAULT: Final = ("approve", "reject")
+_QUESTIONS_PER_ACTION: Final = 3
+"""An action's decision and its follow-up questions."""
 _ANY_OBJECT: Final[Json] = {"type": "object"}
 
 
 def _read_langchain(call: ArgumentNode) -> Sequence[ApprovalRequest]:
-    offered = _allowed_decisions(call) if call.has("allowed_decisions") else ("approve", "reject")
-    request = ApprovalRequest(
+    return [_langchain_request(call, _allowed_decisions(call))]
+
+
+def _langchain_request(
+    call: ArgumentNode, offered: Sequence[str], suffix: str = ""
+) -> ApprovalRequest:
+    """Read an action.
+
+    Args:
+        suffix: tells the ids of its questions from those of the other actions in the same call.
+    """
+    return ApprovalRequest(
+        id=f"{DECISION}{suffix}",
         tool=read_tool_name((call, "name")),
         arguments=call.at("args").value,
         notes=notes(call, "description"),
         options=options(**{each: _LANGCHAIN[each] for each in offered}),
-        further=tuple(_langchain_follow_ups(call, offered)),
+        further=tuple(_langchain_follow_ups(call, offered, suffix)),
     )
-    return [request]
+
+
+def _read_langchain_batch(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    """Read all actions of a model's turn. What is allowed is said by the name of the action."""
+    allowed: dict[str, Sequence[str]] = {}
+    for config in call.items(
+        "review_configs", min_items=0, max_items=MAX_OPTIONS, noun="configs", required=False
+    ):
+        if config.is_object() and (name := config.text("action_name")) is not None:
+            allowed[name] = _allowed_decisions(config)
+    most = MAX_QUESTIONS // _QUESTIONS_PER_ACTION
+    actions = call.items("action_requests", min_items=1, max_items=most, noun="actions")
+    return [
+        _langchain_request(action, allowed.get(str(action.at("name").value), _DEFAULT), f"_{i}")
+        for i, action in enumerate(actions, 1)
+        if action.is_object()
+    ]
 
 
 def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
-    """Read the allowed decisions, in our order."""
+    """Read the allowed decisions, in our order; approve and reject, if there are none."""
+    if not call.has("allowed_decisions"):
+        return _DEFAULT
     named: set[JsonValue] = set()
     known = ", ".join(f'"{word}"' for word in _LANGCHAIN)
     for node in call.items(
@@ -64,7 +97,9 @@ def _allowed_decisions(call: ArgumentNode) -> Sequence[str]:
     return [word for word in _LANGCHAIN if word in named]
 
 
-def _langchain_follow_ups(call: ArgumentNode, offered: Sequence[str]) -> list[Question]:
+def _langchain_follow_ups(
+    call: ArgumentNode, offered: Sequence[str], suffix: str
+) -> list[Question]:
     questions: list[Question] = []
     if "edit" in offered:
         schema: JsonValue = _ANY_OBJECT
@@ -73,32 +108,45 @@ def _langchain_follow_ups(call: ArgumentNode, offered: Sequence[str]) -> list[Qu
             schema = call.at("args_schema").value
         args = call.at("args").value
         text = "With which arguments?"
-        questions.append(_prefilled("edit", "args", text, schema, {} if args is None else args))
+        value: JsonValue = {} if args is None else args
+        questions.append(_prefilled("edit", "args", text, schema, value, suffix))
     if "respond" in offered:
         questions.append(
             follow_up_question(
-                "respond", "message", "What should the tool return?", AnswerType.TEXT
+                "respond",
+                f"message{suffix}",
+                "What should the tool return?",
+                AnswerType.TEXT,
+                after=f"{DECISION}{suffix}",
             )
         )
     return questions
 
 
 def _prefilled(
-    decision: str, question_id: str, text: str, schema: JsonValue, value: JsonValue
+    decision: str,
+    question_id: str,
+    text: str,
+    schema: JsonValue,
+    value: JsonValue,
+    suffix: str = "",
 ) -> Question:
-    question = follow_up_question(decision, question_id, text, AnswerType.SCHEMA)
+    decided = f"{DECISION}{suffix}"
+    question = follow_up_question(
+        decision, f"{question_id}{suffix}", text, AnswerType.SCHEMA, after=decided
+    )
     return question.model_copy(
         update={"json_schema": schema, "default": value, "has_default": True}
     )
 
 
-def _langchain_decision(answers: AnswersById, arguments: Json) -> JsonValue:
-    match answers[DECISION]:
+def _langchain_decision(answers: AnswersById, arguments: Json, suffix: str = "") -> JsonValue:
+    match answers[f"{DECISION}{suffix}"]:
         case "edit":
-            edited: Json = {"name": arguments["name"], "args": answers["args"]}
+            edited: Json = {"name": arguments["name"], "args": answers[f"args{suffix}"]}
             return {"type": "edit", "edited_action": edited}
         case "respond":
-            return {"type": "respond", "message": answers["message"]}
+            return {"type": "respond", "message": answers[f"message{suffix}"]}
         case decision:
             return {"type": decision}
 
@@ -107,7 +155,57 @@ def _langchain_no_decision(_answers: AnswersById, _arguments: Json, reason: str)
     return {"type": "reject", "message": reason}
 
 
-# --- OpenAI Agents --------------------------------------------------------------------------------
+def _langchain_decisions(
+    answers: AnswersById, arguments: Json, reason: str | None = None
+) -> JsonValue:
+    """Return a decision for each action.
+
+    Args:
+        reason: why some are missing. The first action without a decision is rejected with it, later ones without.
+    """
+    decisions: list[JsonValue] = []
+    listed = arguments["action_requests"]
+    for i, action in enumerate(listed if isinstance(listed, list) else [], 1):
+        if isinstance(action, dict) and _is_decided(answers, f"_{i}"):
+            decisions.append(_langchain_decision(answers, action, f"_{i}"))
+        else:
+            decisions.append({"type": "reject", **({} if reason is None else {"message": reason})})
+            reason = None
+    return {"decisions": decisions}
+
+
+def _is_decided(answers: AnswersById, suffix: str) -> bool:
+    """Whether an action has a decision, with what that needs."""
+    decision = answers.get(f"{DECISION}{suffix}")
+    more = {"edit": "args", "respond": "message"}.get(str(decision))
+    return decision is not None and (more is None or f"{more}{suffix}" in answers)
+
+
+# --- OpenAI: MCP tools of the Responses API, and the Agents SDK -----------------------------------
+
+
+def _read_openai_mcp(call: ArgumentNode) -> Sequence[ApprovalRequest]:
+    call.label("id")
+    request = ApprovalRequest(
+        tool=mcp_tool_name(call.label("server_label"), read_tool_name((call, "name"))),
+        arguments=parse_json_arguments(call.at("arguments").value),
+        options=_YES_NO,
+    )
+    return [request]
+
+
+def _openai_mcp_response(arguments: Json, *, approve: bool, **more: str) -> JsonValue:
+    request: Json = {"approval_request_id": arguments["id"], "approve": approve}
+    return {"type": "mcp_approval_response", **request, **more}
+
+
+def _openai_mcp_decision(answers: AnswersById, arguments: Json) -> JsonValue:
+    return _openai_mcp_response(arguments, approve=answers[DECISION] == "approve")
+
+
+def _openai_mcp_no_decision(_answers: AnswersById, arguments: Json, reason: str) -> JsonValue:
+    return _openai_mcp_response(arguments, approve=False, reason=reason)
+
 
 _OPENAI: Final = (
     Option(value="approve", label="Approve"),
@@ -256,6 +354,8 @@ def _adk_no_decision(_answers: AnswersById, _arguments: Json, _reason: str) -> J
 
 
 LANGCHAIN: Final = Variant(_read_langchain, _langchain_decision, _langchain_no_decision)
+LANGCHAIN_BATCH: Final = Variant(_read_langchain_batch, _langchain_decisions, _langchain_decisions)
+OPENAI_MCP: Final = Variant(_read_openai_mcp, _openai_mcp_decision, _openai_mcp_no_decision)
 OPENAI_AGENTS: Final = Variant(_read_openai, _openai_decision, _openai_no_decision)
 AI_SDK: Final = Variant(_read_ai_sdk, _ai_sdk_decision, _ai_sdk_no_decision)
 PYDANTIC_AI: Final = Variant(_read_pydantic, _pydantic_decision, _pydantic_no_decision)

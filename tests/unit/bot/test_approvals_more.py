@@ -1,0 +1,193 @@
+"""Approvals of the hosts whose requests are batches, or whose names stand for more than approvals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from answerback.core.actions import Answer, Reply
+from answerback.dialects import registry
+from tests.unit.bot.approval_support import ARGS, expired, make_ask, rendered
+from tests.unit.bot.dialect_support import act, ask_from_call, problem_codes
+from tests.unit.cases import case_call
+
+Json = dict[str, Any]
+MCP_TOOL = "mcpServer/elicitation/request"
+WORDS = "not today"
+
+
+# --- Codex's MCP tools --------------------------------------------------------------------------------
+
+
+def codex_ask(**meta: Any) -> Any:
+    call = case_call("codex-mcp-tool-approval")
+    arguments = {**call["arguments"], "_meta": {**call["arguments"]["_meta"], **meta}}
+    return ask_from_call(call["name"], arguments)
+
+
+@pytest.mark.rule("APPROVAL-6")
+def test_codexs_mcp_tool_is_approved_for_as_long_as_codex_offers() -> None:
+    ask = codex_ask()
+    [question] = ask.form.questions
+    assert ask.request.dialect == "approval"
+    assert question.tool == "mcp__shop__drop_rows"
+    assert "table: orders\nrows: 12" in (question.context or "")
+    assert [(each.value, each.label) for each in question.options] == [
+        ("accept", "Allow once"),
+        ("session", "Allow for this session"),
+        ("always", "Always allow this tool"),
+        ("decline", "Deny"),
+    ]
+    results = {
+        each.value: rendered(act(ask, Answer(value=each.value))) for each in question.options
+    }
+    accepted: Json = {"action": "accept", "content": {}}
+    assert results == {
+        "accept": accepted,
+        "session": {**accepted, "_meta": {"persist": "session"}},
+        "always": {**accepted, "_meta": {"persist": "always"}},
+        "decline": {"action": "decline"},
+    }
+
+
+@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.parametrize(
+    ("persist", "offered"),
+    [
+        (None, ["accept", "decline"]),
+        ("session", ["accept", "session", "decline"]),
+        (["always"], ["accept", "always", "decline"]),
+        (["forever", 3], ["accept", "decline"]),
+    ],
+)
+def test_codex_remembers_only_what_it_offers_to(persist: Any, offered: list[str]) -> None:
+    [question] = codex_ask(persist=persist).form.questions
+    assert [each.value for each in question.options] == offered
+
+
+@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.parametrize("kind", [None, "tool_suggestion", True])
+def test_any_other_elicitation_of_codex_stays_one(kind: Any) -> None:
+    ask = codex_ask(codex_approval_kind=kind)
+    assert ask.request.dialect == "elicitation"
+    for meta in (None, "x"):
+        arguments = {**case_call("codex-mcp-tool-approval")["arguments"], "_meta": meta}
+        assert registry.parse_call(MCP_TOOL, arguments)[0] == "elicitation"
+
+
+# --- LangChain's batches ------------------------------------------------------------------------------
+
+
+def batch(**allowed: list[str]) -> Json:
+    """Return a request for one action of each name, with the decisions that are allowed for it."""
+    return {
+        "action_requests": [{"name": name, "args": ARGS} for name in allowed],
+        "review_configs": [
+            {"action_name": name, "allowed_decisions": each}
+            for name, each in allowed.items()
+            if each
+        ],
+    }
+
+
+@pytest.mark.rule("APPROVAL-7")
+def test_langchains_actions_are_decided_one_by_one_as_each_allows() -> None:
+    every = ["approve", "edit", "respond", "reject"]
+    arguments = batch(delete=every, copy=[], move=every, ask=["respond"])
+    ask = ask_from_call("hitl_request", arguments)
+    decisions = [question for question in ask.form.questions if question.tool]
+    assert [(each.tool, [o.value for o in each.options]) for each in decisions] == [
+        ("delete", every),
+        ("copy", ["approve", "reject"]),
+        ("move", every),
+        ("ask", ["respond"]),
+    ]
+    answers: list[Any] = ["edit", {"path": "b.txt"}, "reject", "approve", "respond", "It is blue."]
+    ended = act(ask, *(Answer(value=value) for value in answers))
+    assert rendered(ended) == {
+        "decisions": [
+            {"type": "edit", "edited_action": {"name": "delete", "args": {"path": "b.txt"}}},
+            {"type": "reject"},
+            {"type": "approve"},
+            {"type": "respond", "message": "It is blue."},
+        ]
+    }
+
+
+@pytest.mark.rule("APPROVAL-7")
+def test_an_action_that_nobody_decided_is_rejected() -> None:
+    ask = ask_from_call("hitl_request", batch(delete=[], copy=["edit"], move=["respond"]))
+    first = act(ask, Answer(value="approve"))
+    rejected: list[Json] = [{"type": "reject", "message": WORDS}, {"type": "reject"}]
+    for stopped in (first, act(first, Answer(value="edit"))):
+        assert rendered(act(stopped, Reply(text=WORDS))) == {
+            "decisions": [{"type": "approve"}, *rejected]
+        }
+    last = act(first, Answer(value="edit"), Answer(value={}), Answer(value="respond"))
+    assert rendered(act(last, Reply(text=WORDS)))["decisions"][1:] == [
+        {"type": "edit", "edited_action": {"name": "copy", "args": {}}},
+        {"type": "reject", "message": WORDS},
+    ]
+    assert rendered(expired(ask))["decisions"][0]["message"] == "[no answer: expired]"
+
+
+@pytest.mark.rule("APPROVAL-7")
+def test_mistakes_in_a_batch_have_their_places() -> None:
+    assert problem_codes("hitl_request", {"action_requests": []}) == [
+        ("/action_requests", "too_few")
+    ]
+    arguments = {
+        "action_requests": [3, {"args": {}}, {"name": ["x"]}],
+        "review_configs": [
+            4,
+            {"allowed_decisions": ["approve"]},
+            {"action_name": "x", "allowed_decisions": ["maybe"]},
+        ],
+    }
+    assert problem_codes("hitl_request", arguments) == [
+        ("/action_requests/0", "wrong_type"),
+        ("/action_requests/1/name", "required"),
+        ("/action_requests/2/name", "wrong_type"),
+        ("/review_configs/0", "wrong_type"),
+        ("/review_configs/1/action_name", "required"),
+        ("/review_configs/2/allowed_decisions/0", "unknown_value"),
+    ]
+
+
+# --- OpenAI's MCP tools, Factory Droid, ACP ---------------------------------------------------------
+
+
+def test_openais_mcp_tool_is_named_with_its_server() -> None:
+    [question] = make_ask("mcp_approval_request").form.questions
+    assert question.tool == "mcp__shop__delete"
+    assert question.context == "```\npath: a.txt\n```"
+
+
+@pytest.mark.rule("APPROVAL-8")
+def test_droids_tools_are_decided_together() -> None:
+    use = {"toolUse": {"name": "Execute", "input": {"command": "ls"}}, "details": {"type": "exec"}}
+    more = {"toolUse": {"name": "Create", "input": {"path": "x"}}}
+    [question] = make_ask("droid.request_permission", toolUses=[use, more, use]).form.questions
+    assert question.tool == "Execute, Create"
+    assert (question.context or "").count("command: ls") == 2
+    assert "path: x" in (question.context or "")
+    assert problem_codes(
+        "droid.request_permission", {"toolUses": [3, {}], "options": [{"value": "x"}]}
+    ) == [
+        ("/toolUses/0", "wrong_type"),
+        ("/toolUses/1/toolUse", "required"),
+        ("/options/0/label", "required"),
+    ]
+
+
+@pytest.mark.rule("APPROVAL-3")
+def test_acps_options_of_one_name_are_told_apart_by_their_kind() -> None:
+    call = case_call("acp-two-options-of-one-name")
+    ask = ask_from_call(call["name"], call["arguments"])
+    labels = [option.label for option in ask.form.questions[0].options]
+    assert len({*labels}) == 3
+    assert "always" in labels[1]
+    for option in ("o1", "o2"):
+        outcome = {"outcome": "selected", "optionId": option}
+        assert rendered(act(ask, Answer(value=option))) == {"outcome": outcome}
