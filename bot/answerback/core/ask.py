@@ -21,8 +21,6 @@ ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
 DEFAULT_ASKER: Final = "Assistant"
 """The display name of an agent that has none."""
-SUBAGENT: Final = "subagent"
-"""The field of a hook's metadata with the name of the subagent that asks."""
 
 
 class _Frozen(BaseModel):
@@ -280,14 +278,7 @@ def asker_label(ask: Ask) -> str:
     shown = (question,) if question is not None else request.form.questions
     labels = {request.prompt_labels.get(each.id) for each in shown}
     configured = labels.pop() if len(labels) == 1 else None
-    return configured or request.form.tool or _agent_name(request)
-
-
-def _agent_name(request: Request) -> str:
-    """Return the agent's name with that of its subagent, if its host names one; a call's own metadata does not."""
-    subagent = request.metadata.get(SUBAGENT) if request.carrier is not None else None
-    is_named = isinstance(subagent, str) and subagent.strip()
-    return f"{request.prompt_label} ({subagent})" if is_named else request.prompt_label
+    return configured or request.form.tool or request.prompt_label
 
 
 def options_json(options: tuple[Option, ...]) -> JsonValue:

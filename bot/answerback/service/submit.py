@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -251,7 +251,7 @@ class Submitter:
             join=join_key(body, agent),
             mode=body.mode
             or interim_results.default_mode(parsed.dialect, body.name, parsed.arguments),
-            prompt_label=agent.display_name if agent else DEFAULT_ASKER,
+            prompt_label=_asker(agent, body.metadata if carrier else {}),
             prompt_labels=self._commits.rules.labels(parsed.dialect, body.name, parsed.form.tool),
             carrier=carrier,
         )
@@ -342,3 +342,9 @@ def _submitted_before(first: Existing) -> Submitted:
 
 async def _save_nothing(_shown: object) -> None:
     """A surface without a live message has nothing to save."""
+
+
+def _asker(agent: Agent | None, hook: Mapping[str, JsonValue]) -> str:
+    """Return the agent's display name, and that of its subagent, if a hook's metadata names one."""
+    name, subagent = agent.display_name if agent else DEFAULT_ASKER, hook.get("subagent")
+    return f"{name} ({subagent})" if isinstance(subagent, str) and subagent.strip() else name

@@ -265,25 +265,6 @@ def test_acp_names_the_tool_as_well_as_the_request_allows_and_rejects_once() -> 
     assert question.context == "```\nls\n```\n\n```\ncwd: /w\n```\n\n```\ntitle: T\n```"
 
 
-@pytest.mark.rule("APPROVAL-5")
-def test_langchain_answers_in_place_of_the_tool_and_edits_without_a_schema() -> None:
-    every = ["reject", "respond", "edit", "approve"]
-    ask = make_ask("tool_approval", allowed_decisions=every)
-    assert [o.value for o in ask.form.questions[0].options] == [
-        "approve",
-        "edit",
-        "respond",
-        "reject",
-    ]
-    responded = act(ask, Answer(value="respond"), Answer(value="It is gone already."))
-    assert rendered(responded) == {"type": "respond", "message": "It is gone already."}
-    edited = act(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
-    assert rendered(edited)["edited_action"] == {"name": "delete", "args": {"path": "b.txt"}}
-    assert rendered(act(ask, Answer(value="edit"), Reply(text=WORDS))) == REFUSED["tool_approval"]
-    bare = make_ask("tool_approval", allowed_decisions=["edit"], args=None)
-    assert bare.form.questions[1].default == {}
-
-
 def test_pydantic_ais_calls_are_decided_one_by_one() -> None:
     ask = act(make_ask("DeferredToolRequests"), Answer(value="approve"), Reply(text=WORDS))
     assert rendered(ask) == {

@@ -155,6 +155,28 @@ def test_mistakes_in_a_batch_have_their_places() -> None:
     ]
 
 
+@pytest.mark.rule("APPROVAL-5")
+def test_langchain_answers_in_place_of_the_tool_and_edits_without_a_schema() -> None:
+    every = ["reject", "respond", "edit", "approve"]
+    ask = make_ask("tool_approval", allowed_decisions=every)
+    assert [o.value for o in ask.form.questions[0].options] == [
+        "approve",
+        "edit",
+        "respond",
+        "reject",
+    ]
+    responded = act(ask, Answer(value="respond"), Answer(value="It is gone already."))
+    assert rendered(responded) == {"type": "respond", "message": "It is gone already."}
+    edited = act(ask, Answer(value="edit"), Answer(value={"path": "b.txt"}))
+    assert rendered(edited)["edited_action"] == {"name": "delete", "args": {"path": "b.txt"}}
+    assert rendered(act(ask, Answer(value="edit"), Reply(text=WORDS))) == {
+        "type": "reject",
+        "message": WORDS,
+    }
+    bare = make_ask("tool_approval", allowed_decisions=["edit"], args=None)
+    assert bare.form.questions[1].default == {}
+
+
 # --- OpenAI's MCP tools, Factory Droid, ACP ---------------------------------------------------------
 
 

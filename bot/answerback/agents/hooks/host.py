@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Collection
 from typing import Any, Final, NamedTuple
 
-from answerback.core.ask import SUBAGENT, Ask, Status
+from answerback.core.ask import Ask, Status
 from answerback.core.json_schema import schemas
 from answerback.core.walker import Source
 from answerback.dialects.registry import render_result
@@ -91,7 +91,7 @@ def call_key(event: Json, call_id: str | None) -> str | None:
 def origin(event: Json, **more: str | None) -> Json:
     """The metadata of an event's ask."""
     subagent = first_text(event, "agent_type")
-    found = {**more, "cwd": first_text(event, "cwd"), SUBAGENT: subagent and subagent[:_MAX_NAME]}
+    found = {**more, "cwd": first_text(event, "cwd"), "subagent": subagent and subagent[:_MAX_NAME]}
     return {key: value for key, value in found.items() if value is not None}
 
 
