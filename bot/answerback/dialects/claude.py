@@ -249,7 +249,6 @@ def _runs_in_background(_name: str, arguments: Mapping[str, JsonValue]) -> bool:
 
 DIALECT: Final = Dialect(
     name="claude",
-    is_async=_runs_in_background,
     calls=(
         CallRule(("AskUserQuestion", "ask_user_question")),
         CallRule((qwen.NAME,), Shape(at=qwen.KIND, says=qwen.USER_QUESTION), 10),

@@ -54,6 +54,9 @@ CALLS: dict[str, Json] = {
     },
 }  # fmt: skip
 HEADLINES = {
+    "mcpServer/elicitation/request": "Call delete on shop",
+    "mcp_approval_request": "Call delete on shop",
+    "droid.request_permission": "Use Execute: ls",
     "PermissionRequest": "Run ls",
     "permissionRequest": "Run ls",
     "item/commandExecution/requestApproval": "Run ls",

@@ -26,7 +26,7 @@ def codex_ask(**meta: Any) -> Any:
     return ask_from_call(call["name"], arguments)
 
 
-@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.rule("APPROVAL-7")
 def test_codexs_mcp_tool_is_approved_for_as_long_as_codex_offers() -> None:
     ask = codex_ask()
     [question] = ask.form.questions
@@ -51,7 +51,7 @@ def test_codexs_mcp_tool_is_approved_for_as_long_as_codex_offers() -> None:
     }
 
 
-@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.rule("APPROVAL-7")
 @pytest.mark.parametrize(
     ("persist", "offered"),
     [
@@ -66,7 +66,7 @@ def test_codex_remembers_only_what_it_offers_to(persist: Any, offered: list[str]
     assert [each.value for each in question.options] == offered
 
 
-@pytest.mark.rule("APPROVAL-6")
+@pytest.mark.rule("APPROVAL-7")
 @pytest.mark.parametrize("kind", [None, "tool_suggestion", True])
 def test_any_other_elicitation_of_codex_stays_one(kind: Any) -> None:
     ask = codex_ask(codex_approval_kind=kind)
@@ -91,7 +91,7 @@ def batch(**allowed: list[str]) -> Json:
     }
 
 
-@pytest.mark.rule("APPROVAL-7")
+@pytest.mark.rule("APPROVAL-8")
 def test_langchains_actions_are_decided_one_by_one_as_each_allows() -> None:
     every = ["approve", "edit", "respond", "reject"]
     arguments = batch(delete=every, copy=[], move=every, ask=["respond"])
@@ -115,7 +115,7 @@ def test_langchains_actions_are_decided_one_by_one_as_each_allows() -> None:
     }
 
 
-@pytest.mark.rule("APPROVAL-7")
+@pytest.mark.rule("APPROVAL-8")
 def test_an_action_that_nobody_decided_is_rejected() -> None:
     ask = ask_from_call("hitl_request", batch(delete=[], copy=["edit"], move=["respond"]))
     first = act(ask, Answer(value="approve"))
@@ -132,7 +132,7 @@ def test_an_action_that_nobody_decided_is_rejected() -> None:
     assert rendered(expired(ask))["decisions"][0]["message"] == "[no answer: expired]"
 
 
-@pytest.mark.rule("APPROVAL-7")
+@pytest.mark.rule("APPROVAL-8")
 def test_mistakes_in_a_batch_have_their_places() -> None:
     assert problem_codes("hitl_request", {"action_requests": []}) == [
         ("/action_requests", "too_few")
@@ -186,7 +186,7 @@ def test_openais_mcp_tool_is_named_with_its_server() -> None:
     assert question.context == "```\npath: a.txt\n```"
 
 
-@pytest.mark.rule("APPROVAL-8")
+@pytest.mark.rule("APPROVAL-9")
 def test_droids_tools_are_decided_together() -> None:
     use = {"toolUse": {"name": "Execute", "input": {"command": "ls"}}, "details": {"type": "exec"}}
     more = {"toolUse": {"name": "Create", "input": {"path": "x"}}}

@@ -255,15 +255,21 @@ def _opencode_no_decision(_answers: AnswersById, _arguments: Json, reason: str) 
 
 def _read_droid(call: ArgumentNode) -> Sequence[ApprovalRequest]:
     """Read a request about one or several uses of tools, which are decided together."""
-    uses: list[JsonValue] = []
+    uses: list[tuple[JsonValue, Json]] = []
     tools: list[str] = []
     for node in call.items("toolUses", min_items=1, max_items=MAX_OPTIONS, noun="uses"):
         use = require_object(node, "toolUse") if node.is_object() else node
         tools.append(read_tool_name((use, "name")))
-        uses.append({tools[-1]: use.at("input").value, **notes(node, "details")})
+        uses.append((use.at("input").value, notes(node, "details")))
+    several: list[JsonValue] = [
+        {tool: arguments, **details} for tool, (arguments, details) in zip(tools, uses, strict=True)
+    ]
+    [(arguments, details), *_] = uses or [(None, {})]
+    is_one = len(uses) <= 1
     request = ApprovalRequest(
         tool=", ".join(dict.fromkeys(tools))[:MAX_LABEL],
-        arguments=uses if len(uses) > 1 else next(iter(uses), None),
+        arguments=arguments if is_one else several,
+        notes=details if is_one else {},
         options=tuple(option for option, _ in _read_options(call, "value", "label")),
     )
     return [request]
