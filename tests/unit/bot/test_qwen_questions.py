@@ -10,7 +10,6 @@ import pytest
 
 from answerback.core.actions import Answer, Other, Reply
 from answerback.core.ask import Status
-from answerback.dialects.interim_results import default_mode
 from tests.unit.bot.acp_support import Editor, permission, run_editor, withdrawn
 from tests.unit.bot.agent_support import Served, served
 from tests.unit.bot.dialect_support import act, ask_from_call, problem_codes, result, without_answer
@@ -73,13 +72,6 @@ def test_problems_have_their_places() -> None:
     assert problem_codes(NAME, {"toolCall": {"_meta": meta}}) == [
         ("/toolCall/_meta/qwenQuestions", "too_few")
     ]
-
-
-@pytest.mark.rule("CLAUDE-5")
-def test_kimi_can_go_on_at_once() -> None:
-    for background, mode in ((True, "async"), (False, "wait"), (None, "wait"), (1, "wait")):
-        arguments: Json = {"questions": QUESTIONS, "background": background}
-        assert default_mode("claude", "AskUserQuestion", arguments) == mode
 
 
 @pytest.fixture
