@@ -10,11 +10,11 @@ from answerback.core.actions import Action, Answer, Back, Edit, EndTurn, Other, 
 from answerback.core.clarification import AskBack
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text as block_text
-from answerback.core.view import View
+from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
-from answerback.presentation.sanitize import visible
+from answerback.presentation.sanitize import as_json, visible
 
 
 def _time(at: float) -> str:
@@ -30,14 +30,12 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     audience = attribution.audience_line(view.responders, view.closes_at, labels, MARKS)
     lines = [wording.asks_line(view, labels), audience]
     offers: list[JsonValue] = [control.value for control in view.controls]
-    start: JsonValue = None
-    beside: JsonValue = None
+    again: JsonValue = None
     for line in view.lines:
         lines += [line.question.text, *answer_summary.answer_texts(line, labels)]
     lines.append(attribution.answered_by_line(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
-        question, start = prompt.question, prompt.chosen
-        beside = start if question.other_beside else None
+        question, again = prompt.question, _answer_again(prompt)
         lines += [
             prompt.progress or "",
             question.header or "",
@@ -47,7 +45,12 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         ]
         for option in question.options:
             lines += [f"- {option.label}", option.description or ""]
-        offers += ["other"] if question.other else []
+        if question.other:
+            lines += [f"- {labels.other}", prompt.about_other]
+            offers.append("other")
+        if question.json_schema is not None:
+            lines.append(as_json(question.json_schema))
+        lines += answer_summary.prefill_texts(prompt, labels)
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:
@@ -59,10 +62,16 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         "ask": view.ask_id,
         "revision": view.revision,
         "text": "\n".join(visible(line) for line in lines if line.strip()),
-        "start": start,
-        "beside": beside,
+        "again": again,
         "offers": offers,
     }
+
+
+def _answer_again(prompt: Prompt) -> JsonValue:
+    """Return the action that gives the earlier answer again, else the default."""
+    if prompt.words is not None:
+        return {"do": "other", "value": prompt.words, "beside": prompt.chosen}
+    return {"do": "answer", "value": prompt.prefill, "note": prompt.note}
 
 
 def action_of(received: dict[str, JsonValue]) -> Action | AskBack | None:
@@ -71,7 +80,8 @@ def action_of(received: dict[str, JsonValue]) -> Action | AskBack | None:
     text = value if isinstance(value, str) else None
     match received.get("do"):
         case "answer":
-            return Answer(value=value)
+            note = received.get("note")
+            return Answer(value=value, note=note if isinstance(note, str) else None)
         case "other" if text:
             return Other(text=text, value=received.get("beside"))
         case "edit" if text:

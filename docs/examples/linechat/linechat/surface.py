@@ -20,7 +20,7 @@ from answerback.core.walker import Person
 from answerback.ports.surface import Actor, Asks, Rejected, Shown
 from answerback.presentation import wording
 from answerback.presentation.sanitize import visible
-from linechat.render import action_of, message
+from linechat.render import MARKS, action_of, message
 
 MAX_LINE = 1_000_000
 """The maximum length of a line, in bytes."""
@@ -57,12 +57,14 @@ class LineChat:
         return None if self._server is not None else "Line chat is not listening yet."
 
     async def show(self, ask: Ask, save: Callable[[Shown], Awaitable[None]]) -> Shown:
-        await self._broadcast(ask.destination.channel, message(view_of(ask), self._labels))
+        await self._broadcast(
+            ask.destination.channel, message(view_of(ask, self._labels), self._labels)
+        )
         return Shown(ask.revision, {"id": ask.id}, Thread(channel=ask.destination.channel))
 
     async def remind(self, ask: Ask, number: int) -> None:
         """Send a reminder with its number, by which clients recognise one that was sent again after a crash."""
-        view = view_of(ask)
+        view = view_of(ask, self._labels)
         subject = wording.reminder_subject(view, self._labels)
         text = f"{self._labels.reminder.format(label=view.label)} {subject}"
         reminder: JsonObject = {"ask": ask.id, "reminder": number, "text": visible(text)}
@@ -109,7 +111,7 @@ class LineChat:
         self._joined[writer] = channel
         if self._asks is not None:
             async for ask in self._asks.each_open(self.name, channel):
-                await _send(writer, message(view_of(ask), self._labels))
+                await _send(writer, message(view_of(ask, self._labels), self._labels))
         await _send(writer, {"joined": channel})
 
     async def _act(self, writer: asyncio.StreamWriter, received: JsonObject, name: str) -> None:
@@ -132,10 +134,9 @@ class LineChat:
 
     async def _reject(self, writer: asyncio.StreamWriter, rejected: Rejected, name: str) -> None:
         """Tell only this person why nothing changed, and show them the current ask."""
-        view = view_of(rejected.ask) if rejected.ask else None
-        who = ", ".join(rejected.ask.responders) if rejected.ask else ""
+        view = view_of(rejected.ask, self._labels) if rejected.ask else None
         await self._note(
-            writer, wording.rejection_note(rejected, view, self._labels, who, reader=name)
+            writer, wording.rejection_note(rejected, view, self._labels, MARKS, reader=name)
         )
         if view is not None:
             await _send(writer, message(view, self._labels))

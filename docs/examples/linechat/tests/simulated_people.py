@@ -122,7 +122,7 @@ class SimulatedLinePerson:
         return set(self._seen["offers"])
 
     async def read_prefill(self, question: Question) -> JsonValue:
-        start: JsonValue = self._seen["start"]
+        start: JsonValue = self._seen["again"].get("beside", self._seen["again"]["value"])
         empty_is_nothing = question.answer_type in {AnswerType.TEXT, AnswerType.MULTI_SELECT}
         return (start or None) if empty_is_nothing else start
 
@@ -131,8 +131,14 @@ class SimulatedLinePerson:
     async def answer(self, question: Question, value: JsonValue) -> None:
         await self._act("answer", value)
 
+    async def answer_as_prefilled(self, question: Question) -> None:
+        await self._act(**self._seen["again"])
+
     async def answer_other(self, text: str) -> None:
-        await self._act("other", text, beside=self._seen["beside"])
+        ticked = self._seen["again"].get(
+            "value" if self._seen["again"]["do"] == "answer" else "beside"
+        )
+        await self._act("other", text, beside=ticked if isinstance(ticked, list) else None)
 
     async def go_back(self) -> None:
         await self._act("back")

@@ -24,6 +24,10 @@ UNSUPPORTED = {
     Capability.TYPED_ANSWERS: "Every line states its purpose.",
     Capability.MENTIONS: "Names in a text notify nobody.",
     Capability.DELETION: "Sent lines cannot be deleted.",
+    Capability.PAYLOADS: "There are no signed payloads.",
+    Capability.GROUPS: "Nobody is in a group.",
+    Capability.LATE_EDITS: "Lines are sent, and never edited.",
+    Capability.TOKENS: "There is no token.",
     Capability.RATE_LIMITS: "The chat is its own server.",
 }
 
