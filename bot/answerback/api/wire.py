@@ -145,6 +145,16 @@ class ThreadBody(Wire):
     url: str | None
 
 
+class OriginBody(Wire):
+    """Who asks and from where; null where it is not known."""
+
+    agent: str | None
+    label: str
+    project: str | None
+    folder: str | None
+    session: str | None
+
+
 class AskBody(Wire):
     """The current state of an ask."""
 
@@ -158,6 +168,7 @@ class AskBody(Wire):
     """What would happen, or the first question, on one line; empty after an erasure."""
     asked_by: str
     """The name of the asking agent, as people see it."""
+    origin: OriginBody
     surface: str
     thread: ThreadBody | None
     responders: tuple[str, ...]

@@ -15,12 +15,12 @@ from answerback.core import answer_source, walker
 from answerback.core.actions import Action, Answer, Back, Other
 from answerback.core.asides import UNOPENED, Aside, EpochSeconds, QuestionOpening
 from answerback.core.form import Form, Option, Question
+from answerback.core.origin import UNKNOWN_ASKER, Origin
 from answerback.core.walker import Person, Refused, Source, StrictDataclass, Walk
 
 ANYONE: Final = "anyone"
 """The responder that stands for everyone who can see the prompt."""
-DEFAULT_ASKER: Final = "Assistant"
-"""The display name of an agent that has none."""
+DEFAULT_ASKER: Final = UNKNOWN_ASKER
 
 
 class _Frozen(BaseModel):
@@ -108,6 +108,7 @@ class Request(_Frozen):
     """``async``: the agent continues at once and gets the result later."""
     join: str | None = None
     """Identifies the calls that repeat this one; see `answerback.service.repeated_calls`."""
+    origin: Origin = Origin()
     carrier: str | None = None
     """The hook that put the ask for a call of its host; None: an agent submitted it. A submission cannot set it."""
 
@@ -269,16 +270,14 @@ class Change(NamedTuple):
 
 
 def asker_label(ask: Ask) -> str:
-    """Return the display name of whoever asks, for every surface, reminders and the ask's JSON.
-
-    That is the label configured for the open question (or for all questions, if none is open), else the tool on
-    whose behalf the question is asked, else the agent.
-    """
+    """Return who asks: the label configured for the open question (or for all), else its tool, else the agent."""
     request, question = ask.request, ask.question
     shown = (question,) if question is not None else request.form.questions
     labels = {request.prompt_labels.get(each.id) for each in shown}
     configured = labels.pop() if len(labels) == 1 else None
-    return configured or request.form.tool or request.prompt_label
+    return (
+        configured or request.form.tool or request.origin.asker(request.agent, request.prompt_label)
+    )
 
 
 def options_json(options: tuple[Option, ...]) -> JsonValue:

@@ -49,6 +49,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "dialect": ask.request.dialect,
         "repaired": [*ask.request.repaired],
         "asked_by": asker_label(ask),
+        "origin": _origin(ask),
         "surface": ask.destination.surface,
         "thread": _thread(ask),
         "responders": [*ask.responders],
@@ -214,6 +215,16 @@ def delivery_json(stored: StoredDelivery) -> dict[str, JsonValue]:
         "last_error": stored.last_error,
         "created_at": iso(delivery.created_at),
         "updated_at": iso(stored.updated_at),
+    }
+
+
+def _origin(ask: Ask) -> dict[str, JsonValue]:
+    request = ask.request
+    places = request.origin.model_dump(include={"project", "folder", "session"})
+    return {
+        "agent": request.agent,
+        "label": request.origin.label(request.agent, request.prompt_label),
+        **places,
     }
 
 

@@ -14,7 +14,10 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, Va
 from answerback.core.ask import ANYONE, Destination, Escalation
 from answerback.core.errors import ConfigError, InvalidCallError, Problem
 from answerback.core.form import ContextFormat
+from answerback.core.headline import file_name
 from answerback.core.json_schema import schemas
+from answerback.core.origin import Origin
+from answerback.core.visible_text import one_line
 from answerback.dialects.call_reader import did_you_mean
 from answerback.ports.store_values import NO_LIMITS, AskLimits
 from answerback.service.body_errors import find_size_problem, problems_of
@@ -22,6 +25,8 @@ from answerback.service.body_errors import find_size_problem, problems_of
 DEFAULT_SURFACE: Final = "web"
 _MAX_NAME_LENGTH: Final = 1_000
 _MAX_SECONDS: Final = 366 * 86_400
+MAX_PLACE: Final = 100
+"""Characters of a part of an origin."""
 
 
 def _require_encodable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -52,6 +57,17 @@ class To(_StrictModel):
     channel: _Name | None = None
     thread: _Name | None = None
     user: _Name | None = None
+
+
+_Place = Annotated[str, Field(min_length=1, max_length=MAX_PLACE)]
+
+
+class OriginBody(_StrictModel):
+    """From where the agent asks. Who it is, its token says."""
+
+    project: _Place | None = None
+    folder: _Place | None = None
+    session: _Place | None = None
 
 
 class Submission(_StrictModel):
@@ -111,6 +127,9 @@ class Submission(_StrictModel):
             "answer was not delivered: in the same conversation or, without one, by this caller within ten minutes."
         ),
     ] = None
+    origin: Annotated[
+        OriginBody, Field(description="The agent's project, its folder and its session.")
+    ] = OriginBody()
     metadata: Annotated[dict[str, JsonValue], AfterValidator(_require_encodable)] = {}
 
 
@@ -195,6 +214,32 @@ def read_submission(body: JsonValue) -> Submission:
         raise InvalidCallError(
             _tool_name(body), problems_of(error, _advise_on_unknown_field)
         ) from None
+
+
+_HOSTS: Final = {
+    "claude": "Claude Code",
+    "codex": "Codex",
+    "gemini": "Gemini CLI",
+    "copilot": "Copilot CLI",
+    "item/commandExecution/requestApproval": "Codex",
+    "item/fileChange/requestApproval": "Codex",
+    "item/permissions/requestApproval": "Codex",
+    "permission.asked": "opencode",
+}
+"""The names of hosts, by their hook, or by a kind of request that only they make."""
+
+
+def read_origin(submission: Submission, carrier: str | None) -> Origin:
+    """Return from where an agent asks; its project is named, or the last part of its folder."""
+    sent, named = submission.origin, submission.metadata.get("project")
+    from_folder = file_name(sent.folder) if sent.folder else None
+    project = sent.project or from_folder or (named if isinstance(named, str) else None)
+    return Origin(
+        host=_HOSTS.get(submission.name if carrier is None else carrier),
+        project=one_line(project)[:MAX_PLACE] or None if project else None,
+        folder=sent.folder,
+        session=sent.session,
+    )
 
 
 def _advise_on_unknown_field(field: str) -> str:

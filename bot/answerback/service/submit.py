@@ -26,7 +26,7 @@ from answerback.service.act_or_refuse import ChangeCommitter
 from answerback.service.agent_presence import LEASE
 from answerback.service.ask_limits import too_many_asks
 from answerback.service.repeated_calls import RepeatedCalls, join_key
-from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan
+from answerback.service.submission_request import Agent, Plan, Routes, Submission, plan, read_origin
 
 logger = logging.getLogger(__name__)
 
@@ -253,6 +253,7 @@ class Submitter:
             or interim_results.default_mode(parsed.dialect, body.name, parsed.arguments),
             prompt_label=_asker(agent, body.metadata if carrier else {}),
             prompt_labels=self._commits.rules.labels(parsed.dialect, body.name, parsed.form.tool),
+            origin=read_origin(body, carrier),
             carrier=carrier,
         )
         reachable = request.callback is not None or request.mode == "async"

@@ -37,7 +37,7 @@ from answerback.service.body_errors import problems_of
 from answerback.service.late_answer_text import describe_late_answer
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
-from answerback.service.submission_request import Agent, read_submission
+from answerback.service.submission_request import MAX_PLACE, Agent, read_submission
 from answerback.service.submit import Submitted
 
 Json = dict[str, Any]
@@ -254,6 +254,7 @@ class HookEndpoints:
                 "conversation": call.conversation,
                 "turn": call.turn,
                 "tool_call_id": call.tool_call_id,
+                "origin": _origin(call),
                 "metadata": call.metadata,
             }
         )
@@ -272,6 +273,12 @@ class HookEndpoints:
         stopping = "Answerback was stopped before anyone answered"
         late = f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
         return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
+
+
+def _origin(call: Call) -> Json:
+    """The host's folder and session, as far as they fit."""
+    found = {"folder": call.metadata.get("cwd"), "session": call.conversation}
+    return {key: value[-MAX_PLACE:] for key, value in found.items() if value}
 
 
 def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
