@@ -93,6 +93,8 @@ class QuestionPromptBody(Wire):
     other_beside: bool
     """Whether the text of `other` is added to the ticked options; if not, it replaces them."""
     json_schema: Annotated[JsonValue, Field(alias="schema")]
+    consent: bool
+    """Whether the answers of a boolean are called Accept and Decline."""
     remember: bool
     """Whether an answer may be remembered for the turn."""
     note: bool
