@@ -137,6 +137,8 @@ class SlackSurface(ChatSurface):
             *parts, self._listener, self._homes, self._posting.selections, self._now
         )
         self._interactions = Interactions(asks, platform, self.name)
+        if self._endpoint is not None:
+            self._endpoint.on_click = self._interactions.receive
         self._sessions = AgentSessions(asks, self._calls, self._notes, self._labels, self._now)
         self._events = EventHandler(asks, self._groups, self._identity, self._recheck, self._now)
         self._events.on_home_opened = self._homes.open_first_page

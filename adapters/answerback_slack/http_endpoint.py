@@ -54,6 +54,12 @@ _CLICK_DECODER: Final = msgspec.json.Decoder(ClickPayload)
 class HttpEndpoint:
     """The HTTP handler that receives Slack's requests."""
 
+    on_click: PayloadCallback | None = None
+    """Handles a click without bolt's router, which takes as long to find the only listener as the commit takes.
+
+    Set once the surface is started.
+    """
+
     def __init__(
         self, secret: str, dispatch: PayloadCallback, now: Callable[[], float] = time.time
     ) -> None:
@@ -121,15 +127,20 @@ class HttpEndpoint:
 
     async def _answer(self, content_type: str, body: bytes) -> web.Response:
         text = json_text_from_body(content_type, body)
-        payload = parse_click(text) or parse_payload(text)
+        if self.on_click is not None and (click := parse_click(text)) is not None:
+            return _response(*await self.on_click(click))
+        payload = parse_payload(text)
         if payload is None:
             return web.Response(status=400, text="the body is not a Slack payload")
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": str(payload.get("challenge", ""))})
-        status, answer = await self._dispatch(payload)
-        if answer is None:
-            return web.Response(status=status)
-        return web.Response(status=status, body=to_json(answer), content_type="application/json")
+        return _response(*await self._dispatch(payload))
+
+
+def _response(status: int, answer: Mapping[str, Any] | None) -> web.Response:
+    if answer is None:
+        return web.Response(status=status)
+    return web.Response(status=status, body=to_json(answer), content_type="application/json")
 
 
 def json_text_from_body(content_type: str, body: bytes) -> str:
