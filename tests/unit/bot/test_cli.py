@@ -57,6 +57,7 @@ finally:
         *("answerback.cli.output", "answerback.core", "answerback.core.base_error"),
         *("answerback.ports", "answerback.ports.install_extras"),
         *("answerback.presentation", "answerback.presentation.sanitize"),
+        "answerback.core.visible_text",
         "answerback.core.invisible_characters",
     }
     heavy = {"aiohttp", "asyncio", "jsonschema", "pydantic", "prompt_toolkit", "sqlite3", "ssl"}
@@ -168,8 +169,8 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "mcp": (["--help"], {"markdown_it"}),
 }
 """How each command is started, and which of `UNUSED` it needs. The last two run until they are stopped."""
-MOST = 900
-"""The maximum number of modules that a command may import, including Python's own."""
+MOST = 930
+"""The maximum number of modules that a command may import, including Python's own; a fifth of them are ours."""
 
 
 ALL_BUT_FEW: Final = ("aiohttp", "pydantic_settings", "answerback.runtime.config_file")
