@@ -27,31 +27,46 @@ INVISIBLE: Final = re.compile(f"[{CONTROLS}{_IGNORED}]")
 """An invisible character, whatever is next to it."""
 _ASCII: Final = re.compile(f"[{CONTROLS}]")
 """Those in ASCII; a search for these alone takes a fifth of the time."""
-_NEEDS_CONTEXT: Final = re.compile(
-    "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0020-\U000e007f\U000e0100-\U000e01ef]"
+_INVISIBLE_OR_FLAG: Final = re.compile(
+    f"[{CONTROLS}{_IGNORED}]"
+    # the flags of England, Scotland and Wales
+    "(?P<flag>(?<=\U0001f3f4\U000e0067)\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
+    "|\U000e0077\U000e006c\U000e0073)\U000e007f)?"
 )
-"""A character that some emoji or script needs."""
+_NEEDS_CONTEXT: Final = re.compile(
+    "[\u180b-\u180d\u180f\u200c\u200d\ufe00-\ufe0f\U000e0100-\U000e01ef]"
+)
+"""A character that some emoji or script needs where it is; a flag's tags apart."""
 
 
 def replace_invisible(text: str, show: Callable[[str], str]) -> str:
     """Replace each invisible character, except those that an emoji or a script needs where they are."""
     if (_ASCII if text.isascii() else INVISIBLE).search(text) is None:
         return text
-    if _NEEDS_CONTEXT.search(text) is None:
-        return INVISIBLE.sub(lambda match: show(match[0]), text)
-    return _in_context().sub(lambda match: match["needed"] or show(match[0]), text)
+    return _INVISIBLE_OR_FLAG.sub(
+        lambda match: match[0] if _is_needed(match) else show(match[0]), text
+    )
 
 
 def invisible_places(text: str) -> set[int]:
     """Return the indexes of the characters that `replace_invisible` replaces."""
     if INVISIBLE.search(text) is None:
         return set()
-    return {match.start() for match in _in_context().finditer(text) if not match["needed"]}
+    return {match.start() for match in _INVISIBLE_OR_FLAG.finditer(text) if not _is_needed(match)}
+
+
+def _is_needed(found: re.Match[str]) -> bool:
+    """Whether an emoji or a script needs an invisible character where it is."""
+    if found["flag"] is not None:
+        return True
+    if _NEEDS_CONTEXT.match(found[0]) is None:
+        return False
+    return _needed().match(found.string, found.start()) is not None
 
 
 @cache
-def _in_context() -> regex.Pattern[str]:
-    """The invisible characters, and first, as ``needed``, those that belong where they are.
+def _needed() -> regex.Pattern[str]:
+    """An invisible character that belongs where it is.
 
     `regex` knows scripts and emoji. It is imported when a text needs it, for a quick start.
     """
@@ -69,9 +84,6 @@ def _in_context() -> regex.Pattern[str]:
         r"(?<=\p{Extended_Pictographic}\p{Emoji_Modifier}?\ufe0f?)\u200d(?=\p{Extended_Pictographic})",
         r"(?<=[\p{Emoji}--[#*0-9]])[\ufe0e\ufe0f]",
         r"(?<=[#*0-9])\ufe0f(?=\u20e3)",
-        # the flags of England, Scotland and Wales
-        r"(?<=\U0001f3f4)\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074"
-        r"|\U000e0077\U000e006c\U000e0073)\U000e007f",
         # joiners between letters, and after one that would be joined
         rf"(?<=[{joined}])\u200c(?=[{joined}])",
         rf"(?<=[{joined}])\u200d(?![\u200c\u200d])",
@@ -80,4 +92,4 @@ def _in_context() -> regex.Pattern[str]:
         r"(?<=\p{Mongolian})[\u180b-\u180d\u180f]",
         r"(?<=[\p{Myanmar}\p{Phags_Pa}])\ufe00",
     )
-    return regex.compile(f"(?P<needed>{'|'.join(needed)})|[{CONTROLS}{_IGNORED}]", regex.V1)
+    return regex.compile("|".join(needed), regex.V1)

@@ -40,28 +40,21 @@ def show_options(question: Question, labels: Labels) -> ShownOptions:
 
 def means_other(label: str, labels: Labels) -> bool:
     """Whether an option is called "Other", or like the control for one's own words."""
-    return _key(label).rstrip(" .:") in {"other", _key(labels.other).rstrip(" .:")}
+    return fold(label).rstrip(" .:") in {"other", fold(labels.other).rstrip(" .:")}
 
 
 def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:
     """Number the labels that look alike, or like one of the texts that are ``taken``."""
-    keys = [_key(label) for label in labels]
-    counts = Counter([*keys, *{_key(text) for text in taken}])
+    keys = [fold(label) for label in labels]
+    counts = Counter([*keys, *{fold(text) for text in taken}])
     shown, numbers = [], Counter[str]()
     for label, key in zip(labels, keys, strict=True):
         told = label
-        while counts[key] > 1 and (told == label or counts[_key(told)]):
+        while counts[key] > 1 and (told == label or counts[fold(told)]):
             numbers[key] += 1
             told = f"{label} ({numbers[key]})"
         shown.append(told)
     return shown
-
-
-def _key(label: str) -> str:
-    """Return what is equal for labels that look alike: without case, blanks, and characters that draw nothing."""
-    if label.isascii() and label.isprintable():
-        return " ".join(label.casefold().split())  # the same, faster
-    return fold(label)
 
 
 def _controls(labels: Labels) -> tuple[str, ...]:

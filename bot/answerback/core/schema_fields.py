@@ -9,6 +9,7 @@ must still be checked against the schema afterwards.
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -285,13 +286,12 @@ def _choices(node: Mapping[str, JsonValue], types: list[str]) -> tuple[Choice, .
     fitting = [c for c in choices if _has_type(c.value, types) or (c.value is None and nullable)]
     if len({json_value_key(choice.value) for choice in fitting}) < len(fitting):
         raise _NotFlatError
-    return tuple(_told_apart(choice, fitting) for choice in fitting)
+    counts = Counter(choice.title for choice in fitting)
+    return tuple(_with_value(each) if counts[each.title] > 1 else each for each in fitting)
 
 
-def _told_apart(choice: Choice, choices: list[Choice]) -> Choice:
-    """Return the choice with its value as JSON, if another one has the same title: 1 and "1" look the same."""
-    if sum(each.title == choice.title for each in choices) == 1:
-        return choice
+def _with_value(choice: Choice) -> Choice:
+    """Return the choice with its value as JSON, which tells it from another of the same title: 1 and "1" look alike."""
     value = json.dumps(choice.value, ensure_ascii=False)
     is_titled = choice.title != _title(choice.value)
     return replace(choice, title=f"{choice.title} ({value})" if is_titled else value)
