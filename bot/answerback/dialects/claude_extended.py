@@ -1,0 +1,63 @@
+"""What Claude's extended form has besides choices: a title, explanations, and questions for a text or a number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.core.form import AnswerType, Question
+from answerback.core.json_schema.schemas import violations
+from answerback.dialects import choice_forms
+from answerback.dialects.call_reader import ArgumentNode
+
+_KINDS: Final = ("choice", "text", "number")
+CHOICE, _, _NUMBER = _KINDS
+Json = dict[str, JsonValue]
+
+
+def read_kind(node: ArgumentNode) -> str | None:
+    """Read what a question asks for: a choice if it does not say."""
+    return node.choice("kind", _KINDS, CHOICE)
+
+
+def read_context(node: ArgumentNode, title: str | None) -> str | None:
+    """Read what stands above a question: the title of the form and what explains the question."""
+    hints = [node.text(key, required=False, blank=True) for key in ("description", "placeholder")]
+    heading = title and title.strip() and choice_forms.heading(title)
+    return "\n\n".join(filter(None, [heading, *hints])) or None
+
+
+def forbid_options(node: ArgumentNode, kind: str | None) -> None:
+    """Record a problem if a question that is no choice has options."""
+    child = node.at("options")
+    if child.value not in (None, []):
+        message = f"{child.name} is for the kind choice only; this is {kind}."
+        child.fail("options_forbidden", message)
+
+
+def read_number(node: ArgumentNode, kind: str | None, header: str | None) -> Json | None:
+    """Read the bounds of a number as its JSON Schema, with the unit in its title; None for another kind."""
+    if kind != _NUMBER:
+        return None
+    low, high, step = (node.number(key) for key in ("min", "max", "step"))
+    if low is not None and high is not None and low > high:
+        message = f"{node.name}.min is more than max: no answer would be possible."
+        node.fail("unknown_value", message, "min")
+    unit = node.text("unit", required=False, blank=True)
+    name = header or "Number"
+    schema: Json = {"type": "number", "title": f"{name} ({unit})" if unit else name}
+    steps = isinstance(step, int) and step > 0 and isinstance(low or 0, int)
+    if steps and step is not None and (low or 0) % step == 0:
+        schema["multipleOf"] = step  # else the steps do not start at zero, as a schema's do
+    bounds: Json = {"minimum": low, "maximum": high}
+    return schema | {key: bound for key, bound in bounds.items() if bound is not None}
+
+
+def with_number(question: Question, node: ArgumentNode, schema: Json) -> Question:
+    """Return the question for a number of this schema, with its default if that is valid."""
+    update: dict[str, object] = {"answer_type": AnswerType.SCHEMA, "json_schema": schema}
+    default = node.at("defaultValue").value
+    if default is not None and not violations(schema, default):
+        update |= {"default": default, "has_default": True}
+    return question.model_copy(update=update)
