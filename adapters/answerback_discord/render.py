@@ -15,6 +15,7 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
+from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import fits_line, utf16_length
 from answerback_chat.control_codec import Verb
@@ -39,7 +40,8 @@ from answerback_discord.option_controls import (
 )
 
 LABEL_BUDGET: Final = 200
-HEADER_BUDGET: Final = 60
+HEADER_BUDGET: Final = 240
+"""Units for the twelve characters of a header, which may be emoji of many units each."""
 ASIDES_BUDGET: Final = 1_200
 """Units for what was asked back and explained."""
 QUESTION_IN_LINE: Final = 120
@@ -101,9 +103,9 @@ def _answered_by(view: View, labels: Labels) -> str:
 def _render_prompt(view: View, prompt: Prompt, labels: Labels, list_state: ListState) -> Json:
     question = prompt.question
     heading, short = _heading(view, labels)
-    header, header_short = (
-        shorten_line(question.header, HEADER_BUDGET) if question.header else ("", False)
-    )
+    tag = header_tag(question.header)
+    header, header_short = shorten_line(tag.short, HEADER_BUDGET) if tag else ("", False)
+    header_short = header_short or (tag is not None and tag.is_cut)
     so_far, so_far_short = _answers_so_far(view, labels) if view.lines else ("", False)
     options = option_controls.option_text_blocks(question, list_state)
     blocks = [TextBlock(question.text, limits.MESSAGE_TEXT, "**{}**"), *options]

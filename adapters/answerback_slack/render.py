@@ -14,6 +14,7 @@ from answerback.core.form import AnswerType
 from answerback.core.labels import Labels
 from answerback.core.view import Control, Line, Prompt, View
 from answerback.presentation import answer_summary, text_fitting, wording
+from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, one_line, visible
 from answerback_chat.control_codec import Verb
 from answerback_slack import fallback_text, limits, option_controls, record_text
@@ -105,9 +106,10 @@ def render(
 def _add_prompt(builder: MessageBuilder, prompt: Prompt) -> None:
     question = prompt.question
     title = wording.asks_line(builder.view, builder.labels)
-    builder.add_asker_line(
-        f"{title} · {visible(question.header)}" if question.header else title, TITLE_ROOM
-    )
+    if tag := header_tag(question.header):
+        title = f"{title} · {tag.short}"
+        builder.shortened |= tag.is_cut
+    builder.add_asker_line(title, TITLE_ROOM)
     _add_answers_so_far(builder)
     builder.add_context(prompt, CONTEXT_ROOM)
     builder.add_heading(question.text, QUESTION_ROOM)

@@ -26,6 +26,7 @@ from answerback.core.walker import GivenAnswer, Person, question_index
 from answerback.presentation import wording
 from answerback.presentation.form_inputs import NO_LIMITS, field_inputs
 from answerback.presentation.form_spec import field_index, native_fields
+from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.sanitize import as_json, one_line, unseen, visible
 from answerback.presentation.text_fitting import shorten
 from answerback_web import attribution, form_inputs, limits, parse, question_context
@@ -74,7 +75,7 @@ class PromptPart:
     """The open question and its inputs; only the inputs of its answer type are set."""
 
     at: int
-    header: str | None
+    header: HeaderTag | None
     text: str
     context: Markup | None
     buttons: tuple[Button, ...] = ()
@@ -242,7 +243,7 @@ def _prompt_part(prompt: Prompt, labels: Labels, post: Post | None) -> PromptPar
     question = prompt.question
     part = PromptPart(
         at=prompt.position - 1,
-        header=one_line(question.header) if question.header else None,
+        header=header_tag(question.header),
         text=visible(question.text),
         context=question_context.render_context(prompt, labels),
     )

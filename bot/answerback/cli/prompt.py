@@ -152,7 +152,8 @@ class TerminalPrompter:
         if prompt.get("context"):
             yield from question_context.render_context(prompt)
             yield []
-        header = f"{prompt['header']}: " if prompt.get("header") else ""
+        tag = question_context.header_of(prompt)
+        header = f"{tag.short}: " if tag else ""
         progress = f"{prompt['progress']} " if prompt["progress"] else ""
         title = labels.review_title if review else str(prompt["text"])
         yield text_line(f"{progress}{header}{title}", _BOLD)

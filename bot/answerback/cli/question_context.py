@@ -27,6 +27,7 @@ from answerback.core.markdown import (
 )
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
+from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.wording import sentence
 
@@ -49,10 +50,18 @@ def render_context(prompt: Mapping[str, JsonValue]) -> Iterator[Fragments]:
 
 
 def original_texts(prompt: Mapping[str, JsonValue]) -> list[str]:
-    """Return the context and the explanations of a prompt whose marks are rendered away, as they were written."""
+    """Return what is not shown as it was written: a shortened header, and texts whose marks are rendered away."""
+    tag = header_of(prompt)
+    header = [tag.whole] if tag and tag.is_cut else []
     texts = [str(prompt.get("context") or "")]
     texts += [str(row["text"]) for row in _asides(prompt) if row["by"] is None]
-    return [text for text in texts if hides_marks(text, _context_format(prompt))]
+    return header + [text for text in texts if hides_marks(text, _context_format(prompt))]
+
+
+def header_of(prompt: Mapping[str, JsonValue]) -> HeaderTag | None:
+    """Return the tag for the header of a prompt."""
+    header = prompt.get("header")
+    return header_tag(header) if isinstance(header, str) else None
 
 
 def _context_format(prompt: Mapping[str, JsonValue]) -> ContextFormat:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from answerback.presentation.sanitize import one_line
@@ -30,6 +31,14 @@ def shorten(text: str, limit: int) -> str:
     if utf16_length(text) <= limit:
         return text
     return text[: _cut(text, limit - 1)].rstrip() + ELLIPSIS
+
+
+def shorten_to_characters(text: str, limit: int) -> str:
+    """Like `shorten`, but counts what people see as one character."""
+    if len(text) <= limit:
+        return text
+    ends = [each.end() for each in islice(_grapheme_clusters().finditer(text), limit + 1)]
+    return text if len(ends) <= limit else text[: ends[limit - 2]].rstrip() + ELLIPSIS
 
 
 def split_text(text: str, limit: int) -> list[str]:

@@ -25,6 +25,7 @@ from answerback.testing.surface_clicks import (
     wait_for_steps,
 )
 from answerback.testing.surface_questions import AGAIN
+from answerback.testing.surface_walks import strip_whitespace
 
 QUESTIONS, OPTIONS, CHARACTERS, LABEL = 100, 1_000, 20_000, 1_000
 HOSTILE = {
@@ -38,6 +39,16 @@ HOSTILE = {
     "blanks": "ls" + " " * 400 + "; rm -rf /srv" + "\t" * 50 + "x",
     "long word": "Donaudampfschiff" * 60,
 }
+
+FAMILY = "\U0001f469\u200d\U0001f469\u200d\U0001f467"
+HEADERS = {
+    "Target hosts": "Target hosts",
+    "Authentication method": "Authenticat…",
+    "Deploy now to all": "Deploy now…",
+    FAMILY * 12: FAMILY * 12,
+    FAMILY * 13: FAMILY * 11 + "…",
+}
+"""Headers with the tags that are shown for them."""
 
 MARKED = (
     "Replace src/__init__.py and app/__main__.py",
@@ -112,6 +123,21 @@ class TextsContract:
         await create_viewed_ask(stage, [question, AGAIN], ada)
         text = await ada.read_all_text()
         assert [each for each in expected if text.count(each) < 2] == []
+
+    @pytest.mark.rule("TEXT-9", "HOST-2")
+    @pytest.mark.parametrize("header", HEADERS, ids=lambda header: f"{len(header)} code points")
+    async def test_a_header_is_a_tag_of_twelve_characters_and_can_be_read_whole(
+        self, stage: Stage, ada: SimulatedPerson, header: str
+    ) -> None:
+        question = Question(id=header, text="Which?", header=header, answer_type=AnswerType.BOOLEAN)
+        ask = await create_viewed_ask(stage, [question, AGAIN], ada)
+        text, tag = strip_whitespace(await ada.read_all_text()), HEADERS[header]
+        assert strip_whitespace(header) in text
+        assert ("…" in text) == ("…" in tag)
+        assert strip_whitespace(tag) in text
+        await ada.answer(question, True)
+        ask = await wait_for_steps(stage, ask, ada, after=1)
+        assert [given.question_id for given in ask.walk.answers] == [header]
 
     @pytest.mark.rule("TEXT-6")
     @pytest.mark.parametrize("source", MARKED)

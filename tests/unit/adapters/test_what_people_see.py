@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,43 @@ async def test_the_terminal_prints_the_source_on_request(tmp_path: Path) -> None
         ended = await terminal.walked(ask, "o\ry\r")
         assert r"C:\new\*.* __x__" in terminal.screen.text
     assert [*ended.answers.values()] == [True]
+
+
+@pytest.mark.rule("TEXT-9", "DIALECT-12")
+@pytest.mark.parametrize(
+    ("header", "tag", "offered"),
+    [
+        ("Target hosts", "Target hosts", False),
+        ("Authentication method", "Authenticat…", True),
+        (" Deploy  now to all ", "Deploy now…", True),
+        (" ", "", False),
+    ],
+)
+def test_the_whole_header_is_offered_exactly_where_its_tag_is_cut(
+    surface: str, header: str, tag: str, offered: bool
+) -> None:
+    ask = asked({"name": "ask_user_question", "arguments": {"questions": [headed(header)]}})
+    names = {"terminal": LABELS.original, "web": '<details class="header"'}
+    text = SURFACES[surface](ask)
+    assert tag in text
+    assert (names.get(surface, LABELS.details) in text) == offered
+
+
+@pytest.mark.rule("TEXT-9", "VSCODE-1")
+async def test_the_terminal_prints_a_header_on_request_and_the_answer_has_it_whole(
+    tmp_path: Path,
+) -> None:
+    header = "Authentication method"
+    async with open_terminal(tmp_path) as terminal:
+        arguments: dict[str, Any] = {"questions": [headed(header)]}
+        ask = await terminal.client.submit("vscode_askQuestions", arguments)
+        left = await terminal.walked(ask, "q\r")
+        assert "Authenticat…: Which?" in terminal.screen.text
+        assert header not in terminal.screen.text
+        ended = await terminal.walked(left, "o\r1\r")
+        assert header in terminal.screen.text
+    assert [*ended.answers] == [header]
+
+
+def headed(header: str) -> dict[str, Any]:
+    return {"question": "Which?", "header": header, "options": [{"label": "a"}, {"label": "b"}]}

@@ -14,6 +14,7 @@ from answerback.core.view import Prompt, View
 from answerback.presentation import answer_summary, attribution, wording
 from answerback.presentation.asides import asides
 from answerback.presentation.attribution import AttributionFormat
+from answerback.presentation.header_tag import header_tag
 from answerback.presentation.sanitize import as_json, visible
 
 
@@ -36,9 +37,10 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
     lines.append(attribution.answered_by_line(view, labels, MARKS))
     if (prompt := view.prompt) is not None:
         question, again = prompt.question, _answer_again(prompt)
+        tag = header_tag(question.header)
         lines += [
             prompt.progress or "",
-            question.header or "",
+            tag.short if tag else "",
             question.text,
             question.context or "",
             *(block_text((block,)) for block in asides(view, labels)),
@@ -51,6 +53,8 @@ def message(view: View, labels: Labels) -> dict[str, JsonValue]:
         if question.json_schema is not None:
             lines.append(as_json(question.json_schema))
         lines += answer_summary.prefill_texts(prompt, labels)
+        if tag and tag.is_cut:
+            lines.append(tag.whole)
     if view.is_review:
         offers.append("submit")
     if view.outcome is not None:

@@ -79,6 +79,9 @@ CASES: dict[str, Ask] = {
     "select-radio-descriptions": single_question_ask(
         SELECT, options=DESCRIBED, header="Target", other=True
     ),
+    "select-long-header": single_question_ask(
+        SELECT, options=ENVIRONMENTS, header="Authentication method"
+    ),
     "select-long-texts": single_question_ask(SELECT, options=LONG),
     "select-menu-groups": single_question_ask(SELECT, options=REGIONS, default="r129"),
     "multi-select-boxes": single_question_ask(MULTI, options=DESCRIBED, default=["prod"]),
