@@ -187,7 +187,10 @@ class Labels(BaseModel):
     answer_schema: str = "What the answer must look like"
     keys_choose: str = "Number keys choose."
     keys_answer: str = "Ctrl+Enter answers."
-    keys_move: str = "The left and right arrow keys move between the questions you have answered."
+    keys_move: str = (
+        "The left and right arrow keys move between the questions you have answered "
+        "and on to the first one you have not."
+    )
     context: str = "Context"
     question: str = "Question"
     more_below: str = "More below"
