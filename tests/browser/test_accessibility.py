@@ -140,11 +140,19 @@ async def explained(page: Page, there: Site) -> None:
     await page.goto(there.page(ask))
 
 
+LONG_HEADER: Final = {
+    "questions": [
+        {**question, "header": "Authentication method"} for question in CLAUDE["questions"]
+    ]
+}
 STATES: Final[dict[str, State]] = {
     "may be asked back": asking(YES_NO, accepts=["clarify"]),
     "asked back and explained": explained,
     "yes or no, with a context": asking(YES_NO),
     "previews and a note": asking(name="AskUserQuestion", arguments=CLAUDE),
+    "the header in full": asking(
+        name="AskUserQuestion", arguments=LONG_HEADER, press="details.header summary"
+    ),
     "several choices": asking({**MANY, "options": [f"Option {i}" for i in range(20)]}),
     "a text": asking({**TEXT, "context": "See `this`."}),
     "a form": asking(FLAT),

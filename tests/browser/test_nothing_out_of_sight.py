@@ -77,3 +77,23 @@ async def test_every_kind_of_text_is_inside_the_window(
         await page.goto(web_site.page(ask))
         await settled(page)
         assert await page.evaluate(OUTSIDE) == []
+
+
+@pytest.mark.rule("TEXT-9", "TEXT-7")
+@pytest.mark.parametrize("width", [390, 900])
+async def test_the_tag_of_a_long_header_opens_the_whole_header_inside_the_window(
+    browser: Browser, web_site: Site, width: int
+) -> None:
+    options = [{"label": "a"}, {"label": "b"}]
+    question = {"question": "Which?", "header": WORD, "options": options}
+    ask = await web_site.ask(name="ask_user_question", arguments={"questions": [question]})
+    async with tab(browser, viewport={"width": width, "height": 800}) as page:
+        await page.goto(web_site.page(ask))
+        await settled(page)
+        whole = page.get_by_text(WORD)
+        await expect(whole).not_to_be_visible()
+        await page.locator("summary", has_text="Donaudampfs…").press("Enter")
+        await expect(page.locator("#header")).to_have_attribute("open", "")
+        await expect(whole).to_be_visible()
+        assert await page.evaluate(OUTSIDE) == []
+    assert not (await web_site.stored(ask)).walk.answers
