@@ -73,7 +73,7 @@ def _escape_visible_short(visible_text: str) -> str:
 
 
 def _escape_markdown(visible_text: str) -> str:
-    escaped = _MARKS.sub(r"\\\g<0>", visible_text)
+    escaped = _MARKS.sub(lambda mark: "\\" + mark[0], visible_text)  # faster than a template
     return _LINE_STARTS.sub(_escape_start, escaped)
 
 

@@ -13,6 +13,8 @@ import pytest
 from tests.meta.project import ROOT, SOURCE_FOLDERS, files, sources, tree
 
 MAX_LINES = 400
+MAX_DIALECT_LINES = 120
+LONGER_DIALECTS = {"codex.py", "elicitation.py", "question.py"}
 TOP_LEVEL = {
     "pyproject.toml",
     "README.md",
@@ -68,6 +70,16 @@ def test_no_python_file_is_too_long() -> None:
         if (count := len(path.read_text("utf-8").splitlines())) > MAX_LINES
     }
     assert long == {}, f"split these by topic: {MAX_LINES} lines is the limit"
+
+
+def test_a_dialect_is_short() -> None:
+    long = {
+        path.name
+        for path in (ROOT / "bot/answerback/dialects").glob("*.py")
+        if "\nDIALECT: Final" in (text := path.read_text("utf-8"))
+        and len(text.splitlines()) > MAX_DIALECT_LINES
+    }
+    assert long == LONGER_DIALECTS, "move what a dialect reads or renders to modules beside it"
 
 
 def test_no_module_is_a_catch_all() -> None:

@@ -25,7 +25,8 @@ class ShownOptions(NamedTuple):
 def show_options(question: Question, labels: Labels) -> ShownOptions:
     """Return a question's options with labels that people can tell apart, from our own controls too."""
     sent = question.options
-    others = [each for each in sent if question.other and means_other(each.label, labels)]
+    names = _other_names(labels) if question.other else set()
+    others = [each for each in sent if names and _bare(each.label) in names]
     if len(others) == len(sent):
         others = []  # something has to be left to choose
     answers = [each for each in sent if each not in others]
@@ -40,7 +41,15 @@ def show_options(question: Question, labels: Labels) -> ShownOptions:
 
 def means_other(label: str, labels: Labels) -> bool:
     """Whether an option is called "Other", or like the control for one's own words."""
-    return fold(label).rstrip(" .:") in {"other", fold(labels.other).rstrip(" .:")}
+    return _bare(label) in _other_names(labels)
+
+
+def _other_names(labels: Labels) -> set[str]:
+    return {"other", _bare(labels.other)}
+
+
+def _bare(label: str) -> str:
+    return fold(label).rstrip(" .:")
 
 
 def tell_apart(labels: Sequence[str], taken: Iterable[str] = ()) -> list[str]:

@@ -20,8 +20,9 @@ def plain(text: str) -> str:
     """Return a text under NFKC, without characters that draw nothing, and with emoji keys as digits."""
     if text.isascii() and text.isprintable():
         return text  # the same, faster
-    keys_as_digits = _EMOJI_KEY.sub(r"\1", text).replace(_TEN, "10")
-    return unicodedata.normalize("NFKC", INVISIBLE.sub("", keys_as_digits))
+    if "\u20e3" in text:
+        text = _EMOJI_KEY.sub(r"\1", text)
+    return unicodedata.normalize("NFKC", INVISIBLE.sub("", text.replace(_TEN, "10")))
 
 
 def fold(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 from answerback.core.invisible_characters import replace_invisible
@@ -59,8 +59,9 @@ def one_line(text: str) -> str:
     return " ".join(visible(text).split())
 
 
+@cache
 def spell_out(char: str) -> str:
-    """Return what stands for an invisible character."""
+    """Return what stands for an invisible character, of which there are a few thousand."""
     if char in _LINE_ENDS:
         return "\n"
     code = ord(char)
