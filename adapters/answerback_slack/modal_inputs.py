@@ -47,12 +47,12 @@ FORM_LIMITS: Final = FormLimits(
     description=limits.OPTION_DESCRIPTION,
     text=limits.INPUT_TEXT,
     editable=limits.INPUT_TEXT * MAX_PREFILL_INPUTS,
+    fields=40,
     schema=limits.SECTION_TEXT,
     has_constraints=True,
     lists_choices=True,
     has_selection=True,
 )
-_MAX_FIELDS: Final = 40
 _MULTILINE_ABOVE: Final = 150
 """Fields that may hold more characters than this get a multi-line input."""
 _NUMBER_INPUT_VALUES: Final = {
@@ -143,7 +143,7 @@ def _texts(values: Values, position: int) -> dict[str, FieldEntry]:
 
 
 def _fits_modal(spec: FormSpec, labels: Labels) -> bool:
-    if len(spec.fields) > _MAX_FIELDS or not all(map(_fits_input, spec.inputs)):
+    if not all(map(_fits_input, spec.inputs)):
         return False
     made = _input_blocks(spec, labels)
     fits = len(made) + _QUESTION_BLOCKS <= limits.BLOCKS_PER_MODAL

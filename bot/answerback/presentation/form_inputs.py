@@ -39,6 +39,8 @@ class FormLimits(NamedTuple):
     """Longer initial texts cannot be edited, and are left out."""
     menu: int = maxsize
     """Choices of one menu; one of more is typed."""
+    fields: int = maxsize
+    """A schema of more fields is answered as JSON."""
     schema: int = 0
     """How much of a schema is shown beside its JSON editor."""
     one_line: bool = False

@@ -217,7 +217,7 @@ class _Planner(NamedTuple):
     def _schema(self, prompt: Prompt, title: str, *, json_editor: bool) -> FormSpec:
         question, labels = prompt.question, self.labels
         fields = None if json_editor else native_fields(prompt)
-        if fields is None:
+        if fields is None or len(fields) > self.limits.fields:
             start = as_json(prompt.prefill) if prompt.is_prefilled else ""
             return FormSpec(
                 Entry.SCHEMA,
