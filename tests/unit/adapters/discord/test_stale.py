@@ -75,9 +75,11 @@ async def test_a_click_on_an_outdated_message_updates_it_at_once(up: Rig) -> Non
 
 
 async def test_a_message_updated_by_the_response_is_recorded_as_shown(
-    tmp_path: Path,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with rig(tmp_path, "gateway") as up:
+        # As if the service had started long ago, so that no edit of an earlier process can arrive.
+        monkeypatch.setattr(up.message_sync, "_started", 0.0)
         ask = await make_stale(up, TWO)
         edits = up.discord.faults.count(EDIT)
         assert (await up.ann.click("Reply", on=live_message(up, ask))).answered

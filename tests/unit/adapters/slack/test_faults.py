@@ -22,9 +22,11 @@ from answerback.core.errors import (
     RateLimitedError,
     UnauthorizedError,
 )
+from answerback.workers import message_sync
 from answerback_slack import api_client, channel_history, errors, socket_mode_client
 from tests.fakes.slack.delivery import Ack
 from tests.fakes.slack.workspace import Message
+from tests.service_support import WAIT
 from tests.unit.adapters.slack.rig import (
     CHANNEL,
     LABELS,
@@ -104,11 +106,14 @@ async def test_a_failed_post_is_made_only_once(up: Rig, fault: str) -> None:
 
 @pytest.mark.rule("DATA-7")
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_failed_update_is_made_up_for(up: Rig, fault: str) -> None:
+async def test_a_failed_update_is_made_up_for(
+    up: Rig, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.1)
     ask = await up.submit(APPLY, NOTE)
     up.slack.faults.add("chat.update", **FAULTS[fault])
     await up.ada.click(up.live(ask), LABELS.yes)
-    ask = await up.shown(ask)
+    ask = await _settled(up, ask)
     assert ask.shown_revision == ask.revision == 2
     assert "A note?" in up.ada.sees(up.live(ask)).text
     assert _asks_shown(up, ask.id) == 1
@@ -128,6 +133,16 @@ async def test_a_rate_limited_method_is_not_called_before_its_pause_has_passed(u
     assert updates[1].at - updates[0].at >= 1.0
 
 
+async def _settled(up: Rig, ask: Ask) -> Ask:
+    """The ask once its message is shown again, after a call whose effect could still come late."""
+    async with asyncio.timeout(WAIT):
+        while True:
+            stored = await up.shown(ask)
+            if stored.shown_revision == stored.revision:
+                return stored
+            await asyncio.sleep(0.02)
+
+
 async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[Ask]:
     """A post whose response is lost, while a search for it finds at most ten messages, and fails at first."""
     monkeypatch.setattr(channel_history, "_PAGE_SIZE", 5)
@@ -142,6 +157,7 @@ async def _lost_post(up: Rig, monkeypatch: pytest.MonkeyPatch) -> asyncio.Task[A
 async def test_a_post_that_is_not_found_among_too_many_messages_is_not_repeated(
     up: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(message_sync, "_LATE_SECONDS", 0.1)
     submitting = await _lost_post(up, monkeypatch)
     for number in range(20):
         await up.bob.post(CHANNEL, f"talk {number}")
@@ -150,7 +166,7 @@ async def test_a_post_that_is_not_found_among_too_many_messages_is_not_repeated(
     await up.slack.until(lambda: up.slack.count("conversations.history") >= before + 6)
     assert up.slack.count("chat.postMessage") == 1
     monkeypatch.setattr(channel_history, "_MAX_PAGES", 250)
-    ask = await submitting
+    ask = await _settled(up, await submitting)
     assert _asks_shown(up, ask.id) == 1
     assert ask.shown_revision == 1
 

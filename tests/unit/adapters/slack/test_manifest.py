@@ -110,6 +110,8 @@ def test_the_requested_scopes_are_the_scopes_used() -> None:
         slack.workspace.add_channel(f"C{index}", kind=kind)
         for name in called:
             method = methods[name]
+            if name == "conversations.info" and kind in {"im", "mpim"}:
+                continue  # not called for direct messages, and done without where the scope is missing
             if method.scopes is not no_scope and not method.app_level:
                 found = method.scopes(slack, {"channel": f"C{index}"})
                 needed.add(found[0])
