@@ -15,6 +15,7 @@ from answerback.core import ask as asks
 from answerback.core.actions import Answer
 from answerback.core.ask import DEFAULT_ASKER, Ask, Change, Reason, RecordEntry, Request
 from answerback.core.errors import DeclinedCallError, InvalidCallError, Problem, ProblemError
+from answerback.core.origin import Origin
 from answerback.core.view import can_remember
 from answerback.core.walker import Source, start
 from answerback.dialects import interim_results, registry
@@ -251,9 +252,9 @@ class Submitter:
             join=join_key(body, agent),
             mode=body.mode
             or interim_results.default_mode(parsed.dialect, body.name, parsed.arguments),
-            prompt_label=_asker(agent, body.metadata if carrier else {}),
+            prompt_label=agent.display_name if agent else DEFAULT_ASKER,
             prompt_labels=self._commits.rules.labels(parsed.dialect, body.name, parsed.form.tool),
-            origin=read_origin(body, carrier),
+            origin=_with_subagent(read_origin(body, carrier), body.metadata if carrier else {}),
             carrier=carrier,
         )
         reachable = request.callback is not None or request.mode == "async"
@@ -345,7 +346,9 @@ async def _save_nothing(_shown: object) -> None:
     """A surface without a live message has nothing to save."""
 
 
-def _asker(agent: Agent | None, hook: Mapping[str, JsonValue]) -> str:
-    """Return the agent's display name, and that of its subagent, if a hook's metadata names one."""
-    name, subagent = agent.display_name if agent else DEFAULT_ASKER, hook.get("subagent")
-    return f"{name} ({subagent})" if isinstance(subagent, str) and subagent.strip() else name
+def _with_subagent(origin: Origin, hook: Mapping[str, JsonValue]) -> Origin:
+    """Return the origin, with the subagent beside the host's name if a hook's metadata names one."""
+    subagent = hook.get("subagent")
+    if not isinstance(subagent, str) or not subagent.strip():
+        return origin
+    return origin.model_copy(update={"host": f"{origin.host or DEFAULT_ASKER} ({subagent})"})

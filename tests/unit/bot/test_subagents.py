@@ -23,11 +23,11 @@ async def service(tmp_path: Path) -> AsyncIterator[Served]:
 @pytest.mark.parametrize(
     ("named", "shown"),
     [
-        ("Explore", "Assistant (Explore)"),
-        ("x" * 200, f"Assistant ({'x' * 100})"),
-        (" ", "Assistant"),
-        (None, "Assistant"),
-        (3, "Assistant"),
+        ("Explore", "Claude Code (Explore) in project"),
+        ("x" * 200, f"Claude Code ({'x' * 100}) in project"),
+        (" ", "Claude Code in project"),
+        (None, "Claude Code in project"),
+        (3, "Claude Code in project"),
     ],
 )
 async def test_people_see_which_subagent_asks(service: Served, named: Any, shown: str) -> None:
