@@ -214,6 +214,15 @@ async def _newest(http: aiohttp.ClientSession) -> str:
                 return str(asks[0]["id"])
 
 
+async def _next_second() -> None:
+    """Wait until the clock's next second has begun."""
+    now = int(time.time())
+    while True:
+        if int(time.time()) > now + 1:
+            return
+        await asyncio.sleep(0.05)
+
+
 async def _walk_on_slack(world: World, http: aiohttp.ClientSession) -> None:
     ask_id = await submit(http, GO, PLACES, WHY, to="slack:C0OPS", responders=["U0ADA"])
     waiting = asyncio.create_task(ended(http, ask_id))
@@ -223,6 +232,8 @@ async def _walk_on_slack(world: World, http: aiohttp.ClientSession) -> None:
     await world.slack.until(lambda: "Where?" in world.slack_text())
     await world.ada.click(message, "production")
     await world.slack.until(lambda: "Why?" in world.slack_text())
+    await world.wait_until_shown()
+    await _next_second()  # Slack tells the time of an edit in whole seconds
     said = await world.ada.mention_bot("C0OPS", "because", thread=message.ts)
     ask = await waiting
     assert ask["answers"] == {"go": True, "where": "production", "why": "because"}
@@ -237,6 +248,7 @@ async def _walk_on_discord(world: World, http: aiohttp.ClientSession) -> None:
     await ann.finds_control("Yes", world.channel)
     assert (await ann.click("Yes", channel=world.channel)).answered
     await ann.finds("Why?", world.channel)
+    await world.wait_until_shown()
     await world.type_on_discord("because")
     await ann.finds_control("Yes", world.channel)
     assert (await ann.click("Yes", channel=world.channel)).answered
