@@ -112,7 +112,7 @@ async def build_trace(front: AsyncClient, asks: list[Ask], captured: list[Json])
         ]
         decision: Json = answered["response"]["answered"]
         assert decision["by"]["user_id"] == "U7"
-        shown = re.search(r"^command: (.*)$", asked["request"]["context"], re.MULTILINE)
+        shown = re.search(r"^```\w*\n(.*)\n```", asked["request"]["context"])
         assert shown is not None
         presented = {**line["action"], "parameters": {"command": shown[1]}}
         approval = {**of, "approval_id": ask.id}
@@ -162,7 +162,7 @@ async def test_agentack_finds_no_action_that_people_did_not_decide(
         for number, (command, decision) in enumerate(_TRIED, 1):
             ask = await person.sees()
             assert ask.prompt is not None
-            assert f"command: {command}\n" in str(ask.prompt["context"])
+            assert f"\n{command}\n" in str(ask.prompt["context"])
             captured = await checker.captured(number)  # a decision ends the checker's own hook
             asked.append(await person.answers(decision))
         await checking
