@@ -38,8 +38,13 @@ CONTEXT: Final = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         __name__,
-        *(f"answerback.cli.commands.{name}" for name in main.COMMANDS),
         *(f"answerback.cli.{name}" for name in main.COMMANDS),
+        *(
+            "answerback.cli.serving",
+            "answerback.cli.bridged_server",
+            "answerback.cli.terminal.walk",
+        ),
+        *("answerback.cli.ask_and_wait", "answerback.cli.checkup", "answerback.cli.previews"),
         *("answerback_discord.adapter", "answerback_slack.adapter", "answerback_web.adapter"),
         *("answerback.mcp.server", "answerback_storage.postgres.store"),
         "tests.unit.storage.crash_writer",

@@ -14,7 +14,7 @@ from prometheus_client import Metric
 from answerback.api.metrics import Metrics
 from answerback.api.routes import OPERATIONS
 from answerback.api.wire import AskBody
-from answerback.cli.ask import EXIT_CODES, EXIT_STILL_OPEN
+from answerback.cli.ask_output import EXIT_CODES, EXIT_STILL_OPEN
 from answerback.cli.form_files import EXIT_INVALID
 from answerback.cli.main import app
 from answerback.cli.output import EXIT_FAILED

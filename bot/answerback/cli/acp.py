@@ -1,4 +1,4 @@
-"""The work of ``answerback acp``: runs the agent as a child process, with a thread for each direction.
+"""``answerback acp``: runs the agent as a child process, with a thread for each direction.
 
 Standard output is reserved for the protocol. The exit status is the agent's; if a signal ended the agent, it is 128
 plus the signal's number, as in a shell.
@@ -14,18 +14,43 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
-from typing import IO, Final
+from typing import IO, TYPE_CHECKING, Annotated, Final
 
-from answerback.agents.acp.ask_people import AskClient
-from answerback.agents.acp.proxy import LineTooLongError, LineWriter, Proxy, read_lines
-from answerback.agents.pipe.service_calls import ServiceCalls
+import typer
+
+if TYPE_CHECKING:
+    from answerback.agents.acp.proxy import LineWriter
 
 _EXIT_CANNOT_RUN: Final = 126
 _EXIT_NOT_FOUND: Final = 127
 
 
-def run(words: list[str], url: str, token_env: str, to: str | None) -> None:
-    """Run an agent for the editor on standard input and output, and exit with the agent's status."""
+def command(
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="COMMAND", help="The agent's command, with its arguments."),
+    ],
+    url: Annotated[
+        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
+    ] = "http://127.0.0.1:8420",
+    token_env: Annotated[
+        str, typer.Option(help="The environment variable that holds the agent's token.")
+    ] = "ANSWERBACK_TOKEN",
+    to: Annotated[
+        str | None,
+        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+    ] = None,
+) -> None:
+    """Run an ACP agent for an editor; people can answer it in the editor or in chat.
+
+    Example, for the agent settings of the editor: `answerback acp -- gemini --acp`
+
+    The first answer counts, and the other side is notified. If the service cannot be reached, only the editor asks.
+    """
+    from answerback.agents.acp.ask_people import AskClient
+    from answerback.agents.acp.proxy import LineWriter, Proxy
+    from answerback.agents.pipe.service_calls import ServiceCalls
+
     try:
         agent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     except OSError as error:
@@ -52,6 +77,8 @@ def _start(
     pump: Callable[[Iterable[bytes]], None], source: IO[bytes], target: LineWriter
 ) -> threading.Thread:
     """Start relaying in one direction; when it ends, both streams are closed, so that each side sees the other go."""
+
+    from answerback.agents.acp.proxy import LineTooLongError, read_lines
 
     def work() -> None:
         try:

@@ -6,6 +6,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Final, TypeVar
+from urllib.parse import urlencode
+
+from pydantic import JsonValue, TypeAdapter
 
 from answerback.cli.output import fail
 from answerback.cli.person_key import ServiceAccess
@@ -18,6 +21,10 @@ from answerback_client import (
 )
 
 T = TypeVar("T")
+JsonObject = dict[str, JsonValue]
+
+JSON_OBJECT: Final = TypeAdapter(JsonObject)
+_ROWS: Final = TypeAdapter(list[JsonObject])
 
 START_HINT: Final = "Start one with `answerback serve`, or name it with --url."
 TOKEN_HINT: Final = "Set ANSWERBACK_TOKEN to a token."
@@ -55,3 +62,17 @@ async def _call_with_client(
 ) -> T:
     async with open_client(access) as client:
         return await work(client)
+
+
+async def fetch_all(
+    client: AsyncClient, path: str, query: dict[str, str], rows: str
+) -> list[JsonObject]:
+    """Fetch all rows of all pages."""
+    fetched: list[JsonObject] = []
+    after: JsonValue = ""
+    while after is not None:
+        more = {"after": str(after)} if after else {}
+        page = await client.call("GET", f"{path}?{urlencode(query | more)}")
+        fetched += _ROWS.validate_python(page[rows])
+        after = page["next"]
+    return fetched

@@ -1,143 +1,82 @@
-"""The work of ``answerback bridge``: connects an agent's server with people until it is stopped."""
+"""``answerback bridge``: connects an agent's server with people until it is stopped."""
 
 from __future__ import annotations
 
-import asyncio
-import math
-import os
-import platform
-import signal
-import sys
-from asyncio.subprocess import PIPE
-from collections.abc import AsyncIterator, Coroutine
-from contextlib import asynccontextmanager, suppress
-from typing import Final
+from typing import Annotated
 
-import aiohttp
+import typer
 
-from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
-from answerback.agents.bridges.codex import CodexBridge
-from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.opencode import OpencodeBridge
-from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
-from answerback.cli.api_client import START_HINT
-from answerback.cli.output import fail, say
-from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    add_completion=False,
+    help="Forward what an agent's own server asks its client to people, and their answers back.",
+)
 
-_START_PATIENCE: Final = 20.0
-"""Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
+_Url = Annotated[
+    str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the Answerback service.")
+]
+_TokenEnv = Annotated[
+    str, typer.Option(help="The environment variable that holds the agent's token for Answerback.")
+]
+_To = Annotated[
+    str | None, typer.Option(help="Where to ask: a route, or a place such as `surface:channel`.")
+]
+_URL = "http://127.0.0.1:8420"
+_TOKEN_ENV = "ANSWERBACK_TOKEN"
 
 
+@app.callback()
+def agents() -> None:
+    """Forward what an agent's own server asks its client to people, and their answers back."""
+
+
+@app.command("opencode")
 def opencode(
-    server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
+    server: Annotated[str, typer.Argument(metavar="URL", help="The address of `opencode serve`.")],
+    url: _Url = _URL,
+    token_env: _TokenEnv = _TOKEN_ENV,
+    to: _To = None,
+    directory: Annotated[
+        str | None, typer.Option(help="The project's folder; by default the server's own.")
+    ] = None,
+    password_env: Annotated[
+        str,
+        typer.Option(
+            help="The environment variable that holds the server's password, if it has one."
+        ),
+    ] = "OPENCODE_SERVER_PASSWORD",
 ) -> None:
-    """Follow an opencode server."""
+    """Forward the questions and permission prompts of a running opencode server to people.
 
-    async def follow() -> None:
-        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
-            password = os.environ.get(password_env) or None
-            followed = OpencodeServer(http, server, directory, password)
-            source = {"bridge": "opencode", "server": followed.url}
-            if directory is not None:
-                source["directory"] = directory
-            people = RequestAsker(client, source, to)
-            await OpencodeBridge(followed, people, _late_answer_source(url, token_env), say).run()
+    Example: `answerback bridge opencode http://127.0.0.1:4096 --to deploys`
 
-    _run(follow())
+    If opencode's own window answers first, the ask is withdrawn. The bridge runs until you stop it; if you start it
+    again, it does not repeat any ask.
+    """
+    from answerback.cli import bridged_server
+
+    bridged_server.follow_opencode(server, url, token_env, to, directory, password_env)
 
 
-def codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
-    """Relay between a client, on standard input and output, and an app server that this starts."""
+@app.command("codex", context_settings={"ignore_unknown_options": True})
+def codex(
+    command: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="The command that starts the app server; by default `codex app-server`."
+        ),
+    ] = None,
+    url: _Url = _URL,
+    token_env: _TokenEnv = _TOKEN_ENV,
+    to: _To = None,
+) -> None:
+    """Run `codex app-server` for a client that starts this command instead, and forward what Codex asks to people.
 
-    async def relay() -> None:
-        async with _connected_client(url, token_env) as client:
-            try:
-                child = await asyncio.create_subprocess_exec(
-                    *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE
-                )
-            except OSError as error:
-                fail(f"Cannot start {command[0]}: {error.strerror}. Is Codex installed?")
-            assert child.stdin is not None
-            assert child.stdout is not None
-            people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
-            bridge = CodexBridge(
-                people, _late_answer_source(url, token_env), child.stdin.write, _print, say
-            )
-            try:
-                await bridge.run(_client_lines(child.stdin), _lines(child.stdout))
-            except BaseException:
-                with suppress(ProcessLookupError):  # it may have ended just before
-                    child.terminate()
-                raise
-        sys.exit(await child.wait())
+    Example: `answerback bridge codex --to deploys -- codex app-server`
 
-    _run(relay())
+    Questions, approvals and elicitations go to people; everything else passes through.
+    """
+    from answerback.cli import bridged_server
 
-
-async def _client_lines(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
-    """Read the lines of standard input; at their end, close the server's input."""
-    reader = asyncio.StreamReader(limit=MAX_LINE)
-    loop = asyncio.get_running_loop()
-    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
-    async for line in _lines(reader):
-        yield line
-    server.close()
-
-
-async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while True:
-        try:
-            line = await reader.readline()
-        except ValueError:  # it is longer than the reader's limit
-            raise LineTooLongError from None
-        if not line:
-            return
-        yield line
-
-
-def _print(line: bytes) -> None:
-    sys.stdout.buffer.write(line)
-    sys.stdout.buffer.flush()
-
-
-def _late_answer_source(url: str, token_env: str) -> LateAnswerSource:
-    return LateAnswerSource(url.rstrip("/"), os.environ.get(token_env) or None)
-
-
-@asynccontextmanager
-async def _connected_client(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
-    """Connect to the service; ends the command if it cannot be reached or refuses the token."""
-    token = os.environ.get(token_env) or None
-    async with AsyncClient(url, token, patience=_START_PATIENCE) as first:
-        try:
-            await first.open_asks(1)
-        except UnreachableError as error:
-            fail(f"{error} {START_HINT}")
-        except UnauthorizedError as error:
-            fail(f"{url}: {error} The bridge reads the token from {token_env}.")
-    async with AsyncClient(url, token, patience=math.inf) as client:
-        yield client
-
-
-def _run(work: Coroutine[object, object, None]) -> None:
-    """Run until done or stopped by a signal; the work is cancelled then, and may still withdraw asks."""
-    stopped: list[int] = []
-
-    async def until_stopped() -> None:
-        loop, task = asyncio.get_running_loop(), asyncio.current_task()
-        assert task is not None
-
-        def stop(number: int) -> None:
-            stopped.append(number)
-            task.cancel()
-
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, stop, number)
-        await work
-
-    try:
-        asyncio.run(until_stopped())
-    except* (NotOpencodeError, ClientError, LineTooLongError) as group:
-        fail(str(group.exceptions[0]))
-    except* asyncio.CancelledError:
-        sys.exit(128 + stopped[0])
+    bridged_server.relay_codex(command or ["codex", "app-server"], url, token_env, to)

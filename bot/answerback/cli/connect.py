@@ -1,12 +1,13 @@
-"""The work of ``answerback connect``: changes an agent's configuration so that its questions go to people."""
+"""``answerback connect``: changes an agent's configuration so that its questions go to people."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 
 import typer
 
@@ -19,8 +20,8 @@ from answerback.agents.connect.known_agents import (
     Scope,
     ServiceConnection,
 )
+from answerback.cli.options import Url
 from answerback.cli.output import fail, print_result, say
-from answerback.cli.service_address import resolve_url
 from answerback.presentation.sanitize import visible
 
 _EXIT_USAGE: Final = 2
@@ -28,21 +29,55 @@ _HEADER: Final = " --header 'Authorization: Bearer ${{{}}}'"
 """An option of `claude mcp add`, which stores the variable's name."""
 
 
-def run(
-    agent: str,
-    url: str | None,
-    token_env: str | None,
-    *,
-    project: bool,
-    user: bool,
-    only_print: bool,
-    remove: bool,
-    yes: bool,
+class Agent(StrEnum):
+    """The agents that can be connected."""
+
+    CODEX = "codex"
+    OPENCODE = "opencode"
+    GEMINI = "gemini"
+    COPILOT = "copilot"
+    CLAUDE = "claude"
+    VSCODE = "vscode"
+    CURSOR = "cursor"
+
+
+def command(
+    agent: Annotated[Agent, typer.Argument(help="The agent to connect.")],
+    project: Annotated[
+        bool,
+        typer.Option("--project", help="Change the configuration of the project in this folder."),
+    ] = False,
+    user: Annotated[
+        bool,
+        typer.Option(
+            "--user", help="Change your own configuration, for all projects; the default."
+        ),
+    ] = False,
+    only_print: Annotated[
+        bool, typer.Option("--print", help="Print what to paste, and change nothing.")
+    ] = False,
+    remove: Annotated[
+        bool, typer.Option("--remove", help="Disconnect: remove what was added, and nothing else.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    url: Url = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option(
+            help="The environment variable that holds the token, if the service uses tokens."
+        ),
+    ] = None,
 ) -> None:
-    """Show the change, ask for confirmation, write, and print the next steps."""
+    """Connect an agent, so that its questions and permission prompts go to people.
+
+    Example: `answerback connect codex`
+
+    Shows the change and asks for confirmation first. Keeps a copy of the file next to it; `--remove` undoes the
+    change. To change the address or the token variable later, repeat it with the new `--url` or `--token-env`.
+    """
     if project and user:
         fail("Choose --project or --user, not both.", _EXIT_USAGE)
-    known = AGENTS[agent]
+    known = AGENTS[agent.value]
     scope = _choose_scope(known, project=project, user=user)
     if scope not in known.places and not only_print:
         fail(known.hints[scope], _EXIT_USAGE)
@@ -76,6 +111,8 @@ def _choose_scope(known: ConnectableAgent, *, project: bool, user: bool) -> Scop
 
 
 def _service(url: str | None, token_env: str | None, scope: Scope) -> ServiceConnection:
+    from answerback.cli.service_address import resolve_url
+
     if token_env is None and os.environ.get(DEFAULT_TOKEN_ENV):
         token_env = DEFAULT_TOKEN_ENV
     # A project's files are shared between machines, so they name the program without its path.

@@ -1,26 +1,46 @@
-"""The work of ``answerback copy``: copies a database to another one."""
+"""``answerback copy``: copies a database to another one."""
 
 from __future__ import annotations
 
-from pydantic import ValidationError
+from typing import TYPE_CHECKING, Annotated
 
+import typer
+
+from answerback.cli.options import Json
 from answerback.cli.output import fail, print_result, say
 from answerback.ports.install_extras import POSTGRES, missing_extra_message
 from answerback.presentation.sanitize import as_json
-from answerback.runtime.config import StorageSettings
-from answerback_storage.copy import CopyEndpoint, copy
-from answerback_storage.sqlite.copy import SqliteCopyEndpoint
+
+if TYPE_CHECKING:
+    from answerback.runtime.config import StorageSettings
+    from answerback_storage.copy import CopyEndpoint
 
 
-def run(source: str, target: str, *, json_output: bool) -> None:
-    """Copy, and print the number of rows in each table."""
+def command(
+    source: Annotated[
+        str, typer.Option("--from", help="The URL of the database to copy, as in `storage.url`.")
+    ],
+    target: Annotated[
+        str, typer.Option("--to", help="The URL of an empty database, as in `storage.url`.")
+    ],
+    json: Json = False,
+) -> None:
+    """Copy a database to another one: SQLite to PostgreSQL, or back.
+
+    Example: `answerback copy --from sqlite:///answerback.db --to postgresql://answerback@db/answerback`
+
+    Stop the service first, as anything stored meanwhile is not copied. The copy is read back and compared before it
+    is committed. A target that is not empty is left unchanged.
+    """
+    from answerback_storage.copy import copy
+
     old, new = _storage("--from", source), _storage("--to", target)
     if old.name == new.name:
         fail("--from and --to are the same database. Name another one with --to.")
     if not old.uses_postgres and not old.sqlite_path.exists():
         fail(f"The database {old.name} does not exist. Name the one to copy with --from.")
     copied = copy(_endpoint(old), _endpoint(new))
-    if json_output:
+    if json:
         print_result(as_json({table: {**digest._asdict()} for table, digest in copied.items()}))
         return
     for table, digest in copied.items():
@@ -34,6 +54,10 @@ def run(source: str, target: str, *, json_output: bool) -> None:
 
 
 def _storage(option: str, url: str) -> StorageSettings:
+    from pydantic import ValidationError
+
+    from answerback.runtime.config import StorageSettings
+
     try:
         storage = StorageSettings(url=url)
     except ValidationError as error:
@@ -50,6 +74,8 @@ def _storage(option: str, url: str) -> StorageSettings:
 
 def _endpoint(storage: StorageSettings) -> CopyEndpoint:
     if not storage.uses_postgres:
+        from answerback_storage.sqlite.copy import SqliteCopyEndpoint
+
         return SqliteCopyEndpoint(storage.sqlite_path)
     from answerback_storage.postgres.copy import PostgresCopyEndpoint
 

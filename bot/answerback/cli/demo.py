@@ -1,8 +1,7 @@
-"""The work of ``answerback demo``: a complete round trip on this machine, without any setup."""
+"""``answerback demo``: a complete round trip on this machine, without any setup."""
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
@@ -11,16 +10,18 @@ import sys
 import tempfile
 import webbrowser
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
 
 from answerback.cli.output import console, print_result, say
-from answerback.core.ask import Ask
-from answerback.core.errors import ConfigError
-from answerback.dialects.registry import render_result
 from answerback.presentation.sanitize import as_json
-from answerback.runtime import app, logs
-from answerback.runtime.config import ServerSettings, Settings, StorageSettings
-from answerback.service.submission_request import Submission
+
+if TYPE_CHECKING:
+    import asyncio
+
+    from answerback.core.ask import Ask
+    from answerback.runtime.app import RunningService
 
 _PORT: Final = 8420
 _PATIENCE: Final = 3600.0
@@ -53,16 +54,46 @@ FORM: Final[dict[str, object]] = {
 }
 
 
-def run(port: int | None, *, browser: bool) -> None:
-    """Run the demo on a temporary database."""
+def command(
+    browser: Annotated[
+        bool,
+        typer.Option("--browser/--no-browser", help="Open the page in a browser, if there is one."),
+    ] = True,
+    port: Annotated[
+        int | None,
+        typer.Option(
+            min=0,
+            max=65535,
+            help="The port of the page; by default 8420, or a free port if that is in use.",
+        ),
+    ] = None,
+) -> None:
+    """Try the migration form in your browser, and see the tool result that an agent would get.
+
+    Example: `answerback demo --no-browser`
+
+    Needs no token and no configuration. Everything is kept in a temporary folder, which is deleted at the end.
+    """
+    import asyncio
+
+    from answerback.runtime import logs
+
     logs.configure_logging("warning", None)
     with tempfile.TemporaryDirectory(prefix="answerback-demo-") as folder:
-        if not asyncio.run(_demo(Path(folder), _choose_port(port), browser)):
+        if not asyncio.run(_demo(Path(folder), _choose_port(port), browser=browser)):
             sys.exit(130)
 
 
 async def _demo(folder: Path, port: int, browser: bool) -> bool:
     """Run the demo; returns whether the ask ended before the person gave up."""
+    import asyncio
+
+    from answerback.core.errors import ConfigError
+    from answerback.dialects.registry import render_result
+    from answerback.runtime import app
+    from answerback.runtime.config import ServerSettings, Settings, StorageSettings
+    from answerback.service.submission_request import Submission
+
     # Built without reading any file or environment variable, as the demo ignores the local configuration.
     settings = Settings.model_construct(
         server=ServerSettings(port=port),
@@ -98,10 +129,10 @@ async def _demo(folder: Path, port: int, browser: bool) -> bool:
         return True
 
 
-async def _wait_for_end(
-    running: app.RunningService, ask_id: str, stop: asyncio.Event
-) -> Ask | None:
+async def _wait_for_end(running: RunningService, ask_id: str, stop: asyncio.Event) -> Ask | None:
     """Wait until the ask has ended; None if the person gave up first."""
+    import asyncio
+
     stopping = asyncio.create_task(stop.wait())
     try:
         while not stop.is_set():

@@ -1,42 +1,53 @@
-"""The work of ``answerback doctor``: checks the setup, and explains how to fix any problem."""
+"""``answerback doctor``: checks the setup, and explains how to fix any problem."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import aiohttp
 import typer
 
+from answerback.cli.options import Config, Json
 from answerback.cli.output import EXIT_FAILED, print_result, say, warn
-from answerback.core.ask import ANYONE
-from answerback.core.errors import ConfigError, StoreError
-from answerback.dialects.installed import installed_dialects
-from answerback.ports.install_extras import POSTGRES, missing_extra_message
-from answerback.ports.plugin import DoctorContext, Finding
 from answerback.presentation.sanitize import as_json
-from answerback.runtime.config import Settings, plugin_settings
-from answerback.runtime.config_file import load_settings
-from answerback.runtime.from_settings import build_routes, configured_destinations
-from answerback.runtime.plugins import Plugin, installed_plugins
-from answerback.service.submission_request import parse_destination
-from answerback_storage.person_key_file import PersonKeyFile
-from answerback_storage.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from answerback.ports.plugin import Finding
+    from answerback.runtime.config import Settings
 
 
-def run(config: Path | None, *, fix: bool, json_output: bool) -> None:
-    """Print the findings; exits with 1 unless all is well."""
-    results = asyncio.run(_collect(load_settings(config), fix=fix, verbose=not json_output))
-    if json_output:
+def command(
+    config: Config = None,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix", help="Fix the platform settings that an app can change through the API."
+        ),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Check tokens, scopes, channels, clock and database, and explain how to fix any problem.
+
+    Posts nothing, and changes nothing without `--fix`. Exits with 0 if all is well, and with 1 if not.
+
+    Example: `answerback doctor --config answerback.toml`
+    """
+    import asyncio
+
+    from answerback.runtime.config_file import load_settings
+
+    results = asyncio.run(_collect(load_settings(config), fix=fix, verbose=not json))
+    if json:
         print_result(as_json([asdict(finding) for finding in results]))
     if not all(finding.is_ok for finding in results):
         raise typer.Exit(EXIT_FAILED)
 
 
 async def _collect(settings: Settings, *, fix: bool, verbose: bool) -> list[Finding]:
+    import aiohttp
+
+    from answerback.cli.checkup import findings
+
     results = []
     async with aiohttp.ClientSession() as http:
         async for finding in findings(settings, http, fix=fix):
@@ -55,159 +66,3 @@ def _print_finding(finding: Finding) -> None:
     )
     if finding.fix:
         say(f"  {finding.fix}")
-
-
-async def findings(
-    settings: Settings, http: aiohttp.ClientSession, *, fix: bool = False
-) -> AsyncIterator[Finding]:
-    """Run all checks, one after the other."""
-    try:
-        build_routes(settings)
-        yield Finding("configuration")
-    except ConfigError as error:
-        yield Finding("configuration", str(error))
-    for finding in (*_unconfigured_surfaces(settings), *_unenforced_responders(settings)):
-        yield finding
-    async for finding in _database(settings):
-        yield finding
-    if (exposed := await asyncio.to_thread(_exposed_key, settings)) is not None:
-        yield exposed
-    plugins = installed_plugins()
-    for plugin in plugins:
-        table = plugin_settings(settings, plugin)
-        if not table.configured():
-            continue
-        if (
-            sentence := missing_extra_message(
-                plugin.name, plugin.packages, f"The surface {plugin.name}"
-            )
-        ) is not None:
-            yield Finding(f"surface {plugin.name}", sentence)
-        else:
-            await asyncio.to_thread(plugin.load)
-            context = build_checkup(settings, plugin, http, fix=fix)
-            async for finding in plugin.findings(table, context):
-                yield finding
-    for finding in _broken_plugins():
-        yield finding
-
-
-def _broken_plugins() -> Iterator[Finding]:
-    """Plug-ins that cannot be used."""
-    groups = {"surface": installed_plugins().broken, "dialect": installed_dialects().broken}
-    for kind, broken in groups.items():
-        for name, why in broken.items():
-            advice = "Update or uninstall the package that it belongs to."
-            yield Finding(f"{kind} {name}", why, advice, warning=True)
-
-
-def _unconfigured_surfaces(settings: Settings) -> Iterator[Finding]:
-    """Destinations on surfaces that are not configured, which refuse every ask."""
-    plugins = installed_plugins()
-    for key, to in configured_destinations(settings):
-        place = parse_destination(to, plugins.names)
-        surface = None if isinstance(place, str) else place.surface
-        for plugin in plugins:
-            if plugin.name == surface and not plugin_settings(settings, plugin).configured():
-                wrong = f"the surface {surface} is not configured, so every ask there is refused"
-                yield Finding(
-                    key, wrong, f"Configure it in the table [{surface}], or ask elsewhere."
-                )
-
-
-def _unenforced_responders(settings: Settings) -> Iterator[Finding]:
-    """Routes whose list of responders an agent can circumvent, because it may name the place itself."""
-    unrestricted = [
-        f"agents.{name}"
-        for name, agent in settings.agents.items()
-        if agent.role == "agent" and not agent.routes
-    ]
-    if settings.agents and not unrestricted:
-        return
-    if unrestricted:
-        who = f"{', '.join(unrestricted)} may name any place"
-        fix = (
-            f"Restrict them to routes with {', '.join(f'{name}.routes' for name in unrestricted)}."
-        )
-    else:
-        who = "any program on this machine may name any place, because no agent has a token"
-        fix = "Give each agent a token (`answerback token create NAME`), and restrict it to routes."
-    for name, route in settings.routes.items():
-        if route.responders not in {None, ANYONE}:
-            wrong = f"{who}, and can therefore ask people who are not on this list"
-            yield Finding(f"routes.{name}.responders", wrong, fix, warning=True)
-
-
-def _exposed_key(settings: Settings) -> Finding | None:
-    """A finding if other users of this machine can read the person's key."""
-    path = PersonKeyFile(settings.storage.sqlite_path).path
-    if not path.exists() or not path.stat().st_mode & 0o077:
-        return None
-    fix = f"Run `chmod 600 {path}`, then `answerback key rotate`."
-    return Finding(f"key file {path}", "other users of this machine can read it", fix)
-
-
-async def _database(settings: Settings) -> AsyncIterator[Finding]:
-    if not settings.storage.uses_postgres:
-        yield await _sqlite(settings)
-    elif (sentence := missing_extra_message(*POSTGRES, "`storage.url`")) is not None:
-        yield Finding("database", sentence)
-    else:
-        from answerback_storage.postgres import health_checks
-
-        async for finding in health_checks.findings(
-            settings.storage.url, settings.storage.listen_url
-        ):
-            yield finding
-
-
-async def _sqlite(settings: Settings) -> Finding:
-    path = await asyncio.to_thread(settings.storage.sqlite_path.absolute)
-    try:
-        if not await asyncio.to_thread(path.exists):
-            return await asyncio.to_thread(_new_database, path)
-        store = SqliteStore(path)
-        await store.open()
-        try:
-            await store.check()
-        finally:
-            await store.close()
-    except StoreError as error:
-        return Finding(
-            "database", str(error), "Check storage.url, the folder's permissions and the disk."
-        )
-    return Finding(f"database {path}")
-
-
-def _new_database(path: Path) -> Finding:
-    """Check whether a database that does not exist yet can be created."""
-    folder = path.parent
-    if not folder.is_dir():
-        return Finding(
-            "database", f"the folder {folder} does not exist", "Create it, or change storage.url."
-        )
-    if not os.access(folder, os.W_OK | os.X_OK):
-        return Finding(
-            "database",
-            f"the folder {folder} is not writable",
-            "Change its owner or permissions, or run the service as the user who owns it.",
-        )
-    return Finding(f"database {path}, to be created by `answerback serve`")
-
-
-def build_checkup(
-    settings: Settings, plugin: Plugin, http: aiohttp.ClientSession, *, fix: bool
-) -> DoctorContext:
-    """Collect what to check on a surface: the channels that routes name there, and the routes' responders."""
-    channels: list[str] = []
-    people: list[str] = []
-    names = installed_plugins().names
-    for to in (settings.default_route, *(route.to for route in settings.routes.values())):
-        place = parse_destination(to, names)
-        if not isinstance(place, str) and place.surface == plugin.name and place.channel:
-            channels.append(place.channel)
-    for route in settings.routes.values():
-        place = parse_destination(route.to, names)
-        if not isinstance(place, str) and place.surface == plugin.name:
-            people += route.responders or ()
-    return DoctorContext(http, settings.public.url, channels, people, fix)

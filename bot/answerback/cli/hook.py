@@ -1,4 +1,4 @@
-"""The work of ``answerback hook``: reads an event on standard input, and writes the host's answer to standard output.
+"""``answerback hook``: reads an event on standard input, and writes the host's answer to standard output.
 
 All hosts take an answer in JSON with the exit status 0. The exit status 2 refuses what an event is about, where the
 event cannot be read. After any other status, most hosts continue as if there were no hook.
@@ -12,12 +12,14 @@ import select
 import signal
 import sys
 import threading
+from enum import StrEnum
 from types import FrameType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
-from answerback.agents.pipe.exchange import Answer, answer_event, decides
-from answerback.agents.pipe.service_calls import ServiceCalls
+import typer
+
+if TYPE_CHECKING:
+    from answerback.agents.pipe.exchange import Answer
 
 _EXIT_REFUSED: Final = 2
 _MAX_EVENT: Final = 64 * 2**20
@@ -30,15 +32,51 @@ class _OverdueError(Exception):
     """The service sends its answer too slowly, or without an end."""
 
 
-def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> None:
-    """Read the event, ask, wait, and print the answer."""
+class Agent(StrEnum):
+    """The agents that run hooks as commands."""
+
+    CLAUDE = "claude"
+    CODEX = "codex"
+    GEMINI = "gemini"
+    COPILOT = "copilot"
+
+
+def command(
+    agent: Annotated[Agent, typer.Argument(help="The agent that runs the hook.")],
+    url: Annotated[
+        str, typer.Option(envvar="ANSWERBACK_URL", help="The address of the service.")
+    ] = "http://127.0.0.1:8420",
+    token_env: Annotated[
+        str, typer.Option(help="The environment variable that holds the agent's token.")
+    ] = "ANSWERBACK_TOKEN",
+    to: Annotated[
+        str | None,
+        typer.Option(help="Where to ask: a route, or a place such as `surface:channel`."),
+    ] = None,
+    wait: Annotated[
+        float,
+        typer.Option(
+            min=0, help="Seconds to wait; must be less than the agent waits for its hook."
+        ),
+    ] = 86_000,
+) -> None:
+    """Run by an agent's command hooks: read the event from standard input, ask, and print the answer.
+
+    Example, as `answerback connect codex` writes it: `answerback hook codex`
+
+    If an event asks nothing, the answer only delivers late answers, to agents that support it.
+    """
+    from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+    from answerback.agents.pipe.exchange import answer_event, decides
+    from answerback.agents.pipe.service_calls import ServiceCalls
+
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _stop)
     event = _read_event()
     if event is None:
         _warn(
             "standard input is not a hook event. This command is for agents to run: "
-            f"`answerback connect {agent}` sets it up."
+            f"`answerback connect {agent.value}` sets it up."
         )
         sys.exit(_EXIT_REFUSED)
     receipt = DeliveryReceipt()
@@ -46,8 +84,8 @@ def run(agent: str, url: str, token_env: str, to: str | None, wait: float) -> No
     service = ServiceCalls(url.rstrip("/"), token, token_env, receipt)
     threading.Thread(target=_follow_host, daemon=True).start()
     signal.signal(signal.SIGALRM, _overdue)
-    signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent, event) else 0))
-    answer = answer_event(agent, event, service, to, wait)
+    signal.setitimer(signal.ITIMER_REAL, _GRACE + (wait if decides(agent.value, event) else 0))
+    answer = answer_event(agent.value, event, service, to, wait)
     signal.setitimer(signal.ITIMER_REAL, 0)
     _print(answer)
     receipt.confirm()

@@ -1,8 +1,8 @@
 """The command line: finds the commands, one module each, and reports errors as a sentence.
 
-A command's module, in `answerback.cli.commands`, is imported when the command is called, and the code that does its
-work when it runs: importing the service would take too long for showing a command's help. Whatever this module
-imports delays every command.
+A command's module is imported when the command is called. It imports what its work needs inside its functions, because
+importing the service would take too long for showing a command's help. Whatever this module imports delays every
+command.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ COMMANDS: Final = {
     "bridge": "Forward what an agent's own server asks its client to people, and their answers back.",
     "mcp": "Serve the tools to an MCP client over standard input and output.",
 }
-"""The commands, ``answerback.cli.commands.<name>``, with the first sentence of their help, in the order shown."""
+"""The commands, ``answerback.cli.<name>``, with the first sentence of their help, in the order shown."""
 
 
 _NEEDS: Final = {"mcp": MCP}
@@ -77,7 +77,7 @@ def load_command(name: str) -> Command:
     extra, packages = _NEEDS.get(name, ("", ()))
     if (sentence := missing_extra_message(extra, packages, f"`answerback {name}`")) is not None:
         fail(sentence)
-    module = importlib.import_module(f"answerback.cli.commands.{name}")
+    module = importlib.import_module(f"answerback.cli.{name}")
     several = getattr(module, "app", None)
     if isinstance(several, typer.Typer):
         return typer.main.get_command(several)

@@ -12,7 +12,7 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.ask import Ask
 from answerback.core.labels import Labels
 from answerback.core.view import view_of

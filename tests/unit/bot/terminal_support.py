@@ -13,8 +13,8 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output.vt100 import Vt100_Output
 
-from answerback.cli.answer import Walk
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.cli.terminal.walk import Walk
 from answerback.core.labels import Labels
 from answerback_client import Ask, AsyncClient
 from tests.service_support import WAIT

@@ -174,7 +174,7 @@ def test_a_line_without_an_end_is_not_kept_whole(
     assert next(lines) == b"{}\n"
     with pytest.raises(LineTooLongError):
         next(lines)
-    monkeypatch.setattr(acp, "read_lines", lambda source: read_lines(source, 10))
+    monkeypatch.setattr(proxy, "read_lines", lambda source: read_lines(source, 10))
     target = io.BytesIO()
     thread = acp._start(drain, io.BytesIO(b"x" * 100), LineWriter(target))
     thread.join(WAIT)

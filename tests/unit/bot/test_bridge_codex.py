@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from answerback.agents.bridges import codex
 from answerback.agents.bridges.ask_people import Request, RequestAsker
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.cli import bridge, main
+from answerback.cli import bridged_server, main
 from answerback.core.ask import Reason, Status
 from answerback_client import AsyncClient, ClientError
 from tests.acceptance.forked_process import Child, forked
@@ -272,7 +272,7 @@ async def test_a_wrong_token_is_reported_with_its_variable(tmp_path: Path) -> No
 def test_an_unreachable_service_is_reported_with_what_to_do(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(bridge, "_START_PATIENCE", 0.1)
+    monkeypatch.setattr(bridged_server, "_START_PATIENCE", 0.1)
     words = ["bridge", "codex", "--url", "http://127.0.0.1:1", "--", "true"]
     done = CliRunner().invoke(main.app, words, catch_exceptions=False)
     assert done.exit_code == 1

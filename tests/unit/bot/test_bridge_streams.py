@@ -14,7 +14,7 @@ from aiohttp import web
 from answerback.agents.bridges import opencode_server
 from answerback.agents.bridges.ask_people import LineTooLongError
 from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
-from answerback.cli import bridge
+from answerback.cli import bridged_server
 from answerback.service.question_routing import Rules
 from answerback.service.submission_request import Route
 from answerback_client import AsyncClient
@@ -176,7 +176,7 @@ async def test_an_event_that_is_no_event_ends_the_bridge(raw: bytes) -> None:
 async def test_an_endless_line_ends_the_codex_bridge() -> None:
     reader = asyncio.StreamReader(limit=100)
     reader.feed_data(b"first\n" + b"x" * 1_000)
-    lines = bridge._lines(reader)
+    lines = bridged_server._lines(reader)
     assert await anext(lines) == b"first\n"
     with pytest.raises(LineTooLongError):
         await anext(lines)
@@ -188,5 +188,5 @@ def test_a_bridge_that_ends_by_itself_says_why(capsys: pytest.CaptureFixture[str
             raise LineTooLongError
 
     with pytest.raises(SystemExit):
-        bridge._run(relay())
+        bridged_server._run(relay())
     assert "a line has more than" in capsys.readouterr().err

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from mcp import Client as McpClient
 
-from answerback.cli.mcp import ClientBackend
+from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient
 from tests.unit.bot.agent_support import Served, served

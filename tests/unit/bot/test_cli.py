@@ -14,17 +14,18 @@ from typing import Final
 
 import pytest
 
-from answerback.cli import commands
+from answerback import cli
 from answerback.cli.main import COMMANDS, load_command
 from tests.meta.project import PYTHONPATH
 
 
 def test_every_command_module_is_in_the_table() -> None:
-    folder = Path(commands.__file__ or "").parent
+    folder = Path(cli.__file__).parent
     modules = {
         path.stem
         for path in folder.glob("*.py")
-        if re.search(r"^def command\(|^app\b.*= typer", path.read_text(), re.MULTILINE)
+        if path.stem != "main"
+        and re.search(r"^def command\(|^app\b.*= typer", path.read_text(), re.MULTILINE)
     }
     assert modules == COMMANDS.keys()
 
@@ -92,7 +93,7 @@ for name in json.loads(sys.argv[1]):
     of_settings = {"asyncio", "ssl"}  # imported by pydantic-settings
     for name, modules in seen:
         imported = heavy.intersection(modules) - (of_settings if name == "manifest" else set())
-        assert not imported, f"{name} --help: import inside the function of cli/commands/{name}.py"
+        assert not imported, f"{name} --help: import inside the function of cli/{name}.py"
         assert len(modules) <= 700, name
 
 
@@ -155,7 +156,7 @@ STARTED: dict[str, tuple[list[str], set[str]]] = {
     "preview": (["form.json"], {"jinja2", "markdown_it", "prompt_toolkit"}),
     "manifest": (["slack"], set()),
     "doctor": ([], {"jinja2", "markdown_it", "sqlite_utils"}),
-    "copy": (["--from", "sqlite:///a.db", "--to", "sqlite:///b.db"], {"sqlite_utils"}),
+    "copy": (["--from", "sqlite:///a.db", "--to", "sqlite:///b.db"], set()),
     "key": ([], set()),
     "person": (["list"], set()),
     "token": (["list"], set()),

@@ -12,7 +12,7 @@ from aiohttp import web
 from answerback.agents.hooks.endpoint import HOSTS
 from answerback.agents.pipe.exchange import answer_event
 from answerback.agents.pipe.service_calls import ServiceCalls
-from answerback.cli.commands.hook import Agent
+from answerback.cli.hook import Agent
 from answerback.core.ask import Status
 from tests.recipes.receiving import listening
 from tests.unit.bot.agent_support import Json, Served, served

@@ -19,9 +19,9 @@ from aiohttp.test_utils import TestServer
 from typer.testing import CliRunner
 
 from answerback.api.problems import problem_response
-from answerback.cli import demo, main, serve
-from answerback.cli.ask import _submit, _wait
-from answerback.cli.doctor import build_checkup
+from answerback.cli import demo, main, serving
+from answerback.cli.ask_and_wait import _submit, _wait
+from answerback.cli.checkup import build_checkup
 from answerback.cli.service_address import resolve_url
 from answerback.core.errors import ConfigError
 from answerback.ports import install_extras
@@ -161,13 +161,13 @@ def test_checking_the_configuration_prints_a_complete_summary(folder: Path) -> N
 
 def test_serve_raises_the_open_file_limit_as_far_as_allowed() -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = serve._MAX_OPEN_FILES
+    most = serving._MAX_OPEN_FILES
     allowed = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 512), hard))
     try:
-        serve._raise_file_limit()
+        serving._raise_file_limit()
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (allowed, hard)
-        serve._raise_file_limit()
+        serving._raise_file_limit()
         assert resource.getrlimit(resource.RLIMIT_NOFILE) == (allowed, hard)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -21,7 +21,7 @@ from typer.testing import CliRunner, Result
 from answerback.agents.connect.config_files import ConfigFile
 from answerback.agents.connect.known_agents import AGENTS, Scope
 from answerback.agents.connect.settings_entries import ConnectError
-from answerback.cli.commands.connect import Agent, command
+from answerback.cli.connect import Agent, command
 from tests.meta.project import PYTHONPATH, RECIPES
 
 CASES = Path(__file__).parents[2] / "data" / "cases"

@@ -103,10 +103,10 @@ def _text(random: Random, target: Target, *, toml: bool) -> str:
 
 
 def _run(agent: str, scope: Scope, *, remove: bool, url: str, token_env: str | None) -> None:
-    connect.run(
-        agent,
-        url,
-        token_env,
+    connect.command(
+        connect.Agent(agent),
+        url=url,
+        token_env=token_env,
         project=scope is Scope.PROJECT,
         user=scope is Scope.USER,
         only_print=False,

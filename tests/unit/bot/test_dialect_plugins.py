@@ -8,7 +8,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback.cli import doctor
+from answerback.cli import checkup
 from answerback.core.actions import Answer
 from answerback.core.ask import Ask, ToolResult
 from answerback.core.errors import ConfigError
@@ -97,7 +97,7 @@ def with_poll(monkeypatch: pytest.MonkeyPatch) -> None:
     found = Discovered(usable, {"vote": "the plug-in 'vote' cannot be used"})
     rules = [*installed.call_rules(), *(("poll", rule) for rule in POLL.calls)]
     rules.sort(key=lambda each: (each[1].shape is None, each[1].order))
-    for module in (registry, installed, doctor):
+    for module in (registry, installed, checkup):
         monkeypatch.setattr(module, "installed_dialects", lambda: found)
     monkeypatch.setattr(detection, "call_rules", lambda: tuple(rules))
 
@@ -138,7 +138,7 @@ async def test_the_doctor_warns_about_a_broken_one(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     async with aiohttp.ClientSession() as http:
-        found = [each async for each in doctor.findings(load_settings(), http)]
+        found = [each async for each in checkup.findings(load_settings(), http)]
     (broken,) = [each for each in found if each.what == "dialect vote"]
     assert broken.warning
     assert "cannot be used" in str(broken.wrong)

@@ -13,7 +13,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from answerback.cli import doctor, main
+from answerback.cli import checkup, main
 from answerback.core.errors import ConfigError
 from answerback.ports import install_extras
 from answerback.runtime.config_file import load_settings
@@ -88,7 +88,7 @@ async def test_doctor_names_the_missing_extra_and_checks_the_rest(
     lack("discord")
     settings = await asyncio.to_thread(load_settings, file)
     async with aiohttp.ClientSession() as http:
-        found = [finding async for finding in doctor.findings(settings, http)]
+        found = [finding async for finding in checkup.findings(settings, http)]
     assert [finding.wrong for finding in found if not finding.is_ok] == [_SLACK]
     assert len(found) > 2, "the database is looked at all the same"
 

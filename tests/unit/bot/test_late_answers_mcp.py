@@ -11,7 +11,7 @@ import pytest
 from mcp import Client as McpClient
 from mcp_types import CallToolResult
 
-from answerback.cli.mcp import ClientBackend
+from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import build_mcp_server
 from answerback_client import AsyncClient, Client, ClientError
 from answerback_client.models import Answers

@@ -13,9 +13,9 @@ from aiohttp.test_utils import TestServer
 from mcp import Client
 from mcp_types import CallToolResult
 
-from answerback.cli.mcp import ClientBackend
 from answerback.core.errors import CommitUnknownError, StoreError, UnreadableRowError
 from answerback.mcp.backend import PATH, AskBackend, AskToolCall, ServiceBackend
+from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.endpoint import McpEndpoint
 from answerback.mcp.server import PROGRESS_INTERVAL, build_mcp_server
 from answerback.mcp.tools import follow_up_tools

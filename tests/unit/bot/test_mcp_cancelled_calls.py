@@ -14,9 +14,9 @@ import pytest
 from mcp import Client
 from mcp_types import CancelledNotification, CancelledNotificationParams
 
-from answerback.cli import mcp as bridge
-from answerback.cli.mcp import ReportedOutcomes, build_bridge
 from answerback.core.ask import Ask
+from answerback.mcp import client_backend as bridge
+from answerback.mcp.client_backend import ReportedOutcomes, build_bridge
 from answerback.mcp.server import CallOptions
 from answerback.ports.late_answers import SeenState
 from answerback.service import agent_presence

@@ -12,9 +12,9 @@ import pytest
 from mcp import Client
 from mcp_types import CallToolResult, Implementation
 
-from answerback.cli.mcp import ClientBackend
 from answerback.core.ask import Ask
 from answerback.core.errors import StoreError
+from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import IDEMPOTENCY_KEY, CallOptions, build_mcp_server
 from answerback.runtime.config import McpSettings
 from answerback.service import repeated_calls

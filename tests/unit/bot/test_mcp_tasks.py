@@ -24,10 +24,10 @@ from mcp_types import (
 )
 from pydantic import ConfigDict
 
-from answerback.cli.mcp import ClientBackend
 from answerback.core.ask import Reason
 from answerback.core.errors import StoreError
 from answerback.mcp.backend import AskBackend, ServiceBackend
+from answerback.mcp.client_backend import ClientBackend
 from answerback.mcp.server import IDEMPOTENCY_KEY, build_mcp_server
 from answerback.mcp.tasks import EXTENSION, POLL_INTERVAL_MS
 from answerback.service.agent_requests import Callers

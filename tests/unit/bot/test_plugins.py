@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from answerback.cli import demo, main, serve
+from answerback.cli import demo, main, serving
 from answerback.core.errors import ConfigError
 from answerback.ports.plugin import GROUP, BuiltSurface, Host, SurfacePlugin, SurfaceSettings
 from answerback.runtime import config_file, from_settings, plugins
@@ -249,11 +249,11 @@ def test_a_service_without_pages_starts_without_an_inbox(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     printed: list[str] = []
-    monkeypatch.setattr(serve, "_print_to_person", printed.append)
+    monkeypatch.setattr(serving, "_print_to_person", printed.append)
     monkeypatch.setattr(
-        serve, "tune_interpreter", lambda: signal.raise_signal(signal.SIGTERM)
+        serving, "tune_interpreter", lambda: signal.raise_signal(signal.SIGTERM)
     )  # once it is up
-    asyncio.run(serve._serve(without_pages, None, FileWatcher(tmp_path / DEFAULT_FILE)))
+    asyncio.run(serving._serve(without_pages, None, FileWatcher(tmp_path / DEFAULT_FILE)))
     assert capsys.readouterr().out.startswith("listening on http://127.0.0.1:")
     assert printed == []
 

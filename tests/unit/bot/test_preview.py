@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from answerback.cli import main
 from answerback.cli.form_files import format_problems
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.core.view import Prompt, View
 from answerback.dialects.registry import parse_call

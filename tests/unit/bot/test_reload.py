@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from answerback.cli import serve
+from answerback.cli import serving
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of
 from answerback.runtime import app, logs
@@ -151,8 +151,8 @@ def test_a_token_revoked_during_start_is_refused(
     running = app.run_service
     monkeypatch.setattr(app, "run_service", meanwhile)
     monkeypatch.setattr(logs, "configure_logging", lambda *_: None)
-    monkeypatch.setattr(serve, "_raise_file_limit", lambda: None)
+    monkeypatch.setattr(serving, "_raise_file_limit", lambda: None)
     monkeypatch.setattr(SettingsReloader, "update_agents_from", update_from)
     configure("ann", "bob")
-    serve.run(file, check=False)
+    serving.run(file, check=False)
     assert taken == ["ann"]

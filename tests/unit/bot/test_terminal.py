@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from answerback.cli.answer import _choose_ask
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.cli.terminal.walk import _choose_ask
 from answerback.core.labels import Labels
 from answerback.runtime.config import StorageSettings
 from tests.postgres import STORES, database_of

@@ -11,8 +11,8 @@ from prompt_toolkit.application import create_app_session
 from prompt_toolkit.output import DummyOutput
 from pydantic import JsonValue
 
-from answerback.cli.prompt import TerminalPrompter
-from answerback.cli.question_context import render_context, render_lines
+from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.cli.terminal.question_context import render_context, render_lines
 from answerback.core.labels import Labels
 from answerback.core.markdown import parse, parse_context
 from answerback.presentation.sanitize import visible

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.service.question_routing import ToolRule
 from tests.service_support import WAIT

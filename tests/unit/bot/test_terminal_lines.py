@@ -13,10 +13,10 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.layout.controls import BufferControl
 from prompt_toolkit.layout.processors import TransformationInput
 
-from answerback.cli.answer import Walk
-from answerback.cli.answer_keys import moves
-from answerback.cli.line_input import PipedInput, PressedKey, _Visible
-from answerback.cli.prompt import TerminalPrompter
+from answerback.cli.terminal.answer_keys import moves
+from answerback.cli.terminal.line_input import PipedInput, PressedKey, _Visible
+from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.cli.terminal.walk import Walk
 from answerback.core.form import Question
 from answerback.core.labels import Labels
 from answerback.testing.surface_questions import TYPED_ANSWERS

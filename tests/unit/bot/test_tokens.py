@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from answerback.cli.commands.token import app
+from answerback.cli.token import app
 from answerback.core.errors import ConfigError
 from answerback.ports.person_key import hash_of
 
@@ -109,14 +109,14 @@ def test_revoking_removes_a_table_whose_last_comment_ends_in_a_no_break_space(
 
 
 def test_a_file_that_is_not_utf_8_is_reported(file: Path) -> None:
-    from answerback.cli import tokens
+    from answerback.cli import token
 
     file.write_bytes(ANN.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tokens, "_remove_agent", lambda *_: "x = 1\n")
+        patch.setattr(token, "_remove_agent", lambda *_: "x = 1\n")
         patch.setattr("answerback.agents.connect.config_files.os.open", _refuse)
         with pytest.raises(ConfigError, match="Cannot write"):
-            tokens.revoke("ann", None, json_output=False)
+            token.revoke("ann", None, json=False)
     assert file.read_text() == ANN
 
 

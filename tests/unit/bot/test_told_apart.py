@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from answerback.cli.answer_keys import match_key, match_keys, select_keys
+from answerback.cli.terminal.answer_keys import match_key, match_keys, select_keys
 from answerback.core.actions import Answer
 from answerback.core.labels import Labels
 from answerback.core.schema_fields import fields_from_schema

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from answerback.cli import serve
+from answerback.cli import serving
 from answerback.core.errors import ConfigError
 from answerback.runtime.config_file import load_settings
 
@@ -50,7 +50,7 @@ def test_a_warning_at_start_names_the_tools_that_are_not_ours(
 ) -> None:
     file = tmp_path / "a.toml"
     file.write_text("".join(f"[tools.{name}]\nenable = true\n" for name in ("git", "claude")))
-    serve._warn_about_other_tools(load_settings(file))
+    serving._warn_about_other_tools(load_settings(file))
     (warning,) = caplog.records
     assert warning.levelname == "WARNING"
     assert "[tools.git]" in warning.getMessage()

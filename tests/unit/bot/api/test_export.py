@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from answerback.api import export
 from answerback.api.wire import AskBody, DeliveryBody, EntryBody
-from answerback.cli import export_and_erase, main
+from answerback.cli import erase, main
 from tests.unit.bot.api.conftest import Json, Serve, Served
 from tests.unit.bot.api.test_deliveries import SECRET, ended_ask
 
@@ -122,10 +122,10 @@ def test_erasing_is_confirmed_in_a_terminal(
     monkeypatch.setattr("sys.stdin.isatty", lambda: True)
     monkeypatch.setattr("typer.confirm", lambda *_words, **_more: confirmed)
     if confirmed:
-        export_and_erase.confirm_erase(["ask_1"])
+        erase._confirm(["ask_1"])
     else:
         with pytest.raises(SystemExit):
-            export_and_erase.confirm_erase(["ask_1"])
+            erase._confirm(["ask_1"])
 
 
 @pytest.mark.rule("CLI-18")

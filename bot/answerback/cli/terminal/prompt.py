@@ -12,8 +12,8 @@ from typing import Final, assert_never
 
 from pydantic import JsonValue
 
-from answerback.cli import answer_keys, people_text, question_context
-from answerback.cli.answer_keys import (
+from answerback.cli.terminal import answer_keys, people_text, question_context
+from answerback.cli.terminal.answer_keys import (
     ANSWER,
     Action,
     Choice,
@@ -23,9 +23,9 @@ from answerback.cli.answer_keys import (
     get_dicts,
     match_key,
 )
-from answerback.cli.line_input import LineInput, PressedKey, TerminalInput
-from answerback.cli.multi_select import Selection, start_selection
-from answerback.cli.terminal_output import Fragments, print_lines, text_line
+from answerback.cli.terminal.line_input import LineInput, PressedKey, TerminalInput
+from answerback.cli.terminal.multi_select import Selection, start_selection
+from answerback.cli.terminal.terminal_output import Fragments, print_lines, text_line
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType
 from answerback.core.labels import Labels

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from pydantic import JsonValue
 from rich.cells import cell_len
 
-from answerback.cli.terminal_output import Fragments
+from answerback.cli.terminal.terminal_output import Fragments
 from answerback.core.form import ContextFormat
 from answerback.core.labels import Labels
 from answerback.core.markdown import (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from answerback.cli.commands.options import Config
+from answerback.cli.options import Config
 from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:

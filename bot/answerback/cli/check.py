@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from answerback.cli.commands.options import Form, Json
+from answerback.cli.options import Form, Json
 from answerback.cli.output import print_result, say, warn
 
 

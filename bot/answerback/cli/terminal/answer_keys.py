@@ -7,8 +7,8 @@ from typing import Final, NamedTuple, TypeAlias
 
 from pydantic import JsonValue
 
-from answerback.cli import people_text, question_context
-from answerback.cli.line_input import PressedKey
+from answerback.cli.terminal import people_text, question_context
+from answerback.cli.terminal.line_input import PressedKey
 from answerback.core.labels import Labels
 from answerback.core.option_labels import means_other
 from answerback.core.typed_text import fold, parse_position, split_list

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from answerback.cli.commands.options import Config
+from answerback.cli.options import Config
 from answerback.cli.output import fail, print_result, say
 
 if TYPE_CHECKING:
@@ -45,17 +45,18 @@ def add(
     """
     import time
 
-    from answerback.cli import personal_links
+    from answerback.ports.person_key import name_problem
+    from answerback.runtime.plugins import installed_plugins
 
     settings = _settings(config)
-    if (link_name_error := personal_links.link_name_error(name)) is not None:
+    if (link_name_error := name_problem(name, installed_plugins().home)) is not None:
         fail(f"{name[:80]!r} cannot be a person's name: {link_name_error}.", 2)
     key = _file(settings).add(name, time.time())
     if key is None:
         fail(
             f"{name} already has a personal link. To replace it, run `answerback person revoke` first."
         )
-    base, far = personal_links.link_address(settings, url)
+    base, far = _link_address(settings, url)
     say(f"The personal link of {name}, shown only once:")
     print_result(f"{base}/?key={key}")
     if not far:
@@ -111,3 +112,15 @@ def _file(settings: Settings) -> PersonalLinksFile:
     from answerback_storage.personal_links_file import PersonalLinksFile
 
     return PersonalLinksFile(settings.storage.sqlite_path)
+
+
+def _link_address(settings: Settings, url: str | None) -> tuple[str, bool]:
+    """The address of the links, and whether it is reachable from beyond this machine."""
+    from answerback.cli.service_address import listener_url
+
+    public = settings.public
+    if url is not None or public.url is not None:
+        return (url or public.url or "").rstrip("/"), True
+    if public.port:
+        return listener_url(public.host, public.port), False
+    return listener_url(settings.server.host, settings.server.port), False

@@ -10,7 +10,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from pydantic import JsonValue
 
-from answerback.cli.line_input import PressedKey, line_is_empty
+from answerback.cli.terminal.line_input import PressedKey, line_is_empty
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.text_fitting import shorten, utf16_length
 

@@ -1,0 +1,109 @@
+"""Prints asks: as a line for people, and as the result of a command that waits for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Final, NoReturn
+
+from pydantic import JsonValue
+
+from answerback.cli.output import print_result, say, warn
+from answerback.core.ask import Status
+from answerback.core.walker import Source
+from answerback.presentation.sanitize import as_json, one_line
+from answerback.presentation.text_fitting import shorten
+
+EXIT_CODES: Final = {
+    Status.ANSWERED: 0,
+    Status.CANCELLED: 3,
+    Status.TURN_ENDED: 4,
+    Status.EXPIRED: 5,
+    Status.WITHDRAWN: 6,
+    Status.FAILED: 7,
+}
+EXIT_STILL_OPEN: Final = 8
+EXIT_ASKED_BACK: Final = 9
+_MAX_QUESTION_LENGTH: Final = 120
+"""The maximum length of a question in a line, in characters: `show` prints all of it in the record."""
+
+
+def describe_status(ask: Mapping[str, JsonValue]) -> str:
+    """Describe an ask's status; defaults taken at a deadline are no answer."""
+    status = str(ask["status"]).replace("_", " ")
+    sources = ask["sources"] if isinstance(ask["sources"], dict) else {}
+    defaults = [name for name, source in sources.items() if source == Source.DEFAULT]
+    if not defaults:
+        return status
+    if len(defaults) == len(sources):
+        return "defaults used: nobody answered in time"
+    return f"{status}, with defaults for {', '.join(defaults)}: nobody answered these in time"
+
+
+def describe_ask_back(ask: Mapping[str, JsonValue]) -> str:
+    """Describe what a person asked back; empty if nobody did."""
+    clarify = ask["clarify"]
+    if not isinstance(clarify, dict):
+        return ""
+    by = clarify["by"]
+    name = by.get("name") if isinstance(by, dict) else None
+    return f"{name or 'Someone'} asks back: {clarify['text']}"
+
+
+def exit_still_open(ask: Mapping[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """End the command while the ask is open. If a person asked back, that is the result, for the agent to explain.
+
+    Args:
+        content: print only the text of the question that was asked back.
+        whole: print the whole ask in place of what was asked back.
+    """
+    keep_waiting = f"`answerback wait {ask['id']}`"
+    asked = ask["clarify"]
+    if not isinstance(asked, dict):
+        warn(
+            f"Nobody has answered yet. {ask['id']} stays open. To keep waiting, run {keep_waiting}."
+        )
+        sys.exit(EXIT_STILL_OPEN)
+    print_result(str(asked["text"]) if content else as_json(dict(ask) if whole else asked))
+    say(f"{one_line(describe_ask_back(ask))}")
+    say(f"Explain it with `answerback explain {ask['id']} TEXT`, then run {keep_waiting}.")
+    sys.exit(EXIT_ASKED_BACK)
+
+
+def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) -> NoReturn:
+    """Print the result of an ended ask, and end the command with the exit status for how it ended.
+
+    Args:
+        content: print only the text for the model.
+        whole: print the whole ask in place of the tool result.
+    """
+    tool_result = ask["tool_result"]
+    status = Status(str(ask["status"]))
+    if content and isinstance(tool_result, dict):
+        print_result(str(tool_result["content"]))
+    else:  # the result is null if the turn ended: nothing goes back to the model
+        print_result(as_json(ask if whole else tool_result))
+    say(f"{ask['id']}: {describe_status(ask)}.")
+    sys.exit(EXIT_CODES[status])
+
+
+def summary_line(ask: Mapping[str, JsonValue]) -> str:
+    """Format an ask as a line: its id, when it was submitted, who asked, where, and the current question."""
+    prompt = ask["prompt"]
+    text = prompt["text"] if isinstance(prompt, dict) else describe_status(ask)
+    what = shorten(one_line(str(text)), _MAX_QUESTION_LENGTH)
+    closes = (
+        f"closes {local_time(ask['expires_at'])}"
+        if isinstance(prompt, dict) and ask["expires_at"]
+        else ""
+    )
+    parts = (ask["id"], local_time(ask["created_at"]), ask["asked_by"], ask["surface"], what)
+    return "  ".join(
+        one_line(str(part)) for part in (*parts, closes, describe_ask_back(ask)) if part
+    )
+
+
+def local_time(value: JsonValue) -> str:
+    """Format one of the API's times in this machine's time zone."""
+    return datetime.fromisoformat(str(value)).astimezone().strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,143 @@
+"""Connects an agent's server with people until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import platform
+import signal
+import sys
+from asyncio.subprocess import PIPE
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager, suppress
+from typing import Final
+
+import aiohttp
+
+from answerback.agents.bridges.ask_people import MAX_LINE, LineTooLongError, RequestAsker
+from answerback.agents.bridges.codex import CodexBridge
+from answerback.agents.bridges.late_answers import LateAnswerSource
+from answerback.agents.bridges.opencode import OpencodeBridge
+from answerback.agents.bridges.opencode_server import NotOpencodeError, OpencodeServer
+from answerback.cli.api_client import START_HINT
+from answerback.cli.output import fail, say
+from answerback_client import AsyncClient, ClientError, UnauthorizedError, UnreachableError
+
+_START_PATIENCE: Final = 20.0
+"""Seconds for which calls to a service that is down are retried at the start; later, there is no limit."""
+
+
+def follow_opencode(
+    server: str, url: str, token_env: str, to: str | None, directory: str | None, password_env: str
+) -> None:
+    """Follow an opencode server."""
+
+    async def follow() -> None:
+        async with _connected_client(url, token_env) as client, aiohttp.ClientSession() as http:
+            password = os.environ.get(password_env) or None
+            followed = OpencodeServer(http, server, directory, password)
+            source = {"bridge": "opencode", "server": followed.url}
+            if directory is not None:
+                source["directory"] = directory
+            people = RequestAsker(client, source, to)
+            await OpencodeBridge(followed, people, _late_answer_source(url, token_env), say).run()
+
+    _run(follow())
+
+
+def relay_codex(command: list[str], url: str, token_env: str, to: str | None) -> None:
+    """Relay between a client, on standard input and output, and an app server that this starts."""
+
+    async def relay() -> None:
+        async with _connected_client(url, token_env) as client:
+            try:
+                child = await asyncio.create_subprocess_exec(
+                    *command, stdin=PIPE, stdout=PIPE, limit=MAX_LINE
+                )
+            except OSError as error:
+                fail(f"Cannot start {command[0]}: {error.strerror}. Is Codex installed?")
+            assert child.stdin is not None
+            assert child.stdout is not None
+            people = RequestAsker(client, {"bridge": "codex", "host": platform.node()}, to)
+            bridge = CodexBridge(
+                people, _late_answer_source(url, token_env), child.stdin.write, _print, say
+            )
+            try:
+                await bridge.run(_client_lines(child.stdin), _lines(child.stdout))
+            except BaseException:
+                with suppress(ProcessLookupError):  # it may have ended just before
+                    child.terminate()
+                raise
+        sys.exit(await child.wait())
+
+    _run(relay())
+
+
+async def _client_lines(server: asyncio.StreamWriter) -> AsyncIterator[bytes]:
+    """Read the lines of standard input; at their end, close the server's input."""
+    reader = asyncio.StreamReader(limit=MAX_LINE)
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    async for line in _lines(reader):
+        yield line
+    server.close()
+
+
+async def _lines(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while True:
+        try:
+            line = await reader.readline()
+        except ValueError:  # it is longer than the reader's limit
+            raise LineTooLongError from None
+        if not line:
+            return
+        yield line
+
+
+def _print(line: bytes) -> None:
+    sys.stdout.buffer.write(line)
+    sys.stdout.buffer.flush()
+
+
+def _late_answer_source(url: str, token_env: str) -> LateAnswerSource:
+    return LateAnswerSource(url.rstrip("/"), os.environ.get(token_env) or None)
+
+
+@asynccontextmanager
+async def _connected_client(url: str, token_env: str) -> AsyncIterator[AsyncClient]:
+    """Connect to the service; ends the command if it cannot be reached or refuses the token."""
+    token = os.environ.get(token_env) or None
+    async with AsyncClient(url, token, patience=_START_PATIENCE) as first:
+        try:
+            await first.open_asks(1)
+        except UnreachableError as error:
+            fail(f"{error} {START_HINT}")
+        except UnauthorizedError as error:
+            fail(f"{url}: {error} The bridge reads the token from {token_env}.")
+    async with AsyncClient(url, token, patience=math.inf) as client:
+        yield client
+
+
+def _run(work: Coroutine[object, object, None]) -> None:
+    """Run until done or stopped by a signal; the work is cancelled then, and may still withdraw asks."""
+    stopped: list[int] = []
+
+    async def until_stopped() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+
+        def stop(number: int) -> None:
+            stopped.append(number)
+            task.cancel()
+
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stop, number)
+        await work
+
+    try:
+        asyncio.run(until_stopped())
+    except* (NotOpencodeError, ClientError, LineTooLongError) as group:
+        fail(str(group.exceptions[0]))
+    except* asyncio.CancelledError:
+        sys.exit(128 + stopped[0])

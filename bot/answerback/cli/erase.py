@@ -1,0 +1,77 @@
+"""``answerback erase``: erases what was written in asks that have ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Final
+from urllib.parse import quote
+
+import typer
+
+from answerback.cli.options import Config, Json, Token, Url
+from answerback.cli.output import EXIT_FAILED, fail, print_result, say, warn
+from answerback.presentation.sanitize import as_json
+
+if TYPE_CHECKING:
+    from answerback_client import AsyncClient
+
+_EXIT_USAGE: Final = 2
+
+
+def command(
+    asks: Annotated[list[str], typer.Argument(metavar="ASK...", help="The ids of the asks.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
+    url: Url = None,
+    token: Token = None,
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Permanently erase what people and agents wrote in asks that have ended.
+
+    Example: `answerback erase ask_3b9ce1c8bca670b2b68269aa`
+
+    The outline of each record stays: its times, the kind of ask, and how it ended. Run this in the service's folder
+    as the service's user, or give it a front end's token.
+    """
+    from answerback.cli.api_client import call_service
+    from answerback.cli.person_key import resolve_access
+
+    if not yes:
+        _confirm(asks)
+
+    async def work(client: AsyncClient) -> list[dict[str, str | bool | None]]:
+        return [await _erase_one(client, ask_id) for ask_id in asks]
+
+    done = call_service(resolve_access(url, token, config), work)
+    for result in done:
+        if result["refused"] is None:
+            say(f"{result['id']}: erased.")
+        else:
+            warn(f"{result['id']}: {result['refused']}")
+    if json:
+        print_result(as_json([*done]))
+    if any(result["refused"] is not None for result in done):
+        sys.exit(EXIT_FAILED)
+
+
+def _confirm(asks: Sequence[str]) -> None:
+    """Ask for confirmation; ends the command if the answer is no."""
+    if not sys.stdin.isatty():
+        fail(
+            "Nothing was erased, as there is no terminal to ask for confirmation. Add --yes.",
+            _EXIT_USAGE,
+        )
+    if not typer.confirm(f"Permanently erase what was written in {len(asks)} ask(s)?", err=True):
+        fail("Nothing was erased.")
+
+
+async def _erase_one(client: AsyncClient, ask_id: str) -> dict[str, str | bool | None]:
+    """Erase an ask; returns whether it was erased, or why not."""
+    from answerback_client import RefusedError
+
+    try:
+        await client.call("POST", f"/v1/asks/{quote(ask_id, safe='')}/erase")
+    except RefusedError as error:
+        return {"id": ask_id, "erased": False, "refused": str(error)}
+    return {"id": ask_id, "erased": True, "refused": None}

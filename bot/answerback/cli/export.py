@@ -1,0 +1,70 @@
+"""``answerback export``: prints everything that a service has stored."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Final
+
+from answerback.cli.options import Config, Token, Url
+from answerback.cli.output import fail, print_result, warn
+
+if TYPE_CHECKING:
+    import aiohttp
+
+    from answerback.cli.person_key import ServiceAccess
+
+_MAX_LINE: Final = 64 * 1024 * 1024
+"""The maximum size of an exported line, in bytes."""
+
+
+def command(url: Url = None, token: Token = None, config: Config = None) -> None:
+    """Print everything as JSON lines: asks, their records, and webhook deliveries.
+
+    Example: `answerback export > answerback.jsonl`
+
+    Run this in the service's folder as the service's user, or give it a front end's token. With an agent's token, it
+    prints only that agent's asks.
+    """
+    import asyncio
+
+    from answerback.cli.person_key import resolve_access
+
+    if not asyncio.run(_print_export(resolve_access(url, token, config))):
+        fail("The export is incomplete, as the service stopped before its end. Export again.")
+
+
+async def _print_export(access: ServiceAccess) -> bool:
+    import aiohttp
+
+    from answerback.cli.person_key import UnprovedServiceError
+
+    ended = False
+    timeout = aiohttp.ClientTimeout(total=None, sock_read=60)
+    try:
+        async with (
+            access.open_session() as http,
+            http.get(
+                f"{access.url}/v1/export",
+                allow_redirects=False,
+                timeout=timeout,
+                read_bufsize=_MAX_LINE,
+            ) as response,
+        ):
+            if response.status != HTTPStatus.OK:
+                fail(f"{access.url} refused the export: {await _refusal_reason(response)}")
+            async for line in response.content:
+                print_result(line.decode().rstrip("\n"))
+                ended = json.loads(line)["type"] == "end"
+    except UnprovedServiceError as error:
+        fail(str(error))
+    except (aiohttp.ClientError, TimeoutError, ValueError):
+        warn(
+            f"The connection to {access.url} failed. Start a service with `answerback serve`, or name it with --url."
+        )
+    return ended
+
+
+async def _refusal_reason(response: aiohttp.ClientResponse) -> str:
+    body = await response.json(content_type=None)
+    return str(body.get("detail") or body["title"])

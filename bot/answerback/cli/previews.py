@@ -1,0 +1,137 @@
+"""Renders a form for each surface, without asking anybody."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+import webbrowser
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final, assert_never
+
+import jinja2
+from markupsafe import Markup
+from pydantic import JsonValue
+
+from answerback.cli.output import fail, say, warn
+from answerback.cli.validate import validate_submission
+from answerback.core.answers import json_equal
+from answerback.core.ask import ANYONE, Ask, Request
+from answerback.core.form import AnswerType, Question
+from answerback.core.labels import Labels
+from answerback.core.view import view_of
+from answerback.core.walker import GivenAnswer, Phase, Walk, start
+from answerback.presentation.sanitize import as_json, one_line
+from answerback.runtime.plugins import installed_plugins
+from answerback.service.submission_request import Submission
+
+_TEMPLATE: Final = Path(__file__).with_name("preview.html")
+
+
+@dataclass(frozen=True, slots=True)
+class SurfacePreview:
+    """One prompt on one surface."""
+
+    surface: str
+    html: Markup
+    json: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class PromptPreview:
+    """One prompt of a form, or its review."""
+
+    title: str
+    looks: tuple[SurfacePreview, ...]
+
+
+def prompt_states(submission: Submission) -> Iterator[Ask]:
+    """The ask at each of its prompts, including conditional ones, and at its review."""
+    call, planned = validate_submission(submission)
+    form = call.form
+    request = Request(
+        name=submission.name,
+        dialect=call.dialect,
+        arguments=call.arguments,
+        repaired=call.repaired,
+        form=form.model_copy(update={"context_format": planned.context_format}),
+        accepts=submission.accepts,
+    )
+    seconds = planned.expires_in
+    ask = Ask(
+        id="ask_preview",
+        created_at=0.0,
+        updated_at=0.0,
+        request=request,
+        destination=planned.destination,
+        responders=planned.responders or (ANYONE,),
+        walk=start(form),
+        expires_at=None if seconds is None else time.time() + seconds,
+    )
+    for at in range(len(form.questions)):
+        yield replace(ask, walk=replace(ask.walk, at=at))
+    if form.review and len(form.questions) > 1:
+        yield _at_review(ask)
+
+
+def _at_review(ask: Ask) -> Ask:
+    """The ask with an answer to every question that is asked then."""
+    answers: dict[str, JsonValue] = {}
+    for question in ask.form.questions:
+        when = question.when
+        if when is None or json_equal(answers.get(when.question_id), when.equals):
+            answers[question.id] = _sample_answer(question)
+    given = tuple(GivenAnswer(question_id=key, value=value) for key, value in answers.items())
+    return replace(ask, walk=Walk(phase=Phase.REVIEW, answers=given))
+
+
+def _sample_answer(question: Question) -> JsonValue:
+    """The default or, without one, an answer that looks like those that people give."""
+    if question.has_default:
+        return question.default
+    match question.answer_type:
+        case AnswerType.BOOLEAN:
+            return True
+        case AnswerType.SELECT:
+            return question.options[0].value
+        case AnswerType.MULTI_SELECT:
+            return [question.options[0].value]
+        case AnswerType.TEXT:
+            return "…"
+        case AnswerType.SCHEMA:
+            return {}
+        case _:
+            assert_never(question.answer_type)
+
+
+def write_page(
+    form: str, shown: list[Ask], labels: Labels, path: Path | None, *, open_page: bool
+) -> None:
+    """Write a page with the form on every surface; without a path, to a temporary file."""
+    page = jinja2.Environment(autoescape=True).from_string(_TEMPLATE.read_text("utf-8"))
+    text = page.render(title=form, steps=[_preview_prompt(ask, labels) for ask in shown])
+    if path is None:
+        with tempfile.NamedTemporaryFile("wb", suffix=".html", delete=False) as file:
+            path = Path(file.name)
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        fail(f"Cannot write {path}: {error.strerror}.")
+    say(f"Wrote the previews to {path}.")
+    if open_page and not webbrowser.open(path.absolute().as_uri()):
+        warn("No browser was found to open it with.")
+
+
+def _preview_prompt(ask: Ask, labels: Labels) -> PromptPreview:
+    prompt = view_of(ask, labels).prompt
+    title = f"{prompt.progress or ''} {prompt.question.id}" if prompt else labels.review_title
+    looks = []
+    for plugin in installed_plugins():
+        if (preview := plugin.preview(ask, labels)) is not None:
+            source = preview.payload if preview.source is None else preview.source
+            looks.append(
+                SurfacePreview(plugin.title, Markup(preview.html), as_json(source), preview.hint)
+            )
+    return PromptPreview(title=one_line(title), looks=tuple(looks))

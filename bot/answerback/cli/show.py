@@ -1,0 +1,76 @@
+"""``answerback show``: shows an ask and its record."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+from urllib.parse import quote
+
+from answerback.cli.options import AskId, Json, Reader, Url
+from answerback.cli.output import print_result
+from answerback.presentation.sanitize import as_json, one_line
+
+if TYPE_CHECKING:
+    from answerback.cli.api_client import JsonObject
+    from answerback_client import AsyncClient
+
+_RECORD_PAGE: Final = 1000
+
+
+def command(ask: AskId, url: Url = None, token: Reader = None, json: Json = False) -> None:
+    """Show an ask and its record: what was asked, who answered what, and when.
+
+    Example: `answerback show ask_0123456789abcdef`
+    """
+    from answerback.cli.api_client import call_service, fetch_all
+    from answerback.cli.ask_output import describe_ask_back, summary_line
+    from answerback.cli.person_key import resolve_access
+    from answerback.cli.terminal import people_text
+    from answerback.runtime.config_file import load_settings
+
+    path = f"/v1/asks/{quote(ask, safe='')}"
+
+    async def read(client: AsyncClient) -> tuple[JsonObject, list[JsonObject]]:
+        found = await client.call("GET", path)
+        record = await fetch_all(client, f"{path}/record", {"limit": str(_RECORD_PAGE)}, "entries")
+        return found, record
+
+    found, entries = call_service(resolve_access(url, token), read, ask)
+    if json:
+        print_result(as_json({"ask": found, "record": [*entries]}))
+        return
+    labels = load_settings().labels
+    about = (
+        [people_text.audience(found, labels), describe_ask_back(found)] if found["prompt"] else []
+    )
+    lines = [
+        summary_line(found),
+        *(f"  {one_line(line)}" for line in about if line),
+        *map(_record_line, entries),
+    ]
+    print_result("\n".join(lines))
+
+
+def _record_line(entry: JsonObject) -> str:
+    """Format a line of the record: when, what happened at which question, by whom, and the details."""
+    from answerback.cli.api_client import JSON_OBJECT
+    from answerback.cli.ask_output import local_time
+    from answerback.core.walker import Source
+
+    kind = str(entry["type"])
+    body = JSON_OBJECT.validate_python(entry[kind])
+    if kind == "response":
+        ((kind, inner),) = body.items()
+        body = JSON_OBJECT.validate_python(inner)
+    if kind == "answered" and body.get("source") == Source.DEFAULT:
+        kind = "default used"
+    person = body.pop("by", None)
+    by = f"by {person['name'] or person['user_id']}" if isinstance(person, dict) else ""
+    details = as_json({name: value for name, value in body.items() if value is not None})
+    parts = (
+        local_time(entry["at"]),
+        kind,
+        entry["question_id"] or "",
+        by,
+        details if details != "{}" else "",
+    )
+    return "  ".join(one_line(str(part)) for part in parts if part)

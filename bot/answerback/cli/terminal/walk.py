@@ -1,0 +1,165 @@
+"""``answerback answer``: answers an ask in the terminal, through the API of the running service."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import stat
+import sys
+from typing import Final
+
+from pydantic import JsonValue
+
+from answerback.cli.api_client import call_service
+from answerback.cli.ask_output import describe_status
+from answerback.cli.output import fail, say
+from answerback.cli.person_key import resolve_access
+from answerback.cli.terminal.answer_keys import Action
+from answerback.cli.terminal.line_input import PipedInput, TerminalInput
+from answerback.cli.terminal.prompt import TerminalPrompter
+from answerback.core.labels import Labels
+from answerback.ports.person_key import is_personal
+from answerback.presentation.sanitize import one_line
+from answerback.presentation.text_fitting import shorten
+from answerback.runtime.config_file import load_settings
+from answerback_client import (
+    Ask,
+    AsyncClient,
+    InvalidCallError,
+    StaleError,
+)
+
+_MAX_OFFERED: Final = 20
+"""The number of open asks that are offered; older ones have to be named on the command line."""
+_MAX_QUESTION_LENGTH: Final = 120
+"""The maximum length of a question in the list of open asks, in characters."""
+_EXIT_STILL_OPEN: Final = 8
+"""The same as that of `answerback ask` if nobody has answered yet."""
+
+
+def run(ask: str | None, url: str | None, token: str | None, user: str | None) -> None:
+    """Walk a person through an ask in the terminal."""
+    if not sys.stdin.isatty() and not _can_provide_lines(sys.stdin.fileno()):
+        fail("`answerback answer` needs a terminal, or lines on standard input.", 2)
+    name = user or getpass.getuser()
+    actor: dict[str, JsonValue] | None = {"user_id": name, "name": name}
+    if token is not None and is_personal(token):
+        actor = None  # the key of a personal link identifies the person
+    prompter = _build_prompter(load_settings().labels)
+
+    async def work(client: AsyncClient) -> None:
+        await _answer(client, ask, actor, prompter)
+
+    call_service(resolve_access(url, token), work, ask or "")
+
+
+def _can_provide_lines(descriptor: int) -> bool:
+    """Whether standard input can provide lines, which a device such as /dev/null cannot."""
+    return not stat.S_ISCHR(os.fstat(descriptor).st_mode)
+
+
+def _build_prompter(labels: Labels) -> TerminalPrompter:
+    if sys.stdin.isatty():
+        return TerminalPrompter(labels, TerminalInput())
+    return TerminalPrompter(labels, PipedInput(sys.stdin.buffer, say))
+
+
+async def _answer(
+    client: AsyncClient,
+    ask_id: str | None,
+    actor: dict[str, JsonValue] | None,
+    prompter: TerminalPrompter,
+) -> None:
+    try:
+        ask = await (client.get(ask_id) if ask_id else _choose_ask(client, prompter))
+        if ask is not None:
+            await Walk(client, prompter, actor).walk(ask)
+    except EOFError:
+        fail("The input has ended. The ask stays open.", _EXIT_STILL_OPEN)
+
+
+async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | None:
+    """Let the person choose an open ask; if there is only one, take it without asking."""
+    asks = await client.open_asks(limit=_MAX_OFFERED)
+    if len(asks) <= 1:
+        if not asks:
+            say("Nothing is waiting for an answer.")
+        return asks[0] if asks else None
+    place = await prompter.choose([_summarise(ask) for ask in asks])
+    return None if place is None else asks[place]
+
+
+def _summarise(ask: Ask) -> str:
+    text = shorten(one_line(str(ask.prompt["text"] if ask.prompt else "")), _MAX_QUESTION_LENGTH)
+    return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
+
+
+_ANSWERS: Final = frozenset({"answer", "other"})
+"""Actions whose value a prompt can be prefilled with."""
+
+
+class Walk:
+    """One person's way through one ask."""
+
+    def __init__(
+        self, client: AsyncClient, prompter: TerminalPrompter, actor: dict[str, JsonValue] | None
+    ) -> None:
+        self._client = client
+        self._prompter = prompter
+        self._actor = actor
+
+    async def walk(self, ask: Ask) -> None:
+        """Prompt until the ask has ended or the person leaves it open."""
+        start: Action | None = None
+        while ask.open:
+            action = await self._prompter.prompt_action(ask.json, start)
+            if action is None:
+                self._prompter.print_line(f"{ask.id} stays open.")
+                return
+            ask, start = await self._act(ask, action)
+        self._report_end(ask)
+
+    async def _act(self, ask: Ask, action: Action) -> tuple[Ask, Action | None]:
+        """Act on the ask; returns its new state, and what to prefill the prompt with if the question is the same."""
+        prompter = self._prompter
+        entered = action if action["action"] in _ANSWERS else prompter.unsent_selection
+        try:
+            acted = await self._client.act(ask.id, action, revision=ask.revision, actor=self._actor)
+        except StaleError as error:
+            if _is_same_question(ask, error.ask):
+                prompter.print_error(
+                    "There is something new about this question. Please read it, then answer:"
+                )
+                return error.ask, entered
+            prompter.print_error("Someone else was faster. This is the current state:")
+            return error.ask, None
+        except InvalidCallError as error:
+            for line in _error_messages(error):
+                prompter.print_error(line)
+            return ask, entered
+        return acted, entered if action["action"] == "ask_back" else None
+
+    def _report_end(self, ask: Ask) -> None:
+        person = ask.json["ended_by"]
+        name = (person.get("name") or person.get("user_id")) if isinstance(person, dict) else None
+        by = f" by {name}" if name else ""
+        self._prompter.print_line(f"{ask.id}: {describe_status(ask.json)}{by}.")
+
+
+def _is_same_question(before: Ask, now: Ask) -> bool:
+    """Whether nothing has changed except what was asked back and explained."""
+    return (before.answers, _question_id(before)) == (now.answers, _question_id(now))
+
+
+def _question_id(ask: Ask) -> JsonValue:
+    return ask.prompt["question_id"] if ask.prompt else None
+
+
+def _error_messages(error: InvalidCallError) -> list[str]:
+    errors = error.problem.get("errors")
+    messages = (
+        [str(entry.get("message")) for entry in errors if isinstance(entry, dict)]
+        if isinstance(errors, list)
+        else []
+    )
+    return messages or [str(error)]

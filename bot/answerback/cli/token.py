@@ -1,0 +1,158 @@
+"""``answerback token``: tokens for agents and for custom front ends."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from answerback.cli.options import Config, Json
+from answerback.cli.output import fail, print_result, say
+from answerback.presentation.sanitize import as_json
+
+app: Final = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    help="Manage tokens for agents and custom front ends.",
+)
+_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+
+
+class Role(StrEnum):
+    """The role of a token: an agent's submits asks, a surface's acts for people."""
+
+    AGENT = "agent"
+    SURFACE = "surface"
+
+
+@app.callback()
+def agents() -> None:
+    """Manage tokens for agents and custom front ends."""
+
+
+@app.command()
+def create(
+    name: Annotated[str, typer.Argument(help="The agent's name: letters, digits, - and _.")],
+    role: Annotated[
+        Role,
+        typer.Option(
+            help="What the token is for: an agent that asks, or a front end that acts for people."
+        ),
+    ] = Role.AGENT,
+    json: Json = False,
+) -> None:
+    """Create a token, print it once, and print what to add to the configuration.
+
+    Example: `answerback token create deploy-bot`
+    """
+    from answerback.ports.person_key import hash_of, new_token
+
+    if not _NAME.fullmatch(name):
+        fail(f"{name[:80]!r} is not a valid agent name. Use 1 to 64 letters, digits, - and _.", 2)
+    token = new_token()
+    lines = f'[agents.{name}]\ntoken_hash = "{hash_of(token)}"\nrole = "{role.value}"'
+    if json:
+        print_result(
+            as_json({"name": name, "role": role.value, "token": token, "configuration": lines})
+        )
+        return
+    say("The token, shown only once. Give it to the agent as ANSWERBACK_TOKEN:")
+    print_result(token)
+    say("")
+    say(
+        "Add this to answerback.toml. A running service picks it up, but needs a restart for the first agent:"
+    )
+    print_result(f"\n{lines}")
+
+
+@app.command("list")
+def list_(config: Config = None, json: Json = False) -> None:
+    """List the agents, with the name, role and routes of each.
+
+    Example: `answerback token list`
+
+    Their tokens cannot be shown again: the configuration only holds hashes of them.
+    """
+    from answerback.runtime.config_file import load_settings
+
+    agents = load_settings(config).agents
+    if json:
+        rows = [
+            {"name": name, "role": agent.role, "label": agent.label, "routes": [*agent.routes]}
+            for name, agent in agents.items()
+        ]
+        print_result(as_json(rows))
+    elif agents:
+        print_result(
+            "\n".join(
+                f"{n}  {one.role}  {_describe_routes(one.routes)}" for n, one in agents.items()
+            )
+        )
+    else:
+        say("There are no agents. The service needs no token, and only serves this machine.")
+
+
+@app.command()
+def revoke(
+    name: Annotated[str, typer.Argument(help="The agent's name.")],
+    config: Config = None,
+    json: Json = False,
+) -> None:
+    """Remove an agent from the configuration. Its token is refused at once, even by a running service.
+
+    Example: `answerback token revoke deploy-bot`
+
+    Its existing asks stay, and people can still answer them.
+    """
+    from answerback.agents.connect.config_files import ConfigFile
+    from answerback.agents.connect.settings_entries import ConnectError
+    from answerback.core.errors import ConfigError
+    from answerback.runtime.config_file import DEFAULT_FILE, load_settings
+
+    agents = load_settings(config).agents
+    if name not in agents:
+        known = f"The agents are: {', '.join(agents)}." if agents else "There are no agents at all."
+        fail(f"There is no agent {name[:80]}. {known}")
+    path = config or Path(DEFAULT_FILE)
+    file = ConfigFile(path.absolute(), path.absolute().parent)
+    try:
+        before = file.read() or ""
+        after = _remove_agent(before, name)
+        if after is None:
+            fail(
+                f"{path} has no table [agents.{name}]. Remove {name} by hand, from that file or from the "
+                "environment variables."
+            )
+        file.replace(before, after)
+    except ConnectError as error:
+        raise ConfigError(str(error)) from error
+    left = load_settings(config).agents
+    if name in left:
+        fail(
+            f"{name} is also set in the environment variables. Its token keeps working until you remove it there."
+        )
+    if json:
+        print_result(as_json({"name": name, "revoked": True, "left": [*left]}))
+    say(f"Removed {name} from {path}. A running service refuses its token within a second.")
+    if not left:
+        say("It was the last agent. Once the service restarts, nobody needs a token any more.")
+
+
+def _remove_agent(before: str, name: str) -> str | None:
+    """The file without an agent's tables; None if the agent is not written as tables."""
+    from answerback.agents.connect.config_files import split_bom
+    from answerback.agents.connect.settings_entries import Setting
+    from answerback.agents.connect.toml_edit import TomlFormat
+
+    mark, text = split_bom(before)
+    left = TomlFormat().remove_entry(text, Setting(("agents", name), {}), None)
+    remains = tomllib.loads(left).get("agents", {})
+    return None if left == text or name in remains else mark + left
+
+
+def _describe_routes(routes: tuple[str, ...]) -> str:
+    return ", ".join(routes) or "every route"
