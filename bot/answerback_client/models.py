@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Final, NotRequired, Self, TypedDict
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -114,6 +114,24 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Who asks and from where; None where it is not known."""
+
+    agent: str | None = None
+    label: str | None = None
+    project: str | None = None
+    folder: str | None = None
+    session: str | None = None
+
+    @classmethod
+    def of(cls, body: JsonValue) -> Self:
+        """Build an origin from the API's JSON."""
+        said = body if isinstance(body, dict) else {}
+        known = {each.name: said.get(each.name) for each in fields(cls)}
+        return cls(**{name: value for name, value in known.items() if isinstance(value, str)})
+
+
+@dataclass(frozen=True, slots=True)
 class Ask:
     """The state of an ask; ``json`` is the API's complete representation."""
 
@@ -139,6 +157,21 @@ class Ask:
     def open(self) -> bool:
         """Whether the ask still waits for an answer."""
         return self.status == "open"
+
+    @property
+    def headline(self) -> str:
+        """What would happen, or the first question, on one line; empty after an erasure."""
+        return str(self.json.get("headline") or "")
+
+    @property
+    def origin(self) -> Origin:
+        """Who asks, and from where."""
+        return Origin.of(self.json.get("origin"))
+
+    @property
+    def confirmed_by(self) -> tuple[Json, ...]:
+        """Who else has confirmed the answers."""
+        return tuple(_ROWS.validate_python(self.json.get("confirmed_by") or []))
 
     @property
     def repaired(self) -> tuple[str, ...]:
@@ -217,6 +250,7 @@ class Envelope(TypedDict):
     context_format: NotRequired[str]
     mode: NotRequired[str]
     accepts: NotRequired[Sequence[str]]
+    origin: NotRequired[Mapping[str, str]]
     metadata: NotRequired[Mapping[str, JsonValue]]
 
 

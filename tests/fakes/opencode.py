@@ -26,6 +26,10 @@ class Opencode:
         self.running: dict[str, list[str]] = {}
         """By session, the ids of unfinished tool calls, including those that a stopped server left behind."""
         self.busy: set[str] = set()
+        self.folder: str | None = "/srv/shop"
+        """The folder of every session."""
+        self.failing_folders = 0
+        """How often the server is still to fail when it is asked for the folder: first broken, then with no JSON."""
         self.listed = asyncio.Event()
         """Set once a client has listed the sessions."""
         self.failing = 0
@@ -45,6 +49,7 @@ class Opencode:
         app.router.add_post("/session/{id}/abort", self._abort)
         app.router.add_get("/session", self._sessions)
         app.router.add_get("/session/status", self._status)
+        app.router.add_get("/session/{id}", self._session)
         app.router.add_get("/session/{id}/message", self._messages)
         app.router.add_post("/session/{id}/prompt_async", self._prompt)
         self._runner = web.AppRunner(app, shutdown_timeout=0.1)
@@ -104,6 +109,13 @@ class Opencode:
         expected = self._password and encode_basic_auth("opencode", self._password)
         if expected and request.headers.get("Authorization") != expected:
             raise web.HTTPUnauthorized
+
+    async def _session(self, request: web.Request) -> web.Response:
+        self._check(request)
+        if self.failing_folders:
+            self.failing_folders -= 1
+            return web.Response(status=503 if self.failing_folders else 404, text="no JSON")
+        return web.json_response({"id": request.match_info["id"], "directory": self.folder})
 
     async def _event(self, request: web.Request) -> web.StreamResponse:
         self._check(request)

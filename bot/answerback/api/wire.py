@@ -189,6 +189,8 @@ class AskBody(Wire):
     accepts: tuple[Literal["clarify"], ...]
     clarify: ClarifyBody | None
     """What a person asked back last, if the agent has not explained anything since."""
+    confirmed_by: tuple[PersonBody, ...]
+    """Who else has confirmed the answers."""
     ended_by: PersonBody | None
     source: Source | None
     tool_call_id: str | None

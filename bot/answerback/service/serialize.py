@@ -63,6 +63,7 @@ def ask_json(ask: Ask) -> dict[str, JsonValue]:
         "waiting": ask.open and not ask.unattended,
         "accepts": [*ask.request.accepts],
         "clarify": _clarify(ask),
+        "confirmed_by": [],
         "ended_by": person_json(outcome.ended_by) if outcome else None,
         "source": outcome.source.value if outcome and outcome.source else None,
         "tool_call_id": ask.request.tool_call_id,

@@ -236,10 +236,15 @@ def read_origin(submission: Submission, carrier: str | None) -> Origin:
     project = sent.project or from_folder or (named if isinstance(named, str) else None)
     return Origin(
         host=_HOSTS.get(submission.name if carrier is None else carrier),
-        project=one_line(project)[:MAX_PLACE] or None if project else None,
-        folder=sent.folder,
-        session=sent.session,
+        project=_place(project),
+        folder=_place(sent.folder),
+        session=_place(sent.session),
     )
+
+
+def _place(sent: str | None) -> str | None:
+    """Return a part of an origin as people read it."""
+    return one_line(sent)[:MAX_PLACE] or None if sent else None
 
 
 def _advise_on_unknown_field(field: str) -> str:

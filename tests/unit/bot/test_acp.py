@@ -327,3 +327,23 @@ async def _act_if_open(service: Served, ask_id: str) -> None:
     path = f"{service.url}/v1/asks/{ask_id}/actions"
     async with service.http.post(path, json=value("yes"), headers=service.acting) as response:
         assert response.status < 500
+
+
+@pytest.mark.rule("ASK-8", "ACP-2")
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_people_read_in_which_project_a_session_works(
+    service: Served, editor: Editor, is_new: bool
+) -> None:
+    started: Json = {"id": 5, "method": "session/new", "params": {"cwd": "/srv/shop"}}
+    loaded: Json = {
+        "id": 5,
+        "method": "session/load",
+        "params": {"cwd": "/srv/shop", "sessionId": "s1"},
+    }
+    await editor.send(started if is_new else loaded)
+    await editor.agent_received()
+    response: Json = {"id": 5, "result": {"sessionId": "s1"} if is_new else {}}
+    await editor.prompt(response, permission())
+    assert await editor.next() == response
+    origin = (await service.newest()).request.origin
+    assert (origin.project, origin.folder, origin.session) == ("shop", "/srv/shop", "s1")

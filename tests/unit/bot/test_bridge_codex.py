@@ -156,6 +156,22 @@ async def test_people_answer_what_codex_asks(
         assert await talk.read() == {"id": request_["id"], "result": expected}
 
 
+@pytest.mark.rule("ASK-8", "CONNECT-5")
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"id": 3, "result": {"thread": {"id": THREAD, "cwd": "/srv/shop"}, "model": "m"}},
+        {"id": 3, "result": {"thread": {"id": THREAD}, "cwd": "/srv/shop"}},
+        {"method": "thread/started", "params": {"thread": {"id": THREAD, "cwd": "/srv/shop"}}},
+    ],
+)
+async def test_people_read_in_which_project_a_thread_works(service: Served, told: Json) -> None:
+    async with run_bridge(service, [told, COMMAND]) as talk:
+        assert await talk.receive() == told
+        origin = (await service.newest()).request.origin
+    assert (origin.project, origin.folder, origin.session) == ("shop", "/srv/shop", THREAD)
+
+
 @pytest.mark.rule("CONNECT-5")
 @pytest.mark.parametrize(
     ("request_", "expected"),

@@ -149,10 +149,28 @@ async def test_people_answer_what_opencode_asks(
         ask = await service.newest()
         assert ask.request.conversation == SESSION
         assert ask.request.tool_call_id == event["properties"]["tool"]["callID"]
+        assert ask.request.origin.project == "shop"
+        assert ask.request.origin.folder == opencode.folder
+        assert ask.request.origin.session == SESSION
         await service.act(ask, **action)
         for each in expected:
             assert await next_answer(opencode) == each
     assert opencode.refused == []
+
+
+@pytest.mark.rule("ASK-8", "CONNECT-4")
+@pytest.mark.parametrize("session", [SESSION, None])
+async def test_people_are_asked_even_if_opencode_does_not_say_where_it_works(
+    service: Served, opencode: Opencode, session: str | None
+) -> None:
+    opencode.folder = None
+    opencode.failing_folders = 2
+    properties = {**PERMISSION["properties"], "sessionID": session}
+    async with bridging(service, opencode):
+        await opencode.ask({**PERMISSION, "properties": properties})
+        ask = await service.newest()
+    assert ask.request.origin.folder is None
+    assert opencode.failing_folders == (2 if session is None else 0)
 
 
 async def test_a_failed_ask_denies_and_a_withdrawn_one_assumes_nothing(

@@ -28,6 +28,7 @@ from answerback_client import (
     EndedError,
     InvalidCallError,
     NotFoundError,
+    Origin,
     RefusedError,
     StaleError,
     StillOpenError,
@@ -60,7 +61,10 @@ async def client(service: Served) -> AsyncIterator[AsyncClient]:
 async def test_asking_returns_the_ended_ask_with_its_tool_result(
     service: Served, client: AsyncClient
 ) -> None:
-    asking = asyncio.create_task(client.ask("ask_user", GO, to="web", metadata={"n": 1}))
+    origin = {"folder": "/srv/shop"}
+    asking = asyncio.create_task(
+        client.ask("ask_user", GO, to="web", metadata={"n": 1}, origin=origin)
+    )
     ask = await service.newest()
     await service.act(ask, action="answer", value=True)
     done = await asking
@@ -71,6 +75,8 @@ async def test_asking_returns_the_ended_ask_with_its_tool_result(
     assert done.url is not None
     assert done.url.startswith(f"{service.url}/a/{ask.id}.")
     assert done.by_person
+    assert (done.headline, done.confirmed_by) == (GO["question"], ())
+    assert done.origin == Origin(label="Assistant", project="shop", folder="/srv/shop")
 
 
 async def test_a_default_at_a_deadline_is_not_a_persons_answer(
@@ -315,6 +321,7 @@ def test_the_package_exports_these_names_and_no_others() -> None:
         "Event",
         "InvalidCallError",
         "NotFoundError",
+        "Origin",
         "RefusedError",
         "StaleError",
         "StillOpenError",

@@ -42,6 +42,7 @@ async def test_people_and_agents_read_who_asks_from_where(
     ask = (await parts.service().submit(body, agent=agent, carrier=carrier)).ask
     assert asker_label(ask) == read
     origin: Any = ask_json(ask)["origin"]
+    assert ask_json(ask)["confirmed_by"] == []
     assert origin == {
         "agent": agent.name if agent else None,
         "label": label,
@@ -49,6 +50,15 @@ async def test_people_and_agents_read_who_asks_from_where(
         "folder": more.get("origin", {}).get("folder"),
         "session": None,
     }
+
+
+@pytest.mark.rule("ASK-8", "TEXT-3")
+async def test_nothing_in_an_origin_is_invisible(parts: Parts) -> None:
+    sent: Any = {"folder": "/srv/a\u200b\nb", "session": "\u202es", "project": "\u2028"}
+    body = read_submission({"name": "ask_user", "arguments": GO, "to": "web", "origin": sent})
+    origin = (await parts.service().submit(body)).ask.request.origin
+    assert origin.folder == "/srv/a⟨U+200B⟩ b"
+    assert origin.session == "⟨U+202E⟩s"
 
 
 @pytest.mark.rule("ASK-8")

@@ -33,6 +33,7 @@ class Call(NamedTuple):
     arguments: Json
     conversation: str | None
     tool_call_id: str | None = None
+    origin: Json = {}  # noqa: RUF012 - never changed
 
 
 class AskOutcome(NamedTuple):

@@ -30,6 +30,11 @@ def parse_message(line: bytes) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def new_session(response: Json) -> object:
+    """The id of the session that was created, according to the response to its request; None for another response."""
+    return _object(response.get("result")).get("sessionId")
+
+
 def params(message: Json) -> Json:
     """The parameters of a message; empty if they are not an object."""
     return _object(message.get("params"))

@@ -17,6 +17,7 @@ from typing import IO, Any, Final, Protocol
 
 from answerback.agents.acp import messages
 from answerback.agents.acp.ask_people import AskClient, AskOutcome, Call, Json
+from answerback.agents.pipe.origins import MAX_FOLDERS, Folders
 from answerback.agents.pipe.service_calls import ANSWER_PATIENCE
 
 MAX_LINE: Final = 64 * 2**20
@@ -125,6 +126,9 @@ class Proxy:
     """Requests for which a response from the editor would come too late. Counted, as an agent may reuse an id."""
     _tool_calls: dict[str, Json] = field(default_factory=dict)
     """What agents reported about tool calls in progress: a permission prompt need not repeat it."""
+    _folders: Folders = field(default_factory=Folders)
+    _requested_folders: dict[str, object] = field(default_factory=dict)
+    """The folders of sessions that the editor has requested, by the ids of its requests."""
     _withdrawals: list[threading.Thread] = field(default_factory=list)
 
     # --- from the agent ------------------------------------------------------------------------
@@ -144,6 +148,7 @@ class Proxy:
         params = messages.params(request)
         tool_call = messages.tool_call_key(params, messages.tool_call_of(params))
         call = messages.call_from_request(request, self._tool_calls.get(tool_call, {}))
+        call = call._replace(origin=self._folders.origin(race.session))
         with self._lock:
             self._races.append(race)
         if race.editor_has_it:
@@ -151,6 +156,9 @@ class Proxy:
         threading.Thread(target=self._ask, args=[race, call], daemon=True).start()
 
     def _track(self, message: Json) -> None:
+        if "method" not in message:
+            requested = self._requested_folders.pop(messages.id_key(message.get("id")), None)
+            self._folders.remember(messages.new_session(message), requested)
         if (update := messages.parse_tool_call_update(message)) is not None:
             tool_call, fields, is_over = update
             known = self._tool_calls.pop(tool_call, {})
@@ -178,11 +186,21 @@ class Proxy:
             if method is None and "id" in message:
                 self._relay_response(message, line)
                 continue
+            self._track_session(message)
             self.agent.write_line(
                 self._with_elicitation(message, line) if method == "initialize" else line
             )
             if method == messages.CANCEL_SESSION:
                 self._answer_cancelled(messages.params(message).get("sessionId"))
+
+    def _track_session(self, request: Json) -> None:
+        """Note the folder of a session that the editor starts or continues, before the agent can ask anything in it."""
+        params = messages.params(request)
+        if (folder := params.get("cwd")) is None:
+            return
+        self._folders.remember(params.get("sessionId"), folder)
+        if len(self._requested_folders) < MAX_FOLDERS:
+            self._requested_folders[messages.id_key(request.get("id"))] = folder
 
     def _answer_cancelled(self, session: object) -> None:
         """Cancel the requests of a session that the editor cancelled but never received."""

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from pydantic import JsonValue
 
+from answerback.agents.pipe.origins import origin_of
 from answerback.core.base_error import AnswerbackError
 from answerback_client import Ask, AsyncClient, ClientError, EndedError, NotFoundError
 
@@ -47,6 +48,7 @@ class Request(NamedTuple):
     conversation: str | None
     tool_call_id: str | None = None
     turn: str | None = None
+    folder: str | None = None
     process: int | None = None
     """The only bridge process that can deliver an answer: the ask is withdrawn when it ends. None: a later run can."""
 
@@ -84,6 +86,7 @@ class RequestAsker:
             "conversation": request.conversation,
             "turn": request.turn,
             "tool_call_id": request.tool_call_id,
+            "origin": origin_of(request.folder, request.conversation),
             "metadata": _without_none(
                 {**self._source, _REQUEST: request.id, PROCESS: request.process}
             ),

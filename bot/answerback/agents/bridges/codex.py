@@ -26,6 +26,7 @@ from answerback.agents.bridges.ask_people import (
 from answerback.agents.bridges.codex_mcp_calls import MCP_TOOL_CALL, McpCalls, approval_kind
 from answerback.agents.bridges.late_answers import LateAnswerSource, LateAnswerText
 from answerback.agents.pipe.delivery_receipts import DeliveryReceipt
+from answerback.agents.pipe.origins import Folders
 from answerback_client import Ask, ClientError
 
 Json = dict[str, JsonValue]
@@ -99,6 +100,7 @@ class CodexBridge:
         self._receipts: dict[str, DeliveryReceipt] = {}
         """Receipts for the client's requests that carry late answers, until Codex has accepted them."""
         self._mcp_calls = McpCalls()
+        self._folders = Folders()
         self._interrupts = 0
 
     async def run(self, client: AsyncIterator[bytes], server: AsyncIterator[bytes]) -> None:
@@ -159,9 +161,11 @@ class CodexBridge:
                 pass  # the response to our own interrupt
             case {"id": request_id}:
                 self._settle_receipt(request_id, message)
+                self._note_folder(message.get("result"))
                 self._to_client(line)
             case _:
                 self._mcp_calls.follow(message)
+                self._note_folder(message.get("params"))
                 self._to_client(line)
 
     def _call(self, method: str, params: Json) -> _Call | None:
@@ -173,6 +177,11 @@ class CodexBridge:
                 return _Call("approval", approval)
         dialect = _DIALECTS.get(method)
         return None if dialect is None else _Call(dialect, params)
+
+    def _note_folder(self, told: JsonValue) -> None:
+        """Note the folder of a thread that was started or resumed."""
+        if isinstance(told, dict) and isinstance(thread := told.get("thread"), dict):
+            self._folders.remember(thread.get("id"), thread.get("cwd", told.get("cwd")))
 
     def _settle_receipt(self, request_id: JsonValue, response: Json) -> None:
         """Confirm the late answers in a request that Codex accepted; release them if Codex refused it."""
@@ -209,6 +218,7 @@ class CodexBridge:
             conversation=thread,
             turn=turn,
             tool_call_id=item,
+            folder=self._folders.folder(thread),
             process=None if pending.method == _QUESTION else os.getpid(),
         )
 

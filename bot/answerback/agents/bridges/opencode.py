@@ -23,7 +23,11 @@ from answerback.agents.bridges.ask_people import (
     structured_result,
 )
 from answerback.agents.bridges.late_answers import LateAnswerSource
-from answerback.agents.bridges.opencode_server import OpencodeServer, ServerUnavailableError
+from answerback.agents.bridges.opencode_server import (
+    NotOpencodeError,
+    OpencodeServer,
+    ServerUnavailableError,
+)
 from answerback_client import Ask, ClientError
 from answerback_client.backoff import Backoff
 
@@ -196,7 +200,8 @@ class OpencodeBridge:
         """Ask people about a request, and send their answer to opencode."""
         request = pending.request
         try:
-            ask = await self._people.ask_and_wait(request, pending.gone)
+            placed = request._replace(folder=await self._folder(pending))
+            ask = await self._people.ask_and_wait(placed, pending.gone)
         except ClientError as error:
             self._report(f"{request.name} {request.id} stays in opencode's own window: {error}")
             return
@@ -204,6 +209,20 @@ class OpencodeBridge:
             for path, body in _answers(pending.kind, request, ask):
                 await self._deliver(path, body)
         self._pending.pop(request.id, None)
+
+    async def _folder(self, pending: _Pending) -> str | None:
+        """The folder of a request's session, the same for the same request: the ask of an earlier run has it too."""
+        if (session := pending.request.conversation) is None:
+            return None
+        backoff = Backoff(_FIRST_PAUSE, _MAX_PAUSE)
+        while not pending.gone.is_set():
+            try:
+                return await self._server.folder(session)
+            except ServerUnavailableError:
+                await backoff.wait()
+            except NotOpencodeError:
+                break
+        return None
 
     async def _deliver(self, path: str, body: Json | None) -> None:
         """Post until opencode has received it. opencode accepts one answer, and refuses a second one."""

@@ -85,6 +85,11 @@ class OpencodeServer:
         ids = [each.get("id") for each in rows]
         return [session for session in ids if isinstance(session, str) and session.isascii()]
 
+    async def folder(self, session: str) -> str | None:
+        """The folder in which a session works."""
+        folder = _object(await self._read(f"/session/{quote(session, safe='')}")).get("directory")
+        return folder if isinstance(folder, str) else None
+
     async def was_interrupted(self, session: str, call_id: str) -> bool:
         """Whether a tool call waits for an answer that it cannot get, as its server was restarted meanwhile."""
         at = f"/session/{quote(session, safe='')}/message"

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from answerback.agents.hooks import claude, codex, copilot, gemini
 from answerback.agents.hooks.host import Call, Host, Outcome, is_answered, is_text
+from answerback.agents.pipe.origins import origin_of
 from answerback.core.answers import json_equal
 from answerback.core.ask import Ask, RecordEntry, Status
 from answerback.core.errors import (
@@ -37,7 +38,7 @@ from answerback.service.body_errors import problems_of
 from answerback.service.late_answer_text import describe_late_answer
 from answerback.service.late_answers import ResponseTracker
 from answerback.service.service import Service
-from answerback.service.submission_request import MAX_PLACE, Agent, read_submission
+from answerback.service.submission_request import Agent, read_submission
 from answerback.service.submit import Submitted
 
 Json = dict[str, Any]
@@ -254,7 +255,7 @@ class HookEndpoints:
                 "conversation": call.conversation,
                 "turn": call.turn,
                 "tool_call_id": call.tool_call_id,
-                "origin": _origin(call),
+                "origin": origin_of(call.metadata.get("cwd"), call.conversation),
                 "metadata": call.metadata,
             }
         )
@@ -273,12 +274,6 @@ class HookEndpoints:
         stopping = "Answerback was stopped before anyone answered"
         late = f"Nobody answered within {query.wait:g} second{'' if query.wait == 1 else 's'}"
         return f"{stopping if self.service.stopping else late}. {_describe_open(ask)}"
-
-
-def _origin(call: Call) -> Json:
-    """The host's folder and session, as far as they fit."""
-    found = {"folder": call.metadata.get("cwd"), "session": call.conversation}
-    return {key: value[-MAX_PLACE:] for key, value in found.items() if value}
 
 
 def _is_put_for(call: Call, caller: _Caller, ask: Ask) -> bool:
