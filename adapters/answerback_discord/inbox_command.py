@@ -49,8 +49,7 @@ def _entry(number: int, ask: Ask, labels: Labels) -> Json:
     """An ask. Its number distinguishes its button from the others for screen readers."""
     view = view_of(ask)
     who, _ = shorten_line(wording.asks_line(view, labels, briefly=True), _WHO_BUDGET)
-    words = view.prompt.question.text if view.prompt else labels.review_title
-    question, _ = shorten_line(words, _QUESTION_BUDGET)
+    question, _ = shorten_line(wording.subject(view, labels), _QUESTION_BUDGET)
     # Each reader's client formats the time:
     # https://docs.discord.com/developers/reference#message-formatting
     text = f"-# {who} · <t:{int(ask.created_at)}:R>\n**{number}. {question}**"

@@ -220,7 +220,7 @@ class Posting(LiveMessages[Json, Json]):
         """See `LiveMessages.post_reminder`."""
         listed = [who for who in ask.responders if who != ANYONE][: mentions.MOST_NOTIFIED]
         view = view_of(ask, self._labels)
-        about = fit_line(wording.reminder_subject(view, self._labels), _QUESTION_BUDGET)
+        about = fit_line(wording.subject(view, self._labels), _QUESTION_BUDGET)
         words = f"{wording.sentence(self._labels.reminder, view.label, self._labels)}\n{about}"
         body: Json = {
             "content": private_notes.reminder(listed, words, private_notes.message_url(ref)),

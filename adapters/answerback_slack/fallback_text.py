@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from answerback.core.form import AnswerType
+from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.markdown import blocks_to_text
 from answerback.core.schema_fields import fields_from_schema
@@ -32,6 +33,8 @@ def fallback_text(
         marks = record_text.attribution_format(names)
         first_line += f": {wording.ending_with_person(view, labels, marks)}"
     audience = record_text.audience(view, labels, names)
+    if _needs_headline(view):
+        audience = "\n".join(filter(None, (escape(view.headline), audience)))
     room = limits.MESSAGE_TEXT - text_fitting.utf16_length(f"{first_line}\n{audience}\n")
     rest = (
         _answers_text(view, labels, room)
@@ -39,6 +42,14 @@ def fallback_text(
         else _question_text(view, view.prompt, labels, room)
     )
     return "\n".join(filter(None, (first_line, audience, rest)))
+
+
+def _needs_headline(view: View) -> bool:
+    """Whether the text does not begin with the first question anyway."""
+    if view.prompt is not None:
+        return view.prompt.position > 1
+    begins = view.lines[0].question.text if view.lines and view.outcome else ""
+    return fit(begins) != view.headline
 
 
 def _answers_text(view: View, labels: Labels, room: int) -> str:

@@ -81,26 +81,25 @@ def _heading(text: str) -> Block:
 
 def _waiting_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
-    asked = view.prompt.question.text if view.prompt else labels.review_title
     times = [escape(labels.waits_since).format(time=date_mrkdwn(ask.created_at))]
     if ask.expires_at is not None:
         times.append(escape(labels.closes).format(time=date_mrkdwn(ask.expires_at)))
     asker = plain_text(one_line(wording.asks_line(view, labels, briefly=True)), _ASKER_ROOM)
-    return [_entry(ask, view, asked, labels), _small(asker, mrkdwn(" · ".join(times)))]
+    return [_entry(ask, view, labels), _small(asker, mrkdwn(" · ".join(times)))]
 
 
 def _answered_blocks(ask: Ask, labels: Labels) -> list[Block]:
     view = view_of(ask)
-    asked = view.lines[0].question.text if view.lines else labels.not_answered
     asker = plain_text(one_line(wording.who_asks(view, labels)), _ASKER_ROOM)
     return [
-        _entry(ask, view, asked, labels),
+        _entry(ask, view, labels),
         _small(asker, mrkdwn(record_text.ending_mrkdwn(view, labels))),
     ]
 
 
-def _entry(ask: Ask, view: View, asked: str, labels: Labels) -> Block:
-    """The question, with a link to its message, or with a "Show in full" button if the link is not known."""
+def _entry(ask: Ask, view: View, labels: Labels) -> Block:
+    """What it is about, with a link to its message, or with a "Show in full" button if the link is not known."""
+    asked = wording.subject(view, labels)
     shown = text_fitting.shorten(visible(asked), _QUESTION_ROOM)
     url = ask.thread.url if ask.thread else None
     if url:

@@ -29,5 +29,5 @@ def build_reminder(
     link = [f"<{url}>"] if url else []
     with_mentions = " ".join([*mentions(ids, MAX_REMINDED), text, *link])
     first: Block = {"type": "section", "text": mrkdwn(with_mentions)}
-    about = text_fitting.shorten(wording.reminder_subject(view, labels), _QUESTION_ROOM)
+    about = text_fitting.shorten(wording.subject(view, labels), _QUESTION_ROOM)
     return Message(f"{text}\n{escape(about)}", [first, section(about)])

@@ -10,8 +10,7 @@ from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation import wording
 from answerback.presentation.sanitize import one_line
-from answerback.presentation.text_fitting import shorten
-from answerback_web import attribution, limits
+from answerback_web import attribution
 from answerback_web.history_filters import Filters
 
 
@@ -83,16 +82,13 @@ def statuses(labels: Labels, *, own: bool) -> dict[str, str]:
 
 def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     view = view_of(ask)
-    questions = ask.form.questions
-    asked = view.prompt.question if view.prompt else questions[0] if questions else None
-    text = labels.review_title if view.is_review else asked.text if asked else labels.erased
     outcome = view.outcome
     at = outcome.at if outcome else ask.created_at
     status = wording.ending_status(view)
     return InboxItem(
         ask_id=ask.id,
         label=one_line(wording.who_asks(view, labels, briefly=True)),
-        text=shorten(one_line(text), limits.EXCERPT_LENGTH),
+        text=one_line(wording.subject(view, labels)),
         progress=view.prompt.progress if view.prompt else None,
         outcome=status.value if status else None,
         ended=one_line(wording.ending_with_person(view, labels, attribution.plain_format(labels)))

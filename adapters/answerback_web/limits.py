@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Final
 
-EXCERPT_LENGTH: Final = 160
-"""UTF-16 units of a question that the inbox shows: two lines."""
 FILTER_LENGTH: Final = 200
 """Characters of each field of the search form that are used."""
 MAX_POST: Final = 1024 * 1024

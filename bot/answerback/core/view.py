@@ -17,6 +17,7 @@ from answerback.core.asides import Aside
 from answerback.core.ask import ANYONE, Ask, Outcome, asker_label
 from answerback.core.clarification import can_ask_back
 from answerback.core.form import AnswerType, ContextFormat, Option, Question
+from answerback.core.headline import headline_of
 from answerback.core.labels import ENGLISH, Labels
 from answerback.core.option_labels import show_options
 from answerback.core.schema_fields import Field, FieldKind, fields_from_schema, json_value_key
@@ -133,6 +134,8 @@ class View(NamedTuple):
     """Whether the first post notifies the responders."""
     closes_at: float | None = None
     """When the open ask expires, in seconds since the epoch; None: never."""
+    headline: str = ""
+    """What would happen, or the first question, in one line; empty after an erasure."""
     erased: bool = False
     """Whether the content has been erased; then only that fact is shown."""
 
@@ -161,6 +164,7 @@ def view_of(ask: Ask, labels: Labels = ENGLISH) -> View:
         responders=_responders(ask),
         mention=ask.request.mention,
         closes_at=ask.expires_at if ask.open else None,
+        headline=headline_of(ask.form),
         erased=ask.erased_at is not None,
     )
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 
 from answerback.core.ask import ANYONE, DEFAULT_ASKER, Ask, Destination, Status
 from answerback.core.errors import NO_RETRY
+from answerback.core.headline import fit
 from answerback.core.labels import Labels
 from answerback.core.view import View
 from answerback.core.walker import Person, Source
@@ -38,8 +39,17 @@ def asks_line(view: View, labels: Labels, *, briefly: bool = False) -> str:
     return f"{line} {progress}" if progress else line
 
 
-def reminder_subject(view: View, labels: Labels) -> str:
-    """Return the subject of a reminder: the open question, or that the answers need to be reviewed."""
+def subject(view: View, labels: Labels) -> str:
+    """Return what an ask is about, for a list or a reminder: its headline, and the question that is open if it is
+    another one."""
+    if view.erased:
+        return labels.erased
+    if view.outcome is not None or (view.prompt and view.prompt.position == 1):
+        return view.headline
+    return f"{view.headline} › {fit(_open_question(view, labels))}"
+
+
+def _open_question(view: View, labels: Labels) -> str:
     return view.prompt.question.text if view.prompt else labels.review_title
 
 
@@ -224,7 +234,7 @@ def _stale(
     by = ask.acted_by if ask else None
     if ask is not None and view is not None and copy is not None:
         if copy.at - ask.updated_at > _RACE_SECONDS:
-            current = marks.text(shorten(reminder_subject(view, labels), _QUESTION_UNITS))
+            current = marks.text(shorten(_open_question(view, labels), _QUESTION_UNITS))
             return fill(labels.out_of_date, marks.text, question=current)
         if ask.acted_revision <= copy.revision:
             by = None  # nobody was faster: a timer moved the ask on

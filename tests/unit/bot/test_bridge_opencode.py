@@ -158,21 +158,6 @@ async def test_people_answer_what_opencode_asks(
     assert opencode.refused == []
 
 
-@pytest.mark.rule("ASK-8", "CONNECT-4")
-@pytest.mark.parametrize("session", [SESSION, None])
-async def test_people_are_asked_even_if_opencode_does_not_say_where_it_works(
-    service: Served, opencode: Opencode, session: str | None
-) -> None:
-    opencode.folder = None
-    opencode.failing_folders = 2
-    properties = {**PERMISSION["properties"], "sessionID": session}
-    async with bridging(service, opencode):
-        await opencode.ask({**PERMISSION, "properties": properties})
-        ask = await service.newest()
-    assert ask.request.origin.folder is None
-    assert opencode.failing_folders == (2 if session is None else 0)
-
-
 async def test_a_failed_ask_denies_and_a_withdrawn_one_assumes_nothing(
     service: Served, opencode: Opencode
 ) -> None:

@@ -140,3 +140,18 @@ async def test_answers_for_a_deleted_session_count_as_undelivered(
             while not opencode.refused:  # noqa: ASYNC110 - nothing tells
                 await asyncio.sleep(0.005)
     await wait_until_undelivered(service, ask.id)
+
+
+@pytest.mark.rule("ASK-8", "CONNECT-4")
+@pytest.mark.parametrize("session", [SESSION, None])
+async def test_people_are_asked_even_if_opencode_does_not_say_where_it_works(
+    service: Served, opencode: Opencode, session: str | None
+) -> None:
+    opencode.folder = None
+    opencode.failing_folders = 2
+    properties = {**PERMISSION["properties"], "sessionID": session}
+    async with bridging(service, opencode):
+        await opencode.ask({**PERMISSION, "properties": properties})
+        ask = await service.newest()
+    assert ask.request.origin.folder is None
+    assert opencode.failing_folders == (2 if session is None else 0)

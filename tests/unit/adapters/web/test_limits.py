@@ -18,7 +18,6 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback_web import (
     history_filters,
-    inbox_items,
     parse,
     question_context,
     render,
@@ -53,15 +52,6 @@ def widget(**field: object) -> str:
     schema = {"type": "object", "properties": {"a": field}, "required": ["a"]}
     [field_input] = prompt(ask_with(AnswerType.SCHEMA, json_schema=schema)).inputs
     return field_input.widget
-
-
-@edge("EXCERPT_LENGTH")
-def test_the_inbox_shows_two_lines_of_a_question() -> None:
-    for length, full in ((160, True), (161, False)):
-        asks = [ask_with(AnswerType.TEXT, text="x" * length)]
-        [item] = inbox_items.inbox_page(asks, LABELS, now=1e9, after=None, first=True).items
-        assert (item.text == "x" * length) == full
-        assert len(item.text) <= 160
 
 
 @edge("FILTER_LENGTH")

@@ -18,6 +18,7 @@ from answerback.core.ask import Ask, Destination, Outcome, Request, Status
 from answerback.core.clarification import AskBack
 from answerback.core.errors import Problem
 from answerback.core.form import AnswerType, Form, Option, Question
+from answerback.core.headline import MAX_HEADLINE
 from answerback.core.labels import Labels
 from answerback.core.schema_field_values import entries_from_value
 from answerback.core.schema_fields import fields_from_schema
@@ -26,7 +27,7 @@ from answerback.core.walker import Person, start
 from answerback.ports.person_key import operator, operator_holder
 from answerback.presentation.sanitize import visible
 from answerback.testing import strategies
-from answerback_web import inbox_items, limits, parse, render, responses
+from answerback_web import inbox_items, parse, render, responses
 from answerback_web.page_access import PageLinks, is_own_page
 from answerback_web.parse import ConfirmEndTurn, InvalidPost, KeepTurn, Post
 from tests.unit.adapters.web.reader import Document
@@ -277,7 +278,7 @@ def test_ages_in_the_inbox_are_rounded_down() -> None:
             0
         ]
         assert item.age == age
-        assert len(item.text) <= limits.EXCERPT_LENGTH
+        assert len(item.text) <= 2 * MAX_HEADLINE + 3
 
 
 def test_a_link_shows_one_ask_and_only_a_key_holders_link_answers_it() -> None:
