@@ -91,8 +91,10 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
 def summary_line(ask: Mapping[str, JsonValue]) -> str:
     """Format an ask as a line: its id, when it was submitted, who asked, where, and the current question."""
     prompt = ask["prompt"]
-    text = prompt["text"] if isinstance(prompt, dict) else describe_status(ask)
-    what = shorten(one_line(str(text)), _MAX_QUESTION_LENGTH)
+    now = prompt["text"] if isinstance(prompt, dict) else describe_status(ask)
+    is_first = isinstance(prompt, dict) and prompt["position"] == 1 and prompt["kind"] == "question"
+    about = [ask["headline"], "" if is_first else shorten(one_line(str(now)), _MAX_QUESTION_LENGTH)]
+    what = " › ".join(filter(None, map(str, about)))
     closes = (
         f"closes {local_time(ask['expires_at'])}"
         if isinstance(prompt, dict) and ask["expires_at"]
