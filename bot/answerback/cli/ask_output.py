@@ -11,9 +11,9 @@ from pydantic import JsonValue
 
 from answerback.cli.output import print_result, say, warn
 from answerback.core.ask import Status
+from answerback.core.headline import fit
 from answerback.core.walker import Source
 from answerback.presentation.sanitize import as_json, one_line
-from answerback.presentation.text_fitting import shorten
 
 EXIT_CODES: Final = {
     Status.ANSWERED: 0,
@@ -25,8 +25,6 @@ EXIT_CODES: Final = {
 }
 EXIT_STILL_OPEN: Final = 8
 EXIT_ASKED_BACK: Final = 9
-_MAX_QUESTION_LENGTH: Final = 120
-"""The maximum length of a question in a line, in characters: `show` prints all of it in the record."""
 
 
 def describe_status(ask: Mapping[str, JsonValue]) -> str:
@@ -89,12 +87,11 @@ def exit_with_outcome(ask: dict[str, JsonValue], *, content: bool, whole: bool) 
 
 
 def summary_line(ask: Mapping[str, JsonValue]) -> str:
-    """Format an ask as a line: its id, when it was submitted, who asked, where, and the current question."""
+    """Format an ask as a line: its id, when it was submitted, who asked, where, and what it is about."""
     prompt = ask["prompt"]
-    now = prompt["text"] if isinstance(prompt, dict) else describe_status(ask)
-    is_first = isinstance(prompt, dict) and prompt["position"] == 1 and prompt["kind"] == "question"
-    about = [ask["headline"], "" if is_first else shorten(one_line(str(now)), _MAX_QUESTION_LENGTH)]
-    what = " › ".join(filter(None, map(str, about)))
+    what = (
+        subject(ask) if isinstance(prompt, dict) else f"{ask['headline']}  {describe_status(ask)}"
+    )
     closes = (
         f"closes {local_time(ask['expires_at'])}"
         if isinstance(prompt, dict) and ask["expires_at"]
@@ -104,6 +101,14 @@ def summary_line(ask: Mapping[str, JsonValue]) -> str:
     return "  ".join(
         one_line(str(part)) for part in (*parts, closes, describe_ask_back(ask)) if part
     )
+
+
+def subject(ask: Mapping[str, JsonValue]) -> str:
+    """What an open ask is about: its headline, and the question that is open if it is another one."""
+    prompt, headline = ask["prompt"], str(ask["headline"])
+    if not isinstance(prompt, dict) or (prompt["kind"] == "question" and prompt["position"] == 1):
+        return headline
+    return f"{headline} › {fit(str(prompt['text']))}"
 
 
 def local_time(value: JsonValue) -> str:

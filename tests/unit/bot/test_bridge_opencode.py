@@ -149,7 +149,6 @@ async def test_people_answer_what_opencode_asks(
         ask = await service.newest()
         assert ask.request.conversation == SESSION
         assert ask.request.tool_call_id == event["properties"]["tool"]["callID"]
-        assert ask.request.origin.folder == opencode.folder
         await service.act(ask, **action)
         for each in expected:
             assert await next_answer(opencode) == each

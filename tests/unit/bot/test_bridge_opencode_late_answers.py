@@ -155,3 +155,13 @@ async def test_people_are_asked_even_if_opencode_does_not_say_where_it_works(
         ask = await service.newest()
     assert ask.request.origin.folder is None
     assert opencode.failing_folders == (2 if session is None else 0)
+
+
+@pytest.mark.rule("ASK-8", "CONNECT-4")
+async def test_people_read_in_which_project_a_session_works(
+    service: Served, opencode: Opencode
+) -> None:
+    async with bridging(service, opencode):
+        await opencode.ask(PERMISSION)
+        origin = (await service.newest()).request.origin
+    assert (origin.project, origin.folder, origin.session) == ("shop", opencode.folder, SESSION)

@@ -11,7 +11,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from answerback.cli.api_client import call_service
-from answerback.cli.ask_output import describe_status
+from answerback.cli.ask_output import describe_status, subject
 from answerback.cli.output import fail, say
 from answerback.cli.person_key import resolve_access
 from answerback.cli.terminal.answer_keys import Action
@@ -19,8 +19,6 @@ from answerback.cli.terminal.line_input import PipedInput, TerminalInput
 from answerback.cli.terminal.prompt import TerminalPrompter
 from answerback.core.labels import Labels
 from answerback.ports.person_key import is_personal
-from answerback.presentation.sanitize import one_line
-from answerback.presentation.text_fitting import shorten
 from answerback.runtime.config_file import load_settings
 from answerback_client import (
     Ask,
@@ -31,8 +29,6 @@ from answerback_client import (
 
 _MAX_OFFERED: Final = 20
 """The number of open asks that are offered; older ones have to be named on the command line."""
-_MAX_QUESTION_LENGTH: Final = 120
-"""The maximum length of a question in the list of open asks, in characters."""
 _EXIT_STILL_OPEN: Final = 8
 """The same as that of `answerback ask` if nobody has answered yet."""
 
@@ -90,8 +86,7 @@ async def _choose_ask(client: AsyncClient, prompter: TerminalPrompter) -> Ask | 
 
 
 def _summarise(ask: Ask) -> str:
-    text = shorten(one_line(str(ask.prompt["text"] if ask.prompt else "")), _MAX_QUESTION_LENGTH)
-    return f"{text}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
+    return f"{subject(ask.json)}  ({ask.json['asked_by']}, {ask.json['surface']}, {ask.id})"
 
 
 _ANSWERS: Final = frozenset({"answer", "other"})
