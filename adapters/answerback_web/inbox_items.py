@@ -9,8 +9,10 @@ from answerback.core.ask import Ask, Status
 from answerback.core.labels import Labels
 from answerback.core.view import view_of
 from answerback.presentation import wording
+from answerback.presentation.list_row import row_detail
 from answerback.presentation.sanitize import one_line
-from answerback_web import attribution
+from answerback.presentation.text_fitting import shorten
+from answerback_web import attribution, limits
 from answerback_web.history_filters import Filters
 
 
@@ -19,9 +21,15 @@ class InboxItem:
     """One ask in a list."""
 
     ask_id: str
+    asker: str
     label: str
+    """Who asks, and whether they still wait."""
     text: str
+    detail: str
+    """What else the open question is about."""
     progress: str | None
+    unattended: bool
+    """Whether the agent has stopped waiting."""
     outcome: str | None
     """How it ended, as a CSS class; None while it is open."""
     ended: str | None
@@ -38,6 +46,14 @@ class InboxPage:
     items: tuple[InboxItem, ...]
     after: str | None
     first: bool
+
+    @property
+    def groups(self) -> dict[str, list[InboxItem]]:
+        """The asks by who asks and in which project; whoever has waited longest comes first."""
+        groups: dict[str, list[InboxItem]] = {}
+        for item in self.items:
+            groups.setdefault(item.asker, []).append(item)
+        return groups
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +103,12 @@ def _item(ask: Ask, labels: Labels, now: float) -> InboxItem:
     status = wording.ending_status(view)
     return InboxItem(
         ask_id=ask.id,
+        asker=one_line(view.label),
         label=one_line(wording.who_asks(view, labels, briefly=True)),
         text=one_line(wording.subject(view, labels)),
+        detail=shorten(row_detail(ask, view), limits.DETAIL_LENGTH),
         progress=view.prompt.progress if view.prompt else None,
+        unattended=view.unattended,
         outcome=status.value if status else None,
         ended=one_line(wording.ending_with_person(view, labels, attribution.plain_format(labels)))
         or None,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+DETAIL_LENGTH: Final = 160
+"""UTF-16 units below a headline in the inbox: two lines."""
 FILTER_LENGTH: Final = 200
 """Characters of each field of the search form that are used."""
 MAX_POST: Final = 1024 * 1024
@@ -26,6 +28,8 @@ CODE_LINES_SHOWN: Final = 25
 """Lines of collapsed code that stay visible."""
 MAX_HIGHLIGHTED: Final = 4_000
 """Characters of code that are highlighted: a lexer may take time quadratic in the length."""
+LONGEST_WORD: Final = 12
+"""Characters of a word in a table that is never broken: three such columns fit on a phone."""
 MAX_RENDERED_INLINE: Final = 1_000
 """Characters of context up to which a page is rendered on the event loop; longer ones use a thread."""
 PING_SECONDS: Final = 15.0

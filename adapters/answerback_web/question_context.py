@@ -29,6 +29,7 @@ from answerback.core.markdown import (
     Table,
     Verbatim,
     append_link_addresses,
+    spans_to_text,
 )
 from answerback.core.view import Prompt, View
 from answerback.presentation import asides as chat
@@ -63,6 +64,7 @@ _CLASSES: Final = {
     token.Name.Function: "name",
     token.Name.Class: "name",
 }
+_DIFFS: Final = frozenset({"diff", "patch"})
 _DIFF: Final = {"+": "inserted", "-": "deleted", "@": "comment"}
 """The CSS class of a line of a diff, by its first character."""
 
@@ -153,9 +155,13 @@ def _list(block: List, labels: Labels) -> Markup:
 
 
 def _table(block: Table) -> Markup:
+    aligned = block.alignments or ("",) * len(block.rows[0])
     head, *body = (
         Markup("<tr>{}</tr>").format(
-            Markup("").join(_element(cell, _spans(spans), "text") for spans in row)
+            Markup("").join(
+                _element(cell, _spans(spans), f"{_cell_class(spans)} {alignment}".rstrip())
+                for spans, alignment in zip(row, aligned, strict=True)
+            )
         )
         for cell, row in (("td" if i else "th", row) for i, row in enumerate(block.rows))
     )
@@ -163,6 +169,12 @@ def _table(block: Table) -> Markup:
     return Markup(
         '<div class="scroll" tabindex="0" role="group"><table><thead>{}</thead><tbody>{}</tbody></table></div>'
     ).format(head, Markup("").join(body))
+
+
+def _cell_class(spans: Spans) -> str:
+    """Return the CSS class of a cell: a word breaks only if it is so long that the table would not fit."""
+    words = spans_to_text(append_link_addresses(spans)).split()
+    return "text" if max(map(len, words), default=0) > limits.LONGEST_WORD else "text whole"
 
 
 def _spans(spans: Spans) -> Markup:
@@ -184,7 +196,8 @@ def _span(span: Span) -> Markup:
 
 def _code(code: Code, labels: Labels) -> Markup:
     lines = code.text.split("\n")
-    info = Markup('<p class="info">{}</p>').format(code.info) if code.info else Markup("")
+    named = code.info and code.info not in _DIFFS  # its colours and signs say that it is one
+    info = Markup('<p class="info">{}</p>').format(code.info) if named else Markup("")
     if len(lines) <= limits.CODE_LINES:
         return info + _pre(code.text, code.language)
     shown = limits.CODE_LINES_SHOWN
@@ -203,8 +216,9 @@ def _pre(text: str, language: str) -> Markup:
 
 
 def _highlight(text: str, language: str) -> Iterator[Markup]:
-    if language in {"diff", "patch"}:
-        yield from (_part(line, _DIFF.get(line[:1])) for line in text.splitlines(keepends=True))
+    if language in _DIFFS:
+        for line in text.splitlines(keepends=True):
+            yield _part(line, f"line {_DIFF.get(line[:1], '')}".rstrip())
         return
     name = _LANGUAGES.get(language)
     if name is None or len(text) > limits.MAX_HIGHLIGHTED:

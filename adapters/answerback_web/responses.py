@@ -19,6 +19,7 @@ from typing import Final
 from aiohttp import web
 from aiohttp_sse import EventSourceResponse
 from jinja2 import DictLoader, Environment, StrictUndefined
+from markupsafe import Markup
 
 from answerback.core.errors import StoreError
 from answerback.core.labels import Labels
@@ -57,6 +58,14 @@ def _utc_time(at: float) -> str:
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
 
 
+def _code(text: str) -> Markup:
+    """Mark up what stands between backticks in one of our sentences as code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if i % 2 else part for i, part in enumerate(parts)
+    )
+
+
 def _environment() -> Environment:
     environment = Environment(
         loader=DictLoader(
@@ -69,7 +78,12 @@ def _environment() -> Environment:
         auto_reload=False,
     )
     environment.globals["sentence"] = sentence
-    environment.filters |= {"iso": _iso, "time": attribution.time, "utc_time": _utc_time}
+    environment.filters |= {
+        "code": _code,
+        "iso": _iso,
+        "time": attribution.time,
+        "utc_time": _utc_time,
+    }
     return environment
 
 

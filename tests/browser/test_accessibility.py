@@ -222,7 +222,7 @@ async def test_the_announcement_states_the_whole_decision(browser: Browser, peop
         await page.goto(peopled.page(ask))
         await peopled.act(ask, Answer(value="x"))
         await expect(page.locator("#said")).to_have_text(
-            "Assistant asks [2/2] Anyone with access can answer. Locks the users table. Apply it?"
+            "Assistant asks [2/2] Anyone with access can answer. Apply it? Locks the users table."
         )
         group = page.locator(".yesno")
         await expect(group).to_have_accessible_name("Apply it?")

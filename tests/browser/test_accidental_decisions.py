@@ -290,8 +290,8 @@ async def test_long_answers_and_previews_also_say_that_they_are_truncated(
         await expect(page.get_by_text("More below")).to_have_count(1)
 
 
-@pytest.mark.rule("SURFACE-3")
-async def test_the_context_comes_above_the_question_and_the_answers_right_below_it(
+@pytest.mark.rule("SURFACE-3", "WEB-15")
+async def test_the_context_follows_the_question_and_the_answers_follow_the_context(
     browser: Browser, web_site: Site
 ) -> None:
     ask = await web_site.ask(BACK_UP, {**DROP, "context": "It is large."})
@@ -303,8 +303,8 @@ async def test_the_context_comes_above_the_question_and_the_answers_right_below_
             "Assistant asks",
             "So far",
             "Back up first?",
-            "It is large.",
             "Drop the table?",
+            "It is large.",
             "Yes\n",
             "Back\n",
         ]

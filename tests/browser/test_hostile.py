@@ -218,7 +218,7 @@ async def test_the_agents_link_shows_the_ask_and_answers_only_with_the_key(
             await settled(page)
             await page.get_by_label("Your key").fill(key)
             async with page.expect_navigation():
-                await page.get_by_role("button", name="Continue").click()
+                await page.get_by_role("button", name="Sign in").click()
             await expect(page.get_by_text(words)).to_be_visible()
         assert await victim.revision() == 1
         await settled(page)

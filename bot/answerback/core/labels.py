@@ -206,7 +206,9 @@ class Labels(BaseModel):
         " in a moment."
     )
     entered: str = "What you wrote:"
-    share: str = "This link lets others read this, but not answer:"
+    share: str = "Link for reading only: whoever has it can read this, but not answer"
+    copy_link: str = "Copy link"
+    copied: str = "Copied"
     page_expired: str = (
         "The key of this page is no longer valid, so nothing was sent. Enter your key below, then answer "
         "again."
@@ -227,9 +229,13 @@ class Labels(BaseModel):
         " link."
     )
     sign_in: str = "Sign in"
+    sign_in_title: str = "Sign in to Answerback"
     key_needed: str = "You need your key to answer."
     key_label: str = "Your key"
-    key_hint: str = "Your personal link contains it; `answerback key` prints the operator's. Never give it to an agent."
+    key_hint: str = (
+        "Your personal link contains it. If you run Answerback, `answerback key` prints yours. "
+        "Never give it to an agent."
+    )
     key_wrong: str = (
         "This key is not valid. Ask for a new personal link, "
         "or run `answerback key` if you are the operator."

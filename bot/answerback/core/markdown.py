@@ -89,6 +89,8 @@ class Table(NamedTuple):
     """A table: rows of cells, of which the first is the header."""
 
     rows: tuple[tuple[Spans, ...], ...]
+    alignments: tuple[str, ...] = ()
+    """``left``, ``center`` or ``right`` for each column, or "" if the source does not say; empty: none says."""
 
 
 class Verbatim(NamedTuple):
@@ -185,7 +187,8 @@ def _map_block(block: Block, change: Callable[[str], str]) -> Block:
         case List(items):
             return List(tuple(Item(number, map_texts(inner, change)) for number, inner in items))
         case Table(rows):
-            return Table(tuple(tuple(_map_spans(each, change) for each in row) for row in rows))
+            changed = tuple(tuple(_map_spans(each, change) for each in row) for row in rows)
+            return block._replace(rows=changed)
         case Verbatim(text):
             return Verbatim(change(text))
         case Rule():
@@ -285,7 +288,7 @@ def _blocks(tokens: Iterator[Token]) -> Iterator[Block]:
             case "bullet_list_open" | "ordered_list_open":
                 yield List(tuple(_items(tokens)))
             case "table_open":
-                yield Table(tuple(_rows(tokens)))
+                yield _table(tokens)
             case "hr":
                 yield Rule()
             case _:
@@ -298,17 +301,20 @@ def _items(tokens: Iterator[Token]) -> Iterator[Item]:
         yield Item(token.info or None, tuple(_blocks(tokens)))
 
 
-def _rows(tokens: Iterator[Token]) -> Iterator[tuple[Spans, ...]]:
-    row: list[Spans] = []
+def _table(tokens: Iterator[Token]) -> Table:
+    rows: list[list[Spans]] = []
+    alignments: list[str] = []
     while (token := next(tokens)).type != "table_close":
         match token.type:
+            case "tr_open":
+                rows.append([])
             case "th_open" | "td_open":
-                row.append(_spans(tokens))
-            case "tr_close":
-                yield tuple(row)
-                row = []
+                if token.type == "th_open":
+                    alignments.append(str(token.attrs.get("style", "")).removeprefix("text-align:"))
+                rows[-1].append(_spans(tokens))
             case _:
                 pass
+    return Table(tuple(map(tuple, rows)), tuple(alignments) if any(alignments) else ())
 
 
 def _spans(tokens: Iterator[Token]) -> Spans:

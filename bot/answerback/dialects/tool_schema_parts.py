@@ -38,7 +38,7 @@ def array_schema(
 
 
 CONTEXT: Final = with_description(
-    TEXT, "What the user needs to know to decide; shown above the question."
+    TEXT, "What the user needs to know to decide; shown with the question."
 )
 JSON_SCHEMA: Final[dict[str, JsonValue]] = {
     "type": "object",

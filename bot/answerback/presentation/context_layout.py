@@ -90,14 +90,24 @@ def fit_asides(view: View, labels: Labels, budget: int) -> FittedBlocks:
 
 def align_columns(table: Table) -> str:
     """Format a table as lines of text, with columns aligned in a monospaced font."""
+    rows = padded_cells(table)
+    lines = [" | ".join(row).rstrip() for row in rows]
+    lines.insert(1, "-+-".join("-" * cell_len(cell) for cell in rows[0]))
+    return "\n".join(lines)
+
+
+def padded_cells(table: Table) -> list[list[str]]:
+    """Return a table's cells as text, each column as wide as its widest cell and aligned as the table says."""
     rows = [[spans_to_text(cell).replace("\n", " ") for cell in row] for row in table.rows]
     widths = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        " | ".join(c + " " * (w - cell_len(c)) for c, w in zip(row, widths, strict=True)).rstrip()
-        for row in rows
-    ]
-    lines.insert(1, "-+-".join("-" * width for width in widths))
-    return "\n".join(lines)
+    aligned = table.alignments or ("",) * len(widths)
+    return [list(map(_pad, row, widths, aligned)) for row in rows]
+
+
+def _pad(cell: str, width: int, alignment: str) -> str:
+    room = width - cell_len(cell)
+    before = {"right": room, "center": room // 2}.get(alignment, 0)
+    return " " * before + cell + " " * (room - before)
 
 
 def has_plain_numbering(block: List) -> bool:
@@ -180,11 +190,12 @@ class _Cut:
     def _table(self, table: Table) -> Block:
         fitted = list(table.rows)
         while (
-            len(fitted) > 1 and utf16_length(align_columns(Table(tuple(fitted)))) > self._remaining
+            len(fitted) > 1
+            and utf16_length(align_columns(table._replace(rows=tuple(fitted)))) > self._remaining
         ):
             fitted = fitted[: len(fitted) // 2]
         self.whole &= len(fitted) == len(table.rows)
-        shown = Table(tuple(fitted))
+        shown = table._replace(rows=tuple(fitted))
         taken = utf16_length(align_columns(shown))
         if taken > self._remaining:
             return Verbatim(self._text(align_columns(shown)))

@@ -90,6 +90,18 @@ def test_every_character_is_in_discords_message_and_nothing_mentions(source: str
 
 
 @pytest.mark.rule("TEXT-5")
+def test_a_table_is_aligned_as_its_source_says() -> None:
+    assert to_markdown(parse("|item|price|\n|-|-:|\n|a|1200|\n|bc|7|")) == snapshot("""\
+```
+item | price
+-----+------
+a    |  1200
+bc   |     7
+```\
+""")
+
+
+@pytest.mark.rule("TEXT-5")
 def test_each_kind_of_block_has_its_discord_markup() -> None:
     assert to_markdown(parse(PLAN)) == snapshot("""\
 **Plan** ***B***

@@ -74,6 +74,18 @@ ls[60 spaces]; rm\
 """)
 
 
+@pytest.mark.rule("TEXT-5")
+def test_a_table_is_aligned_as_its_source_says() -> None:
+    context = "|item|no|price|\n|-|:-:|-:|\n|a|x|1200|\n|bc|y|7|"
+    lines = render_context({"context": context, "context_format": "markdown"})
+    assert "\n".join("".join(text for _, text in line) for line in lines) == snapshot("""\
+item │ no │ price
+─────┼────┼──────
+a    │ x  │  1200
+bc   │ y  │     7\
+""")
+
+
 @pytest.mark.rule("TEXT-5", "TEXT-6")
 @given(source=SOURCES.map(visible))
 def test_every_character_is_printed(source: str) -> None:

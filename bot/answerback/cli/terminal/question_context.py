@@ -23,10 +23,10 @@ from answerback.core.markdown import (
     Table,
     Verbatim,
     append_link_addresses,
-    spans_to_text,
 )
 from answerback.presentation import asides as chat
 from answerback.presentation.context_blocks import context_blocks, hides_marks
+from answerback.presentation.context_layout import padded_cells
 from answerback.presentation.header_tag import HeaderTag, header_tag
 from answerback.presentation.sanitize import one_line
 from answerback.presentation.wording import sentence
@@ -107,8 +107,8 @@ def _block(block: Block) -> Iterator[Fragments]:
         case List(items):
             for number, inner in items:
                 yield from _item(f"{number}. " if number else "• ", inner)
-        case Table(rows):
-            yield from _table(rows)
+        case Table():
+            yield from _table(block)
         case Verbatim(text):
             yield from ([("", line)] for line in text.split("\n"))
         case Rule():
@@ -150,13 +150,8 @@ def _code(code: Code) -> Iterator[Fragments]:
         yield [(_DIM, "┃ "), (style, line)]
 
 
-def _table(rows: Iterable[tuple[Spans, ...]]) -> Iterator[Fragments]:
-    cells = [[spans_to_text(cell).replace("\n", " ") for cell in row] for row in rows]
-    widths = [max(map(cell_len, column)) for column in zip(*cells, strict=True)]
-    for number, row in enumerate(cells):
-        line = " │ ".join(
-            cell + " " * (width - cell_len(cell)) for cell, width in zip(row, widths, strict=True)
-        )
-        yield [("" if number else "bold", line.rstrip())]
+def _table(table: Table) -> Iterator[Fragments]:
+    for number, row in enumerate(padded_cells(table)):
+        yield [("" if number else "bold", " │ ".join(row).rstrip())]
         if not number:
-            yield [(_DIM, "─┼─".join("─" * width for width in widths))]
+            yield [(_DIM, "─┼─".join("─" * cell_len(cell) for cell in row))]

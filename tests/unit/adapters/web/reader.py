@@ -55,7 +55,8 @@ class Document(HTMLParser):
             case "a":
                 self.links.append(attributes.get("href") or "")
             case "input":
-                if attributes.get("type") not in {"radio", "checkbox"} or "checked" in attributes:
+                box = attributes.get("type") in {"radio", "checkbox"}
+                if name and (not box or "checked" in attributes):
                     self.fields.append((name, value))
             case "textarea":
                 self._area, self._first = name, True

@@ -17,7 +17,7 @@ from answerback.core.walker import Person
 from answerback.ports.store import Write
 from answerback.testing.store_examples import new_ask
 from tests.browser.site import INBOX, Site, site
-from tests.unit.adapters.web.examples import CLAUDE, TEXT, path
+from tests.unit.adapters.web.examples import CLAUDE, FLAT, TEXT, path
 from tests.unit.adapters.web.reader import Document, Reader, reader
 from tests.unit.adapters.web.test_people import ALICE, ALICES, BOB, KEYS, asks_in
 
@@ -75,10 +75,56 @@ async def test_the_inbox_lists_asks_oldest_first_with_who_asks_and_since_when(
         await asked(shared, name)
     page = await visitor.open(INBOX)
     assert listed(page) == ["Q: first", "Q: second", "Q: third"]
-    assert page.text.count("Assistant asks") == 3
     assert page.text.count("just now") == 3
     titles = [a.get("title") or "" for t, a in page.tags if t == "time"]
     assert all(title.endswith("UTC") for title in titles)
+
+
+@pytest.mark.rule("WEB-3", "ASK-7")
+async def test_the_inbox_says_who_would_do_what_in_which_project(
+    shared: Site, visitor: Reader
+) -> None:
+    plan = {
+        "tool_name": "ExitPlanMode",
+        "tool_input": {"plan": "# Move to cents\n\n1. Add a column"},
+    }
+    edit = {
+        "tool_name": "Edit",
+        "tool_input": {"file_path": "/app/a.py", "old_string": "x", "new_string": "y"},
+    }
+    for agent, project, arguments in (
+        ("ann", "app", plan),
+        ("ben", "site", edit),
+        ("ann", "app", edit),
+    ):
+        await shared.ask(
+            name="PermissionRequest", arguments=arguments, agent=agent, origin={"project": project}
+        )
+    asked_too = {"id": "q", "text": "Which?", "answer_type": "select", "options": ["red", "blue"]}
+    await shared.ask(asked_too, FLAT, agent="ben", origin={"project": "site"})
+    await shared.ask(FLAT, agent="ann", origin={"project": "shop"})
+    page = await visitor.open(INBOX)
+    lines = [line.strip() for line in page.text.splitlines() if line.strip()]
+    assert lines[lines.index("Waiting for an answer") + 1 :] == [
+        "ann in app 2",
+        "Approve this plan?",
+        "just now",
+        "Move to cents · 1. Add a column",
+        "Edit a.py (+1 −1)",
+        "just now",
+        "/app/a.py · -x · +y",
+        "ben in site 2",
+        "Edit a.py (+1 −1)",
+        "just now",
+        "/app/a.py · -x · +y",
+        "Which? [1/2]",
+        "just now",
+        "red · blue",
+        "ann in shop 1",
+        "Fill this in",
+        "just now",
+        "Your name · n · on · kind · tags",
+    ]
 
 
 @pytest.mark.rule("WEB-9")

@@ -18,6 +18,7 @@ from answerback.core.form import AnswerType, Form, Option, Question
 from answerback.core.labels import Labels
 from answerback_web import (
     history_filters,
+    inbox_items,
     parse,
     question_context,
     render,
@@ -52,6 +53,21 @@ def widget(**field: object) -> str:
     schema = {"type": "object", "properties": {"a": field}, "required": ["a"]}
     [field_input] = prompt(ask_with(AnswerType.SCHEMA, json_schema=schema)).inputs
     return field_input.widget
+
+
+@edge("DETAIL_LENGTH")
+def test_the_inbox_shows_two_lines_below_a_headline() -> None:
+    for length, full in ((160, True), (161, False)):
+        ask = ask_with(AnswerType.BOOLEAN, context="x" * length)
+        page = inbox_items.inbox_page([ask], LABELS, now=0.0, after=None, first=True)
+        assert (page.items[0].detail == "x" * length) == full
+
+
+@edge("LONGEST_WORD")
+def test_a_word_in_a_table_that_is_not_long_is_never_broken() -> None:
+    for length, whole in ((12, True), (13, False)):
+        blocks = markdown.parse(f"|{'w' * length}|\n|-|")
+        assert ("whole" in question_context.render_blocks(blocks, LABELS)) == whole
 
 
 @edge("FILTER_LENGTH")

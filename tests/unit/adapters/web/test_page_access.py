@@ -223,7 +223,7 @@ async def test_a_read_only_page_lets_a_person_enter_their_key_to_answer(
     link = web_site.surface.url(ask.id).removeprefix(web_site.public_url)
     shown = await visitor.open(link)
     assert "Say something" in shown.text
-    assert set(shown.buttons.values()) == {"Answer", "Continue"}
+    assert set(shown.buttons.values()) == {"Answer", "Sign in"}
     disabled = [a for t, a in shown.tags if t == "fieldset"]
     assert "disabled" in disabled[0]
     wrong = await visitor.press(shown, link, "", {"key": "wrong"})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from html.parser import HTMLParser
 
@@ -117,7 +118,28 @@ def test_each_kind_of_block_has_its_element() -> None:
 def test_code_is_highlighted_if_its_language_is_known(source: str, css: list[str]) -> None:
     html = str(question_context.render_blocks(parse(source), LABELS))
     for name in ("keyword", "number", "comment", "string", "name", "deleted", "inserted"):
-        assert (f'<span class="{name}">' in html) == (name in css), name
+        assert (re.search(f'<span class="(line )?{name}">', html) is not None) == (name in css), (
+            name
+        )
+
+
+@pytest.mark.rule("TEXT-5")
+def test_a_table_is_aligned_as_its_source_says_and_breaks_only_words_that_do_not_fit() -> None:
+    word = "w" * 13
+    source = f"|a|b|c|d|\n|-|:-|:-:|-:|\n|{word}|{word[1:]}|x|1200|"
+    cells = re.findall(
+        '<t([hd]) class="([^"]*)"', str(question_context.render_blocks(parse(source), LABELS))
+    )
+    assert cells == [
+        ("h", "text whole"),
+        ("h", "text whole left"),
+        ("h", "text whole center"),
+        ("h", "text whole right"),
+        ("d", "text"),
+        ("d", "text whole left"),
+        ("d", "text whole center"),
+        ("d", "text whole right"),
+    ]
 
 
 @pytest.mark.rule("TEXT-4", "TEXT-6")
